@@ -1,9 +1,9 @@
 //! Embeds `kernels-gpu`, compiled to PTX, in the library.
 //!
-//! `kernels-gpu/prebuilt.ptx.lzma` has the PTX with a record of what it was made from. If these are the kernels as they are, and the
-//! compiler is the same, it is taken; otherwise the kernels are compiled. Where the sources of `core` are missing it is also taken
-//! with another compiler. `TRISOLAR_BUILD_KERNELS=1` compiles the kernels in any case, and `TRISOLAR_REFRESH_PREBUILT=1 cargo build`
-//! writes the file anew; a test compares it with what is compiled.
+//! `kernels-gpu/prebuilt.ptx.lzma` holds the PTX with a record of what it was made from. It is used if the record matches the
+//! kernels' sources and the compiler, otherwise the kernels are compiled. Where the sources of `core` are missing, it is also
+//! used with a different compiler. `TRISOLAR_BUILD_KERNELS=1` always compiles the kernels, and `TRISOLAR_REFRESH_PREBUILT=1
+//! cargo build` rewrites the file; a test compares it with a fresh compilation.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed={BUILD}");
     println!("cargo::rerun-if-env-changed={REFRESH}");
-    // The CPU engine needs no PTX: without the feature a machine without sources of `core` builds too.
+    // The CPU engines need no PTX, so that without the feature the build does not need the sources of `core`.
     if std::env::var_os("CARGO_FEATURE_GPU").is_none() {
         return;
     }
@@ -39,7 +39,7 @@ fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|v| v == "1")
 }
 
-/// Writes `kernels.ptx` and `kernels.ptx.lzma` to the output folder; tells whether they were built or are the prebuilt ones.
+/// Writes `kernels.ptx` and `kernels.ptx.lzma` to the output folder; returns whether they were built or are the prebuilt ones.
 fn embed() -> Result<&'static str, String> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let builder = CudaBuilder::new(KERNELS).arch(NvvmArch::Compute70);
@@ -83,14 +83,16 @@ fn embed() -> Result<&'static str, String> {
                     write_both(&text, &compressed)?;
                     Ok("prebuilt")
                 }
-                Err(stale) => Err(format!("{missing}\n{PREBUILT} cannot stand in: {stale}.")),
+                Err(stale) => Err(format!(
+                    "{missing}\n{PREBUILT} cannot be used instead: {stale}."
+                )),
             }
         }
         Err(other) => Err(other.to_string()),
     }
 }
 
-/// The file with the PTX: its text, and its bytes.
+/// Reads the prebuilt file; returns its text and its bytes.
 fn prebuilt() -> Result<(String, Vec<u8>), String> {
     let fail = |e: std::io::Error| format!("cannot read {PREBUILT}: {e}");
     let compressed = std::fs::read(PREBUILT).map_err(fail)?;

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use trisolar::divergence::{RunOptions, Specification, Unattended, run};
-use trisolar::io::picture::{self, Look, Map};
+use trisolar::io::picture::{self, Map, PictureStyle};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The headline map, with fewer pixels.
@@ -28,8 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     // Bright where twins part early.
-    let left = Map::mapped(map.times(), 100, 100, |times| f64::from(steps - times));
-    picture::bare("map.png", &left, &Look::default(), None)?;
+    let left = Map::mapped(map.steps_together(), 100, 100, |together| {
+        f64::from(steps - together)
+    });
+    picture::bare("map.png", &left, &PictureStyle::default(), None)?;
     println!("map.png");
     Ok(())
 }

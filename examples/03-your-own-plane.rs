@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let map = run(&valid, &RunOptions::default(), &Unattended)?;
     let [width, height] = map.specification.size.map(|n| n as usize);
     let mut file = NpzWriter::create("plane.npz")?;
-    file.array("times", &[height, width], map.times())?;
+    file.array("steps_together", &[height, width], map.steps_together())?;
     file.text("spec.json", &serde_json::to_string(&map.specification)?)?;
     file.finish()?;
     println!(

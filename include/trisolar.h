@@ -69,7 +69,7 @@ typedef struct trisolar_options {
 typedef struct trisolar_info {
     uint32_t width;        /* pixels */
     uint32_t height;       /* pixels */
-    uint64_t pixel_steps;  /* steps taken; of divergence the sum of times */
+    uint64_t pixel_steps;  /* steps taken; of divergence the sum of steps_together */
     uint64_t never_parted; /* pixels whose twins never parted; 0 for other quantities than divergence */
     double seconds;        /* of the computation itself */
     const char *engine;    /* "cpu", "gpu" or "gpu+cpu" */
@@ -126,13 +126,13 @@ trisolar_status trisolar_map_info(const trisolar_map *map, trisolar_info *info);
  * twins began together, and equals the specification's steps where they never parted. The values belong to the map and are freed
  * with it. Returns NULL if map is NULL or of another quantity.
  */
-const uint32_t *trisolar_map_times(const trisolar_map *map);
+const uint32_t *trisolar_map_steps_together(const trisolar_map *map);
 
 /*
- * Copies the values of a map of divergence to times; count, the number of values that times can hold, must be at least
+ * Copies the values of a map of divergence to steps_together; count, the number of values that it can hold, must be at least
  * width * height. TRISOLAR_BAD_INPUT for a map of another quantity.
  */
-trisolar_status trisolar_map_copy_times(const trisolar_map *map, uint32_t *times, size_t count);
+trisolar_status trisolar_map_copy_steps_together(const trisolar_map *map, uint32_t *steps_together, size_t count);
 
 /*
  * The same for maps of other quantities (the key `quantity` of the specification): "closest-approach" (length) or "ftle"

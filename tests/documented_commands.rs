@@ -211,7 +211,7 @@ const GIVEN: &[(&str, &str, &str)] = &[
 ];
 
 /// The longest time of a command.
-const PATIENCE: Duration = Duration::from_secs(120);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -395,12 +395,12 @@ fn run(
             until = None;
             kill_process(Pid::from_child(&child), Signal::INT).expect("its own child");
         }
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > COMMAND_TIMEOUT {
             child
                 .kill()
                 .and_then(|()| child.wait())
                 .expect("its own child");
-            return Err(format!("takes longer than {PATIENCE:?}"));
+            return Err(format!("takes longer than {COMMAND_TIMEOUT:?}"));
         }
         std::thread::sleep(Duration::from_millis(2));
     };
@@ -707,7 +707,7 @@ fn paths(text: &str) -> Vec<String> {
     let is_ours = |word: &&str| {
         let is_plain = !word.contains(['*', '<', '>', '$']);
         let folder = word.split_once('/').map(|(folder, _)| folder);
-        let folder = folder.filter(|f| !["", ".", "..", "target"].contains(f));
+        let folder = folder.filter(|f| !["", ".", "..", ".ci-cache", "target"].contains(f));
         is_plain && folder.is_some_and(|folder| root().join(folder).is_dir())
     };
     words.filter(is_ours).map(String::from).collect()

@@ -74,12 +74,12 @@ int main(int argc, char **argv)
     if (status == TRISOLAR_OK)
         status = trisolar_map_info(map, &info);
     if (status == TRISOLAR_OK) {
-        const uint32_t *times = trisolar_map_times(map);
+        const uint32_t *steps_together = trisolar_map_steps_together(map);
         uint64_t pixels = (uint64_t)info.width * info.height;
-        uint32_t first = times[0];
+        uint32_t first = steps_together[0];
         for (uint64_t i = 1; i < pixels; i++)
-            if (times[i] < first)
-                first = times[i];
+            if (steps_together[i] < first)
+                first = steps_together[i];
         fputc('\n', stderr);
         printf("engine        %s: %s\n", info.engine, info.device);
         printf("pixel-steps   %llu in %.3f s\n", (unsigned long long)info.pixel_steps, info.seconds);

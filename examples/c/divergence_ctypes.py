@@ -21,7 +21,7 @@ def load(path):
         ("trisolar_spec_size", c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32)]),
         ("trisolar_spec_free", None, [c_void_p]),
         ("trisolar_divergence_run", c_int32, [c_void_p, c_void_p, POINTER(c_void_p)]),
-        ("trisolar_map_copy_times", c_int32, [c_void_p, c_void_p, c_size_t]),
+        ("trisolar_map_copy_steps_together", c_int32, [c_void_p, c_void_p, c_size_t]),
         ("trisolar_map_free", None, [c_void_p]),
     ]:
         function = getattr(library, name)
@@ -30,7 +30,7 @@ def load(path):
 
 
 def divergence(library, toml):
-    """`times` of the map that the TOML text describes: uint32, (height, width)."""
+    """`steps_together` of the map that the TOML text describes: uint32, (height, width)."""
 
     def check(status):
         if status != 0:
@@ -43,9 +43,9 @@ def divergence(library, toml):
         check(library.trisolar_spec_size(spec, byref(width), byref(height)))
         # ctypes releases the interpreter's lock during the call.
         check(library.trisolar_divergence_run(spec, None, byref(map)))
-        times = np.empty((height.value, width.value), np.uint32)
-        check(library.trisolar_map_copy_times(map, times.ctypes.data, times.size))
-        return times
+        steps_together = np.empty((height.value, width.value), np.uint32)
+        check(library.trisolar_map_copy_steps_together(map, steps_together.ctypes.data, steps_together.size))
+        return steps_together
     finally:
         library.trisolar_map_free(map)
         library.trisolar_spec_free(spec)
@@ -54,8 +54,8 @@ def divergence(library, toml):
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    times = divergence(load(sys.argv[1]), "size = 100\n")
-    print(f"{times.shape[1]}x{times.shape[0]} pixels, {times.sum(dtype=np.uint64)} pixel-steps")
-    print(f"{np.count_nonzero(times == 50000)} never parted, the first after {times.min()} steps")
+    steps_together = divergence(load(sys.argv[1]), "size = 100\n")
+    print(f"{steps_together.shape[1]}x{steps_together.shape[0]} pixels, {steps_together.sum(dtype=np.uint64)} pixel-steps")
+    print(f"{np.count_nonzero(steps_together == 50000)} never parted, the first after {steps_together.min()} steps")
     if len(sys.argv) == 3:
-        np.save(sys.argv[2], times)
+        np.save(sys.argv[2], steps_together)

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use trisolar::divergence::{
-    self, Backend, Comparison, DivergenceMap, Given, Integrator, Precision, Quantity, Resolution,
-    RunOptions, SpecError, Specification, Validated, grain,
+    self, Backend, Comparison, DivergenceMap, Integrator, Overrides, Precision, Quantity,
+    Resolution, RunOptions, SpecError, Specification, Validated, grain,
 };
 use trisolar::io::colour::ColourMap;
-use trisolar::io::picture::{self, Look, Map};
+use trisolar::io::picture::{self, Map, PictureStyle};
 use trisolar::output;
 use trisolar::run::Outputs;
 use trisolar::spec::Parameters as _;
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     )]
     modes: Vec<Mode>,
     #[command(flatten)]
-    specification: ParameterArgs<Given>,
+    specification: ParameterArgs<Overrides>,
     /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
@@ -185,17 +185,17 @@ fn warnings(rows: &[Row]) -> Vec<String> {
 impl Args {
     /// The map in each mode, and the largest allowed share of unresolved pixels.
     fn specifications(&self) -> Result<(Modes, Option<f64>), Failure> {
-        let mut given = self.specification.values.clone();
+        let mut overrides = self.specification.values.clone();
         if let Some(path) = &self.config {
-            given = given.over(config::load(path)?);
+            overrides = overrides.merged_over(config::load(path)?);
         }
         let refused = |error: &SpecError| {
             let of_mode = matches!(error.option, "integrator" | "precision");
             let on_command_line = self.specification.values.has(error.option) || of_mode;
             Failure::specification(error, on_command_line, self.config.as_deref())
         };
-        let most = given.checked_max_error().map_err(|e| refused(&e))?;
-        let specification = Specification::from(given);
+        let most = overrides.checked_max_error().map_err(|e| refused(&e))?;
+        let specification = Specification::from(overrides);
         let in_mode = |mode: &Mode| {
             let valid = mode.apply(&specification).validate();
             Ok((mode.name(), valid.map_err(|e| refused(&e))?))
@@ -300,9 +300,9 @@ fn draw(
     } else {
         format!("absolute difference of the {}", quantity.label())
     };
-    let look = Look {
+    let look = PictureStyle {
         colour_map: args.colormap,
-        ..Look::default()
+        ..PictureStyle::default()
     };
     let json = serde_json::to_string(&map.specification)
         .expect("a specification is plain numbers and names");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Driver, Executor, Given, Points, Preset, Resolution, RunOptions, SpecError,
+    self, Driver, Executor, Overrides, Points, Preset, Resolution, RunOptions, SpecError,
     Specification, Validated,
 };
 use trisolar::io::colour::ColourMap;
@@ -13,7 +13,7 @@ use trisolar::run::{self, Claim, Paths, RecordError};
 use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
 
-use self::outcome::Outcome;
+use self::outcome::MapOutcome;
 use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::progress::Progress;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     )]
     preset: Option<Preset>,
     #[command(flatten)]
-    specification: ParameterArgs<Given>,
+    specification: ParameterArgs<Overrides>,
 
     /// Read start states from a file instead of using a grid: .npy (f64), .npz (its array `points`) or text, with 3 numbers per
     /// point (x, y, z of the grid body), 9 (x, y, z of bodies 1, 2, 3), 18 (also their velocities) or 21 (also their masses)
@@ -163,15 +163,15 @@ impl Args {
         under: Option<&Specification>,
         points: Option<&Path>,
     ) -> Result<(Validated, Option<f64>), Failure> {
-        let mut given = self.specification.values.clone();
+        let mut overrides = self.specification.values.clone();
         if let Some(path) = &self.config {
-            given = given.over(config::load(path)?);
+            overrides = overrides.merged_over(config::load(path)?);
         }
         if let Some(preset) = self.preset {
-            given = given.over(preset.given());
+            overrides = overrides.merged_over(preset.overrides());
         }
         if let Some(under) = under {
-            given = given.over(under.into());
+            overrides = overrides.merged_over(under.into());
         }
         let refused = |error: SpecError| {
             let config = self.config.as_deref();
@@ -179,8 +179,8 @@ impl Args {
                 self.specification.values.has(error.option) || error.option == "points";
             Failure::specification(&error, on_command_line, config)
         };
-        let most = given.checked_max_error().map_err(refused)?;
-        let specification = Specification::from(given);
+        let most = overrides.checked_max_error().map_err(refused)?;
+        let specification = Specification::from(overrides);
         let valid = match points {
             None => specification.validate(),
             Some(path) => {
@@ -281,7 +281,7 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 }
 
 /// A map, its files, and its unfinished run.
-struct Job {
+struct MapJob {
     valid: Validated,
     output: OutputArgs,
     outputs: Vec<Output>,
@@ -291,7 +291,7 @@ struct Job {
     begun: bool,
 }
 
-impl Job {
+impl MapJob {
     fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
         let begun = args.begun()?;
         let mut output = OutputArgs {
@@ -370,11 +370,11 @@ fn run_on(
         return Err(Failure::value("single", "--driver", reason));
     }
     executor.check(options)?;
-    let job = Job::new(args, typed)?;
+    let job = MapJob::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
 
-    let Job { valid, outputs, .. } = &job;
+    let MapJob { valid, outputs, .. } = &job;
     if !args.quiet {
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
@@ -405,7 +405,7 @@ fn run_on(
                 interrupt::check()?;
                 output.write(&map, &style)?;
             }
-            Outcome::of(&map)
+            MapOutcome::of(&map)
         }
     };
     let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();

@@ -8,15 +8,15 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use trisolar::spec::{AnyValue, Declaration, Parameters, Read};
 
 /// Headings whose options have a place of their own, further down in the help: that of a [`PlacedArgs`].
-pub(crate) trait Later {
+pub(crate) trait LaterHeadings {
     const HEADING: &str;
 }
 
 /// None.
 #[derive(Clone, Debug)]
-pub(crate) struct Nothing;
+pub(crate) struct NoHeadings;
 
-impl Later for Nothing {
+impl LaterHeadings for NoHeadings {
     const HEADING: &str = "";
 }
 
@@ -24,13 +24,13 @@ impl Later for Nothing {
 #[derive(Clone, Debug)]
 pub(crate) struct Accuracy;
 
-impl Later for Accuracy {
+impl LaterHeadings for Accuracy {
     const HEADING: &str = "Accuracy";
 }
 
 /// The options of all parameters, and the values that are given.
 #[derive(Clone, Debug)]
-pub(crate) struct ParameterArgs<P, L = Nothing> {
+pub(crate) struct ParameterArgs<P, L = NoHeadings> {
     pub(crate) values: P,
     later: PhantomData<L>,
 }
@@ -74,7 +74,7 @@ fn add(
     command.args(here.map(option))
 }
 
-impl<P: Parameters, L: Later> Args for ParameterArgs<P, L> {
+impl<P: Parameters, L: LaterHeadings> Args for ParameterArgs<P, L> {
     fn augment_args(command: Command) -> Command {
         add(command, P::DECLARATIONS, |d| d.heading != L::HEADING)
     }
@@ -84,7 +84,7 @@ impl<P: Parameters, L: Later> Args for ParameterArgs<P, L> {
     }
 }
 
-impl<P: Parameters, L: Later> FromArgMatches for ParameterArgs<P, L> {
+impl<P: Parameters, L: LaterHeadings> FromArgMatches for ParameterArgs<P, L> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut options = Self {
             values: P::default(),
@@ -105,7 +105,7 @@ impl<P: Parameters, L: Later> FromArgMatches for ParameterArgs<P, L> {
     }
 }
 
-impl<P: Parameters, L: Later> Args for PlacedArgs<P, L> {
+impl<P: Parameters, L: LaterHeadings> Args for PlacedArgs<P, L> {
     fn augment_args(command: Command) -> Command {
         add(command, P::DECLARATIONS, |d| d.heading == L::HEADING)
     }
@@ -129,18 +129,18 @@ impl<P, L> FromArgMatches for PlacedArgs<P, L> {
 mod tests {
     use std::ffi::OsString;
 
-    use trisolar::hermite::Given;
+    use trisolar::hermite::Overrides;
 
     use super::*;
 
-    fn parse(words: &[&str]) -> Result<Given, String> {
+    fn parse(words: &[&str]) -> Result<Overrides, String> {
         let command = Command::new("trisolar").args_override_self(true);
-        let command = ParameterArgs::<Given, Accuracy>::augment_args(command);
-        let command = PlacedArgs::<Given, Accuracy>::augment_args(command);
+        let command = ParameterArgs::<Overrides, Accuracy>::augment_args(command);
+        let command = PlacedArgs::<Overrides, Accuracy>::augment_args(command);
         let words = ["trisolar"].iter().chain(words).map(OsString::from);
         let matches = command.try_get_matches_from(words);
         let matches = matches.map_err(|error| error.to_string())?;
-        let args = ParameterArgs::<Given, Accuracy>::from_arg_matches(&matches);
+        let args = ParameterArgs::<Overrides, Accuracy>::from_arg_matches(&matches);
         Ok(args.map_err(|error| error.to_string())?.values)
     }
 
@@ -155,14 +155,14 @@ mod tests {
             "--softening",
             "-1",
         ]);
-        let expected = Given {
+        let expected = Overrides {
             n: Some(16),
             max_error: Some(1e-3),
             softening: Some(-1.0),
-            ..Given::default()
+            ..Overrides::default()
         };
         assert_eq!(given, Ok(expected));
-        assert_eq!(parse(&[]), Ok(Given::default()));
+        assert_eq!(parse(&[]), Ok(Overrides::default()));
     }
 
     #[test]
@@ -192,10 +192,10 @@ mod tests {
         use std::os::unix::ffi::OsStringExt as _;
 
         let path = OsString::from_vec(vec![b'a', 0xff]);
-        let command = ParameterArgs::<Given>::augment_args(Command::new("trisolar"));
+        let command = ParameterArgs::<Overrides>::augment_args(Command::new("trisolar"));
         let words = ["trisolar".into(), "--input".into(), path.clone()];
         let matches = command.try_get_matches_from(words).expect("a path");
-        let args = ParameterArgs::<Given>::from_arg_matches(&matches).expect("a path");
+        let args = ParameterArgs::<Overrides>::from_arg_matches(&matches).expect("a path");
         assert_eq!(args.values.input, Some(path.into()));
     }
 }

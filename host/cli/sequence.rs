@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Executor, Given, Resolution, RunOptions, SpecError, Specification, differences,
+    Executor, Overrides, Resolution, RunOptions, SpecError, Specification, differences,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Outputs, Paths, Record};
@@ -82,7 +82,7 @@ pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
 #[derive(Debug, clap::Args)]
 pub(crate) struct SequenceArgs {
     #[command(flatten)]
-    pub(crate) specification: ParameterArgs<Given>,
+    pub(crate) specification: ParameterArgs<Overrides>,
     /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
@@ -141,14 +141,14 @@ impl SequenceArgs {
     /// The base of every map: the command line overrides the configuration file, which overrides `center`, which overrides the defaults.
     /// It is checked as a map of its own, so that messages name the options of bad values.
     pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
-        let mut given = self.specification.values.clone();
+        let mut overrides = self.specification.values.clone();
         if let Some(path) = &self.config {
-            given = given.over(config::load(path)?);
+            overrides = overrides.merged_over(config::load(path)?);
         }
-        given.center = given.center.or(center);
+        overrides.center = overrides.center.or(center);
         let refused = |error: SpecError| self.refused(&error);
-        let max_error = given.checked_max_error().map_err(refused)?;
-        let checked = Specification::from(given).validate().map_err(refused)?;
+        let max_error = overrides.checked_max_error().map_err(refused)?;
+        let checked = Specification::from(overrides).validate().map_err(refused)?;
         Ok(Base {
             specification: checked.specification().clone(),
             max_error,
@@ -211,7 +211,7 @@ impl SequenceArgs {
             extends: &[],
             elsewhere: &["Specification", "max_error"],
         })?;
-        let here = Specification::from(self.specification.values.clone().over(base.into()));
+        let here = Specification::from(self.specification.values.clone().merged_over(base.into()));
         if here != *base {
             let what = differences(base, &here);
             let reason = format!("it holds another sequence: {what} differs");

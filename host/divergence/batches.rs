@@ -40,7 +40,7 @@ pub(super) trait Work {
 }
 
 /// What the threads of a run share.
-pub(super) struct Shared<'a> {
+pub(super) struct SharedBatches<'a> {
     pub spec: &'a Validated,
     pub job: &'a Job,
     pub share: Share<'a>,
@@ -50,7 +50,7 @@ pub(super) struct Shared<'a> {
     began: Mutex<Option<Instant>>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> SharedBatches<'a> {
     pub fn new(workers: &Workers, spec: &'a Validated, job: &'a Job, share: Share<'a>) -> Self {
         Self {
             spec,
@@ -104,7 +104,7 @@ struct Batch<V> {
 
 /// Pixels from the queue in batches. A pixel's slot is the batch's number · [`MAX_BATCH_PIXELS`] and its place in the batch.
 pub(super) struct Batches<'a, W: Work> {
-    pub shared: &'a Shared<'a>,
+    pub shared: &'a SharedBatches<'a>,
     work: W,
     /// Batches with unfinished pixels; `None` for numbers that are free.
     open: Vec<Option<Batch<W::Value>>>,
@@ -118,7 +118,7 @@ pub(super) struct Batches<'a, W: Work> {
 }
 
 impl<'a, W: Work> Batches<'a, W> {
-    pub fn new(shared: &'a Shared<'a>, work: W) -> Self {
+    pub fn new(shared: &'a SharedBatches<'a>, work: W) -> Self {
         Self {
             shared,
             work,

@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
-use crate::{Given, Points, Specification, Validated};
+use crate::{Overrides, Points, Specification, Validated};
 
 use trisolar_spec::Parameters as _;
 pub use trisolar_spec::{ParseError, parse_as};
 
 /// The keys, in the order of the file.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    Given::DECLARATIONS.iter().map(|parameter| parameter.name)
+    Overrides::DECLARATIONS
+        .iter()
+        .map(|parameter| parameter.name)
 }
 
 /// Reads TOML text; keys that are missing stay open.
@@ -17,7 +19,7 @@ pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// [`ParseError`]: not TOML, a key that does not exist, or a value of another kind. Whether values can be computed
 /// with is checked by [`Specification::validate`].
-pub fn parse(text: &str) -> Result<Given, ParseError> {
+pub fn parse(text: &str) -> Result<Overrides, ParseError> {
     parse_as(text)
 }
 
@@ -35,7 +37,7 @@ pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> St
     }
     let mut text =
         String::from("# A Trisolar divergence map: trisolar divergence --config THIS_FILE\n");
-    for parameter in Given::DECLARATIONS {
+    for parameter in Overrides::DECLARATIONS {
         let (key, meaning) = (parameter.name, parameter.brief());
         let Some(value) = values.get(key) else {
             continue;
@@ -79,9 +81,9 @@ mod tests {
         };
         let written = toml::Table::try_from(&specification).unwrap();
         // The limit of errors is no part of a specification.
-        assert_eq!(written.len() + 1, Given::DECLARATIONS.len());
-        let given = parse(&to_text(&specification)).unwrap();
-        assert_eq!(Specification::from(given), specification);
+        assert_eq!(written.len() + 1, Overrides::DECLARATIONS.len());
+        let overrides = parse(&to_text(&specification)).unwrap();
+        assert_eq!(Specification::from(overrides), specification);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity;
 
 use super::Specification;
-use super::batches::{Batches, ROUNDS_PER_SLICE, Shared, Work};
+use super::batches::{Batches, ROUNDS_PER_SLICE, SharedBatches, Work};
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::Share;
@@ -84,7 +84,7 @@ impl Worker for CpuEngine {
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         // The lanes get the numbers of the pixels with the pixels.
         let job = task.spec.job(0, 0);
-        let shared = Shared::new(&self.workers, task.spec, &job, share);
+        let shared = SharedBatches::new(&self.workers, task.spec, &job, share);
         if !shared.begin() {
             return share.check();
         }
@@ -104,7 +104,7 @@ impl Worker for CpuEngine {
 fn work(
     simd: Simd,
     method: &Specification,
-    shared: &Shared<'_>,
+    shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     let (precision, integrator) = (method.precision.kind(), method.integrator.name());
@@ -142,7 +142,7 @@ impl OfMethod for LanesOf {
 /// A thread's work in an instruction set.
 struct OnLanes<'a> {
     simd: Simd,
-    shared: &'a Shared<'a>,
+    shared: &'a SharedBatches<'a>,
     thread: usize,
 }
 
@@ -175,7 +175,7 @@ impl OfMethod for OnLanes<'_> {
 /// Not inlined, because the compiler takes twice as long for a function that contains all of them.
 #[inline(never)]
 fn worker_scalar<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
-    shared: &Shared<'_>,
+    shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     worker::<Q, I, R>(shared, thread)
@@ -184,7 +184,7 @@ fn worker_scalar<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn worker_avx2<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
-    shared: &Shared<'_>,
+    shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     worker::<Q, I, R>(shared, thread)
@@ -193,7 +193,7 @@ fn worker_avx2<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn worker_avx512<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
-    shared: &Shared<'_>,
+    shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     worker::<Q, I, R>(shared, thread)
@@ -202,7 +202,7 @@ fn worker_avx512<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
 /// Takes the steps of pixels until the run is over. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
 fn worker<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
-    shared: &Shared<'_>,
+    shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     let mut masses = LaneMasses::new(&shared.job.masses);

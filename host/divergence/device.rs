@@ -49,7 +49,7 @@ unsafe impl Plain for Counters {}
 
 /// How work is divided into launches, which changes no value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct LaunchShape {
     /// Threads per block.
     pub block: u32,
     /// Largest number of blocks in a grid of fetching threads.
@@ -64,7 +64,7 @@ pub(super) struct Shape {
     pub batch: u64,
 }
 
-impl Shape {
+impl LaunchShape {
     /// The shape for GPUs. Registers, not the block size, limit the number of resident threads. There are 64 MiB of results and
     /// 50 MiB of items; two such portions keep any device busy.
     pub const GPU: Self = Self {
@@ -82,7 +82,7 @@ impl Shape {
 pub struct DeviceEngine {
     device: Arc<dyn Device>,
     kernel: DivergenceKernel,
-    shape: Shape,
+    shape: LaunchShape,
     failed: AtomicBool,
 }
 
@@ -100,7 +100,7 @@ impl DeviceEngine {
     /// # Errors
     /// As [`gpu`](Self::gpu).
     pub fn gpu_with_kernel(number: u32, kernel: DivergenceKernel) -> Result<Self, EngineError> {
-        Ok(Self::on(gpu::open(number)?, kernel, Shape::GPU))
+        Ok(Self::on(gpu::open(number)?, kernel, LaunchShape::GPU))
     }
 
     /// The engine of a GPU that keeps its buffers for the next map.
@@ -109,11 +109,19 @@ impl DeviceEngine {
     /// As [`gpu`](Self::gpu).
     pub(super) fn kept(number: u32) -> Result<Self, EngineError> {
         let device = gpu::open_keeping(number)?;
-        Ok(Self::on(device, DivergenceKernel::default(), Shape::GPU))
+        Ok(Self::on(
+            device,
+            DivergenceKernel::default(),
+            LaunchShape::GPU,
+        ))
     }
 
     /// The engine of this device.
-    pub(super) fn on(device: Arc<dyn Device>, kernel: DivergenceKernel, shape: Shape) -> Self {
+    pub(super) fn on(
+        device: Arc<dyn Device>,
+        kernel: DivergenceKernel,
+        shape: LaunchShape,
+    ) -> Self {
         Self {
             device,
             kernel,
@@ -126,7 +134,7 @@ impl DeviceEngine {
         &self.device
     }
 
-    pub(super) fn shape(&self) -> &Shape {
+    pub(super) fn shape(&self) -> &LaunchShape {
         &self.shape
     }
 
@@ -650,7 +658,7 @@ pub(super) trait Accelerator: Stepper + Send {
 }
 
 /// A source of GPUs.
-pub(super) trait Source: fmt::Debug + Send + Sync {
+pub(super) trait GpuSource: fmt::Debug + Send + Sync {
     /// All available GPUs.
     fn list(&self) -> Result<Vec<DeviceInfo>, GpuError>;
     /// Opens the GPU with this number.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::CpuEngine;
-use super::device::{Accelerator, DeviceEngine, Source};
+use super::device::{Accelerator, DeviceEngine, GpuSource};
 use super::emulator::Emulated;
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::EngineError;
@@ -18,9 +18,9 @@ use trisolar_run::EngineError;
 /// with its own streams and buffers. A device that has failed is closed. Clones share the devices.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    source: Arc<dyn Source>,
-    gpus: Pool<u32, Box<dyn Accelerator>>,
-    cpus: Pool<Option<usize>, CpuEngine>,
+    source: Arc<dyn GpuSource>,
+    gpus: DevicePool<u32, Box<dyn Accelerator>>,
+    cpus: DevicePool<Option<usize>, CpuEngine>,
 }
 
 impl Default for Devices {
@@ -32,7 +32,7 @@ impl Default for Devices {
 impl Devices {
     /// The GPUs of this machine and its CPU. None of them is opened yet.
     pub fn new() -> Self {
-        Self::from_source(Arc::new(Driver))
+        Self::from_source(Arc::new(DriverGpus))
     }
 
     /// The CPU, and this many GPUs that are [emulated](super::EmulatorEngine) on it. They are slow and meant for tests on machines
@@ -41,11 +41,11 @@ impl Devices {
         Self::from_source(Arc::new(Emulated { gpus }))
     }
 
-    pub(super) fn from_source(source: Arc<dyn Source>) -> Self {
+    pub(super) fn from_source(source: Arc<dyn GpuSource>) -> Self {
         Self {
             source,
-            gpus: Pool::default(),
-            cpus: Pool::default(),
+            gpus: DevicePool::default(),
+            cpus: DevicePool::default(),
         }
     }
 
@@ -81,9 +81,9 @@ impl Devices {
 
 /// The GPUs that the CUDA driver lists.
 #[derive(Debug)]
-struct Driver;
+struct DriverGpus;
 
-impl Source for Driver {
+impl GpuSource for DriverGpus {
     fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
         trisolar_device::devices()
     }
@@ -97,48 +97,48 @@ pub(super) type GpuLease = Lease<u32, Box<dyn Accelerator>>;
 pub(super) type CpuLease = Lease<Option<usize>, CpuEngine>;
 
 /// A pool of idle devices, with the number of devices opened so far.
-struct Pool<K, D>(Arc<PoolState<K, D>>);
+struct DevicePool<K, D>(Arc<DevicePoolState<K, D>>);
 
-/// The state of a [`Pool`].
-struct PoolState<K, D> {
+/// The state of a [`DevicePool`].
+struct DevicePoolState<K, D> {
     idle: Mutex<Vec<(K, D)>>,
     opened: AtomicU64,
 }
 
-impl<K, D> PoolState<K, D> {
+impl<K, D> DevicePoolState<K, D> {
     fn idle(&self) -> MutexGuard<'_, Vec<(K, D)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K, D> Clone for Pool<K, D> {
+impl<K, D> Clone for DevicePool<K, D> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<K, D> Default for Pool<K, D> {
+impl<K, D> Default for DevicePool<K, D> {
     fn default() -> Self {
-        Self(Arc::new(PoolState {
+        Self(Arc::new(DevicePoolState {
             idle: Mutex::new(Vec::new()),
             opened: AtomicU64::new(0),
         }))
     }
 }
 
-impl<K, D> fmt::Debug for Pool<K, D> {
+impl<K, D> fmt::Debug for DevicePool<K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pool({} opened)", self.opened())
     }
 }
 
-impl<K, D> Pool<K, D> {
+impl<K, D> DevicePool<K, D> {
     fn opened(&self) -> u64 {
         self.0.opened.load(Ordering::Relaxed)
     }
 }
 
-impl<K: Copy + PartialEq, D: Reusable> Pool<K, D> {
+impl<K: Copy + PartialEq, D: Reusable> DevicePool<K, D> {
     fn take(
         &self,
         key: K,
@@ -185,7 +185,7 @@ impl Reusable for Box<dyn Accelerator> {
 pub(super) struct Lease<K: Copy, D: Reusable> {
     key: K,
     device: Option<D>,
-    pool: Arc<PoolState<K, D>>,
+    pool: Arc<DevicePoolState<K, D>>,
 }
 
 impl<K: Copy, D: Reusable> Deref for Lease<K, D> {
@@ -218,7 +218,7 @@ mod tests {
     use super::super::queue::Share;
     use super::super::resume::{Resuming, Stepper};
     use super::super::scheduler::Worker;
-    use super::super::sink::Memory;
+    use super::super::sink::MemorySink;
     use super::super::{
         EmulatorEngine, Item, Items, Sink, Specification, Unattended, Validated, ValueVec,
     };
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    impl Source for Fragile {
+    impl GpuSource for Fragile {
         fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
             Emulated { gpus: 2 }.list()
         }
@@ -386,7 +386,7 @@ mod tests {
         let devices = Devices::from_source(Arc::new(Fragile::default()));
         let mut notes = 0;
         for _ in 0..3 {
-            let memory = Memory::new(spec.value_type(), spec.pixels()).expect("memory");
+            let memory = MemorySink::new(spec.value_type(), spec.pixels()).expect("memory");
             let items = FromStart {
                 spec: spec.clone(),
                 ended: Mutex::new(vec![u32::MAX; spec.pixels() as usize]),

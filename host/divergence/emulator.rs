@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::device::{Accelerator, DeviceEngine, Shape, Source};
+use super::device::{Accelerator, DeviceEngine, GpuSource, LaunchShape};
 use super::engine::{Engine, Ran, Task};
 use super::queue::Share;
 use super::resume::{Resuming, Stepper};
@@ -43,7 +43,7 @@ impl EmulatorEngine {
     /// The engine of this device. Its ring and its portions are short, so that small maps wrap around.
     fn engine(&self) -> DeviceEngine {
         let emulator = machine::emulator().seed(self.seed).resident(self.blocks);
-        let shape = Shape {
+        let shape = LaunchShape {
             block: self.block,
             blocks: self.blocks,
             slots: 8,
@@ -95,7 +95,7 @@ pub(super) struct Emulated {
     pub gpus: u32,
 }
 
-impl Source for Emulated {
+impl GpuSource for Emulated {
     fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
         let info = |index| DeviceInfo {
             index,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::quantity::Statistics;
-use super::sink::{Memory, Sink};
+use super::sink::{MemorySink, Sink};
 use super::value::ValueVec;
 use super::{Points, Resolution, Specification, Validated};
 use trisolar_device::Energy;
@@ -31,7 +31,7 @@ pub trait Engine {
     /// # Errors
     /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is no room for the map.
     fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
-        let memory = Memory::new(spec.value_type(), spec.pixels())?;
+        let memory = MemorySink::new(spec.value_type(), spec.pixels())?;
         let whole = [0..spec.pixels()];
         let task = Task::new(spec, &whole, &memory);
         let Ran {
@@ -155,13 +155,13 @@ impl Computed {
     ///
     /// # Panics
     /// If the values of the map's quantity are of another type.
-    pub fn times(&self) -> &[u32] {
-        self.values.of().expect(NO_TIMES)
+    pub fn steps_together(&self) -> &[u32] {
+        self.values.of().expect(NO_STEP_COUNTS)
     }
 }
 
 /// The panic message if counts of steps are requested from a map of another quantity.
-pub(super) const NO_TIMES: &str = "the values of this quantity are not counts of steps";
+pub(super) const NO_STEP_COUNTS: &str = "the values of this quantity are not counts of steps";
 
 /// A computed map with its specification and report.
 #[derive(Clone, Debug)]
@@ -219,8 +219,8 @@ impl DivergenceMap {
     ///
     /// # Panics
     /// If the values of the map's quantity are of another type.
-    pub fn times(&self) -> &[u32] {
-        self.values.of().expect(NO_TIMES)
+    pub fn steps_together(&self) -> &[u32] {
+        self.values.of().expect(NO_STEP_COUNTS)
     }
 
     /// A map of computed values: one for each pixel of `spec`, in their order.

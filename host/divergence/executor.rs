@@ -3,7 +3,7 @@
 use super::Validated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resolution;
-use super::sink::Memory;
+use super::sink::MemorySink;
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, GpuChoice, Monitor, RunOptions};
 
@@ -57,7 +57,7 @@ pub fn run_on(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
-    let memory = Memory::new(spec.value_type(), spec.pixels())?;
+    let memory = MemorySink::new(spec.value_type(), spec.pixels())?;
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
     let work = || executor.stream(&task, options, monitor);

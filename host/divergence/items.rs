@@ -25,7 +25,7 @@ pub fn resume(
     let unfinished: Vec<usize> = (0..items.len())
         .filter(|place| items[*place].goes_on(steps))
         .collect();
-    let list = List {
+    let list = ItemList {
         items: unfinished.iter().map(|place| items[*place]).collect(),
         ended: Mutex::new(Vec::new()),
     };
@@ -43,12 +43,12 @@ pub fn resume(
     Ok(streamed)
 }
 
-struct List {
+struct ItemList {
     items: Vec<Item>,
     ended: Mutex<Vec<(u64, Item)>>,
 }
 
-impl Items for List {
+impl Items for ItemList {
     fn get(&self, number: u64) -> Item {
         self.items[number as usize]
     }

@@ -52,7 +52,7 @@ impl Rung {
 
     /// The entry point's name.
     pub fn entry(self) -> &'static str {
-        Kernel::of(self).code().name.unwrap_or_default()
+        RungKernel::of(self).code().name().unwrap_or_default()
     }
 
     /// The change from the previous rung.
@@ -89,14 +89,14 @@ impl Validated {
 }
 
 /// A rung's kernel, by the arguments that it takes.
-enum Kernel {
+enum RungKernel {
     OfPixel(Entry<(Plan, *mut u32)>),
     Memory(Entry<(Plan, *mut f64, *mut u32)>),
     Fetch(Entry<(Plan, *const AtomicU32, *mut u32)>),
     Tuned(MapEntry<Divergence, MassiveThread<Divergence, ExplicitEuler, f64>, Starts>),
 }
 
-impl Kernel {
+impl RungKernel {
     fn of(rung: Rung) -> Self {
         match rung {
             Rung::Memory => Self::Memory(Entry::of::<DivergenceLadderMemory>()),
@@ -123,7 +123,7 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub struct Climbed {
     /// Steps of every pixel, row-major.
-    pub times: Vec<u32>,
+    pub steps_together: Vec<u32>,
     /// Time of the kernel on the device.
     pub elapsed: Duration,
     /// Registers per thread.
@@ -144,7 +144,7 @@ pub fn climb(
     block: u32,
 ) -> Result<Option<Climbed>, EngineError> {
     let plan = valid.ladder_plan();
-    let kernel = Kernel::of(rung);
+    let kernel = RungKernel::of(rung);
     let resident = device.resident(&kernel.code(), &Grid::new(1, block))?;
     if resident == 0 {
         return Ok(None);
@@ -195,12 +195,12 @@ pub fn climb(
     // SAFETY: the arrays have the lengths that the kernels ask for, and live until the device is done.
     unsafe {
         match kernel {
-            Kernel::OfPixel(entry) => device.launch_entry(entry, grid, (plan, to)),
-            Kernel::Memory(entry) => device.launch_entry(entry, grid, (plan, kept.cast(), to)),
-            Kernel::Fetch(entry) => {
+            RungKernel::OfPixel(entry) => device.launch_entry(entry, grid, (plan, to)),
+            RungKernel::Memory(entry) => device.launch_entry(entry, grid, (plan, kept.cast(), to)),
+            RungKernel::Fetch(entry) => {
                 device.launch_entry(entry, grid, (plan, counters.as_ptr().cast(), to))
             }
-            Kernel::Tuned(entry) => {
+            RungKernel::Tuned(entry) => {
                 let (shared, starts) = (counters.as_ptr().cast(), Starts::OF_JOB);
                 let arguments = (job, whole, ring, kept.cast(), shared, starts);
                 device.launch_entry(entry, grid, arguments)
@@ -212,7 +212,7 @@ pub fn climb(
     times.download(&mut result)?;
     let usage = device.usage(&kernel.code(), &grid)?;
     Ok(Some(Climbed {
-        times: result,
+        steps_together: result,
         elapsed: end.since(&start)?,
         registers: usage.registers,
         occupancy: usage.occupancy,

@@ -62,7 +62,7 @@ pub use resume::{Item, Items, Resuming, Starts, can_resume};
 pub use run::{run, stream};
 pub use sink::Sink;
 pub use spec::{
-    Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
+    MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Overrides, Plane, Specification, Validated,
     differences, steps,
 };
 pub use trisolar_bodies::Points;

@@ -8,7 +8,7 @@ use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::NpzWriter;
-use trisolar_io::picture::{self, Axis, Labels, Look, Map};
+use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle};
 
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
@@ -151,11 +151,11 @@ impl Output {
                 let shown = |value| quantity.shown(value, steps);
                 let values_of = values;
                 let values = picture_of(values, width, height, shown).averaged(style.shrink);
-                let look = Look {
+                let look = PictureStyle {
                     colour_map: style.colormap,
                     spacing: spacing(quantity),
                     range: range(quantity, values_of),
-                    ..Look::default()
+                    ..PictureStyle::default()
                 };
                 if self.format == Format::Tiff {
                     picture::tiff(&self.path, &values, &look, Some(&json))

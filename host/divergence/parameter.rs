@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use trisolar_spec::Parameters as _;
 
-use super::{Given, Specification};
+use super::{Overrides, Specification};
 
 /// A number that a sequence of maps can vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +38,17 @@ impl Scalar {
     /// All of them.
     fn all() -> impl Iterator<Item = Self> {
         // The limit of errors is no part of a specification.
-        let mut given = Given::from(&Specification::default());
-        let names = Given::DECLARATIONS.iter().map(|parameter| parameter.name);
+        let mut overrides = Overrides::from(&Specification::default());
+        let names = Overrides::DECLARATIONS
+            .iter()
+            .map(|parameter| parameter.name);
         names
             .map(Self)
-            .filter(move |scalar| scalar.field(&mut given).is_some_and(|x| x.is_some()))
+            .filter(move |scalar| scalar.field(&mut overrides).is_some_and(|x| x.is_some()))
     }
 
-    fn field(self, given: &mut Given) -> Option<&mut Option<f64>> {
-        given.field_mut(self.0)?.as_any().downcast_mut()
+    fn field(self, overrides: &mut Overrides) -> Option<&mut Option<f64>> {
+        overrides.field_mut(self.0)?.as_any().downcast_mut()
     }
 
     fn get(self, specification: &Specification) -> f64 {
@@ -55,9 +57,11 @@ impl Scalar {
     }
 
     fn set(self, specification: &mut Specification, value: f64) {
-        let mut given = Given::from(&*specification);
-        *self.field(&mut given).expect("a parameter of one number") = Some(value);
-        *specification = given.into();
+        let mut overrides = Overrides::from(&*specification);
+        *self
+            .field(&mut overrides)
+            .expect("a parameter of one number") = Some(value);
+        *specification = overrides.into();
     }
 }
 

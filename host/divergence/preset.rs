@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::spec::{Given, OneOrTwo};
+use super::spec::{OneOrTwo, Overrides};
 
-/// A map of Badger's study; see [`given`](Self::given).
+/// A map of Badger's study; see [`overrides`](Self::overrides).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// The square of start positions from -20 to 20, 300 × 300 pixels.
@@ -27,15 +27,15 @@ impl Preset {
     }
 
     /// The values in which it differs from the headline map.
-    pub fn given(self) -> Given {
+    pub fn overrides(self) -> Overrides {
         match self {
-            Self::Headline => Given::default(),
-            Self::Panorama => Given {
+            Self::Headline => Overrides::default(),
+            Self::Panorama => Overrides {
                 size: Some(OneOrTwo::Two([10_200, 1_600])),
                 center: Some([215.0, 0.0]),
                 span: Some(OneOrTwo::Two([510.0, 80.0])),
                 steps: Some(200_000),
-                ..Given::default()
+                ..Overrides::default()
             },
         }
     }
@@ -66,7 +66,7 @@ mod tests {
         for preset in Preset::ALL {
             assert_eq!(preset.to_string().parse(), Ok(preset));
         }
-        let valid = Specification::from(Preset::Panorama.given());
+        let valid = Specification::from(Preset::Panorama.overrides());
         let valid = valid.validate().expect("valid");
         let grid = valid.job(0, 1).grid;
         let corner = grid.start(0);

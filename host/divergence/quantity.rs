@@ -87,7 +87,7 @@ impl<Q: of::Quantity<Value: Value>, V: OfMethod> Visitor<Q> for ForQuantity<V> {
 }
 
 /// The properties of a quantity.
-struct About {
+struct QuantityProperties {
     name: &'static str,
     label: &'static str,
     unit: &'static str,
@@ -98,13 +98,13 @@ struct About {
     help: &'static str,
 }
 
-struct Describe;
+struct ReadProperties;
 
-impl OfQuantity for Describe {
-    type Output = About;
+impl OfQuantity for ReadProperties {
+    type Output = QuantityProperties;
 
-    fn visit<Q: Compiled<Value: Value>>(self) -> About {
-        About {
+    fn visit<Q: Compiled<Value: Value>>(self) -> QuantityProperties {
+        QuantityProperties {
             name: Q::NAME,
             label: Q::LABEL,
             unit: Q::UNIT,
@@ -129,8 +129,8 @@ impl OfQuantity for HasMethod<'_> {
 }
 
 impl Quantity {
-    fn about(self) -> About {
-        self.visit(Describe)
+    fn about(self) -> QuantityProperties {
+        self.visit(ReadProperties)
     }
 
     /// The name on the command line and in files.
@@ -171,7 +171,7 @@ impl Quantity {
     /// The name of its array in npz files.
     pub fn array_name(self) -> &'static str {
         if self.counts_steps() {
-            "times"
+            "steps_together"
         } else {
             "values"
         }

@@ -238,12 +238,12 @@ fn walk_avx512<I: MapIntegrator>(walk: &mut Walk<'_>) {
 
 /// The squared distance of each pair below which the step is too long, and the softening length squared.
 #[derive(Clone, Copy)]
-struct Limits<R> {
+struct PairLimits<R> {
     r2: [R; 3],
     softening2: R,
 }
 
-impl<R: Real> Limits<R> {
+impl<R: Real> PairLimits<R> {
     #[inline(always)]
     fn new(masses: &Masses) -> Self {
         Self {
@@ -310,7 +310,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         masses
     };
     let mut terms = Divergence::terms::<R>(&criterion(&own));
-    let mut limits = Limits::<R>::new(&own);
+    let mut limits = PairLimits::<R>::new(&own);
     let begin = |point: &Point, masses: &I::Masses<R::Lane>| {
         PerLane::spread(&lanes::begin::<Divergence, I, R::Lane>(point, &job, masses))
     };
@@ -321,7 +321,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         twins.set_lane(lane, &begin(&start(spec, &job, *pixel), &of_one));
         of_lanes.set_lane(lane, &PerLane::spread(&of_one));
         terms.set_lane(lane, &Divergence::terms(&criterion(&own)));
-        limits.set_lane(lane, &Limits::new(&own));
+        limits.set_lane(lane, &PairLimits::new(&own));
     }
     let rest = begin(&resting(spec, &job, group), &of_lanes.lane(0));
     let done = &mut [false; MAX_LANES][..R::LANES];

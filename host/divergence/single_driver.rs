@@ -9,7 +9,7 @@ use super::engine::{Portion, Ran, Task};
 use super::queue::{Queue, Share};
 use super::scheduler::Worker as _;
 use super::static_split::{self, ProgressSum};
-use super::tiles::{Pipeline, Standing};
+use super::tiles::{Pipeline, PipelineState};
 use trisolar_run::{EngineError, Monitor};
 
 /// Computes a task on these GPUs, calling `at_start` when all are ready.
@@ -52,7 +52,7 @@ pub(super) fn drive(
     while running {
         running = false;
         for pipeline in &mut pipelines {
-            running |= pipeline.advance()? == Standing::Running;
+            running |= pipeline.advance()? == PipelineState::Running;
         }
         std::thread::sleep(Duration::from_micros(200));
     }

@@ -16,9 +16,9 @@ pub trait Sink: Sync {
 
 /// A whole map in memory.
 #[derive(Debug)]
-pub(super) struct Memory(Mutex<ValueVec>);
+pub(super) struct MemorySink(Mutex<ValueVec>);
 
-impl Memory {
+impl MemorySink {
     /// A sink with memory for a map of this many pixels.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Memory {
     }
 }
 
-impl Sink for Memory {
+impl Sink for MemorySink {
     fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.put(first as usize, values);

@@ -1,6 +1,6 @@
 //! The specification of a divergence map: plain data that is validated once and saved with every result.
 //!
-//! [`Given`] holds the values that a user gives, with abbreviations and omissions; [`Specification`] holds every value;
+//! [`Overrides`] holds the values that a user gives, with abbreviations and omissions; [`Specification`] holds every value;
 //! [`Validated`] holds values that an engine can compute with.
 
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use super::method::{Precision, Start};
 use super::quantity::Quantity;
 use super::value::ValueType;
 use trisolar_bodies::Points;
-use trisolar_spec::{Integrator, Parameters as _, SpecError, parameters, read};
+use trisolar_spec::{Integrator, SpecError, parameters, read};
 pub use trisolar_spec::{OneOrThree, OneOrTwo};
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
 /// Lengths, times and masses are in any consistent units: [`g`](Self::g) ties them together. Read from TOML or
-/// JSON as a [`Given`] is; written in full, every number with the digits that give the same bits back.
+/// JSON as a [`Overrides`] is; written in full, every number with the digits that give the same bits back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Given")]
+#[serde(from = "Overrides")]
 pub struct Specification {
     /// Pixels: width, height.
     pub size: [u64; 2],
@@ -101,7 +101,7 @@ const DEFAULT_SPAN: f64 = 40.0;
 parameters! {
     /// The values of a [`Specification`] that a user gives, in a configuration file or on the command line. Missing values have their
     /// defaults, and three values can be abbreviated.
-    pub struct Given {
+    pub struct Overrides {
         "Specification" {
             /// Pixels: width and height, or one number for a square
             size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300x300";
@@ -190,7 +190,7 @@ fn body(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "must be 1, 2 or 3".into())
 }
 
-impl Given {
+impl Overrides {
     /// The largest allowed share of unresolved pixels, if one is given.
     ///
     /// # Errors
@@ -201,15 +201,9 @@ impl Given {
             _ => Ok(self.max_error),
         }
     }
-
-    /// These values, merged over those of `under`.
-    #[must_use]
-    pub fn over(self, under: Self) -> Self {
-        self.merged_over(under)
-    }
 }
 
-impl From<&Specification> for Given {
+impl From<&Specification> for Overrides {
     /// Every value, without abbreviations. The limit of errors is not part of a specification.
     fn from(s: &Specification) -> Self {
         Self {
@@ -236,42 +230,44 @@ impl From<&Specification> for Given {
     }
 }
 
-impl From<Given> for Specification {
-    fn from(given: Given) -> Self {
+impl From<Overrides> for Specification {
+    fn from(overrides: Overrides) -> Self {
         let default = Self::default();
-        let size = match given.size {
+        let size = match overrides.size {
             None => default.size,
             Some(OneOrTwo::One(n)) => [n, n],
             Some(OneOrTwo::Two(size)) => size,
         };
-        let span = match given.span.unwrap_or(OneOrTwo::One(DEFAULT_SPAN)) {
+        let span = match overrides.span.unwrap_or(OneOrTwo::One(DEFAULT_SPAN)) {
             OneOrTwo::One(first) => [first, first * (size[1] as f64 / size[0] as f64)],
             OneOrTwo::Two(span) => span,
         };
-        let shift = match given.shift {
+        let shift = match overrides.shift {
             None => default.shift,
             Some(OneOrThree::One(d)) => DVec3::splat(d),
             Some(OneOrThree::Three(shift)) => shift,
         };
         Self {
             size,
-            center: given.center.unwrap_or(default.center),
+            center: overrides.center.unwrap_or(default.center),
             span,
-            plane: given.plane.unwrap_or(default.plane),
-            body: given.body.unwrap_or(default.body),
-            masses: given.masses.unwrap_or(default.masses),
-            positions: given.positions.unwrap_or(default.positions),
-            velocities: given.velocities.unwrap_or(default.velocities),
-            g: given.g.unwrap_or(default.g),
-            softening: given.softening.unwrap_or(default.softening),
-            steps: given.steps.unwrap_or(default.steps),
-            dt: given.dt.unwrap_or(default.dt),
+            plane: overrides.plane.unwrap_or(default.plane),
+            body: overrides.body.unwrap_or(default.body),
+            masses: overrides.masses.unwrap_or(default.masses),
+            positions: overrides.positions.unwrap_or(default.positions),
+            velocities: overrides.velocities.unwrap_or(default.velocities),
+            g: overrides.g.unwrap_or(default.g),
+            softening: overrides.softening.unwrap_or(default.softening),
+            steps: overrides.steps.unwrap_or(default.steps),
+            dt: overrides.dt.unwrap_or(default.dt),
             shift,
-            critical_distance: given.critical_distance.unwrap_or(default.critical_distance),
-            quantity: given.quantity.unwrap_or(default.quantity),
-            precision: given.precision.unwrap_or(default.precision),
-            integrator: given.integrator.unwrap_or(default.integrator),
-            start: given.start.unwrap_or(default.start),
+            critical_distance: overrides
+                .critical_distance
+                .unwrap_or(default.critical_distance),
+            quantity: overrides.quantity.unwrap_or(default.quantity),
+            precision: overrides.precision.unwrap_or(default.precision),
+            integrator: overrides.integrator.unwrap_or(default.integrator),
+            start: overrides.start.unwrap_or(default.start),
         }
     }
 }

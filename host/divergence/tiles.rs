@@ -93,7 +93,7 @@ struct Open {
 
 /// The state of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum PipelineState {
     /// A launch is running; check again soon.
     Running,
     /// There is nothing to do.
@@ -177,11 +177,11 @@ impl<'q, D: Device> Pipeline<'q, D> {
     pub fn work(&mut self) -> Result<(), EngineError> {
         loop {
             match self.advance()? {
-                Standing::Running => {
+                PipelineState::Running => {
                     self.share.check()?;
                     std::thread::sleep(Duration::from_micros(200));
                 }
-                Standing::Dry => {
+                PipelineState::Dry => {
                     if !self.share.wait()? {
                         return Ok(());
                     }
@@ -196,7 +196,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
     ///
     /// # Errors
     /// As [`work`](Self::work).
-    pub fn advance(&mut self) -> Result<Standing, EngineError> {
+    pub fn advance(&mut self) -> Result<PipelineState, EngineError> {
         if let Some(&oldest) = self.flying.front()
             && self.device.is_over(oldest)?
         {
@@ -209,9 +209,9 @@ impl<'q, D: Device> Pipeline<'q, D> {
         }
         self.top_up()?;
         Ok(if self.flying.is_empty() {
-            Standing::Dry
+            PipelineState::Dry
         } else {
-            Standing::Running
+            PipelineState::Running
         })
     }
 

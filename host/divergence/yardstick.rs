@@ -15,7 +15,7 @@ struct System {
 }
 
 /// Number of steps that `pixel` (row-major) begins while its twins are together.
-pub fn times(valid: &Validated, pixel: u64) -> u32 {
+pub fn steps_together(valid: &Validated, pixel: u64) -> u32 {
     let s = valid.specification();
     let grid_body = usize::from(s.body) - 1;
     let mut system = System {
@@ -28,7 +28,7 @@ pub fn times(valid: &Validated, pixel: u64) -> u32 {
         *x += d;
     }
     let softening2 = s.softening * s.softening;
-    let mut times = 0;
+    let mut steps_together = 0;
     for _ in 0..s.steps {
         let a = accelerations(&system.p, &s.masses, s.g, softening2);
         let b = accelerations(&twin.p, &s.masses, s.g, softening2);
@@ -41,11 +41,11 @@ pub fn times(valid: &Validated, pixel: u64) -> u32 {
         ) {
             break;
         }
-        times += 1;
+        steps_together += 1;
         advance(&mut system, &a, s.dt);
         advance(&mut twin, &b, s.dt);
     }
-    times
+    steps_together
 }
 
 fn sq(x: f64) -> f64 {

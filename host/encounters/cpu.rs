@@ -21,11 +21,11 @@ pub struct CpuEngine {
 }
 
 /// How often a thread delivers its records and looks for a cancellation.
-const LOOK: Duration = Duration::from_millis(5);
+const DELIVERY_INTERVAL: Duration = Duration::from_millis(5);
 /// Blocks of steps between two looks at the clock.
-const BLOCKS: u32 = 64;
+const STEP_BLOCKS_PER_CHECK: u32 = 64;
 /// Runs that a thread draws at a time, at most.
-const MOST_DRAWN: u64 = 64;
+const MAX_RUNS_PER_DRAW: u64 = 64;
 
 impl CpuEngine {
     /// With this many threads (`None`: as many as the process may use) and the fastest lanes there are.
@@ -101,7 +101,7 @@ impl<'a> OfThread<'a> {
             backlog: 0,
             rate: ended as f64 / began.elapsed().as_secs_f64().max(1e-3),
         };
-        let drawn = share.draw_for_thread(pace, MOST_DRAWN, threads)?;
+        let drawn = share.draw_for_thread(pace, MAX_RUNS_PER_DRAW, threads)?;
         self.drawn = drawn.unwrap_or_default();
         Ok(())
     }
@@ -164,9 +164,9 @@ impl Runs for OfThread<'_> {
 
     fn stopped(&mut self) -> bool {
         self.blocks += 1;
-        if self.blocks >= BLOCKS && self.failed.is_none() {
+        if self.blocks >= STEP_BLOCKS_PER_CHECK && self.failed.is_none() {
             self.blocks = 0;
-            if self.looked.elapsed() >= LOOK {
+            if self.looked.elapsed() >= DELIVERY_INTERVAL {
                 self.failed = self.look().err();
                 self.looked = Instant::now();
             }

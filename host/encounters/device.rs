@@ -18,19 +18,19 @@ use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{EngineError, Monitor, device_names, machine, missing_gpu};
 
 /// Blocks that a multiprocessor holds: with 128 registers a thread the kernel is fastest.
-const RESIDENT: u32 = 4;
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 /// Length of a launch on a GPU in nanoseconds.
-const SLICE_NS: u64 = 100_000_000;
+const LAUNCH_NS: u64 = 100_000_000;
 /// Runs of a job at most: their records are on the device.
-const MOST_RUNS: u64 = 1 << 24;
+const MAX_RUNS_PER_JOB: u64 = 1 << 24;
 /// The same of runs that are handed out in small numbers, as to one of several processes.
-const MOST_SUPPLIED: u64 = 1 << 21;
+const MAX_SUPPLIED_RUNS_PER_JOB: u64 = 1 << 21;
 /// Runs that follow each other are a job of their own if there are so many; others share one, for which their starts are made here.
-const OWN_JOB: u64 = 1 << 15;
+const MIN_RUNS_FOR_OWN_JOB: u64 = 1 << 15;
 /// Runs for each thread of a job that loses little by its last runs, which last longer than others.
-const RUNS_A_THREAD: u64 = 8;
+const RUNS_PER_THREAD: u64 = 8;
 /// What a job has ended is brought back at least this often.
-const HARVEST: Duration = Duration::from_secs(20);
+const MAX_DELIVERY_INTERVAL: Duration = Duration::from_secs(20);
 /// What an outcome is filled with before its run has ended: no [`Outcome`](super::Outcome).
 const NOT_ENDED: u8 = 0xff;
 
@@ -73,7 +73,7 @@ impl DeviceEngine {
             devices,
             block: 128,
             blocks: u32::MAX,
-            slice_ns: SLICE_NS,
+            slice_ns: LAUNCH_NS,
         }
     }
 
@@ -144,8 +144,12 @@ impl<'a> Worker<Task<'a>> for Gpu<'_> {
 
     fn capacity(&self, _: &Task<'a>) -> u64 {
         let DeviceEngine { block, blocks, .. } = *self.engine;
-        let resident = self.device.info().multiprocessors.saturating_mul(RESIDENT);
-        RUNS_A_THREAD * u64::from(resident.min(blocks)) * u64::from(block)
+        let resident = self
+            .device
+            .info()
+            .multiprocessors
+            .saturating_mul(BLOCKS_PER_MULTIPROCESSOR);
+        RUNS_PER_THREAD * u64::from(resident.min(blocks)) * u64::from(block)
     }
 
     fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
@@ -154,10 +158,10 @@ impl<'a> Worker<Task<'a>> for Gpu<'_> {
             return share.check();
         }
         let most = match task.supply {
-            Some(_) => MOST_SUPPLIED,
-            None => MOST_RUNS,
+            Some(_) => MAX_SUPPLIED_RUNS_PER_JOB,
+            None => MAX_RUNS_PER_JOB,
         };
-        let least = RUNS_A_THREAD * kernel.threads();
+        let least = RUNS_PER_THREAD * kernel.threads();
         let mut rate = 0.0;
         loop {
             let spans = share.draw_portion(rate, least, most)?;
@@ -180,7 +184,7 @@ impl<'a> Worker<Task<'a>> for Gpu<'_> {
 /// Spans of runs as jobs.
 fn jobs(spans: Vec<Range<u64>>) -> Vec<Vec<Range<u64>>> {
     let (large, small): (Vec<_>, Vec<_>) =
-        (spans.into_iter()).partition(|span| span.end - span.start >= OWN_JOB);
+        (spans.into_iter()).partition(|span| span.end - span.start >= MIN_RUNS_FOR_OWN_JOB);
     let small = (!small.is_empty()).then_some(small);
     let large = large.into_iter().map(|span| vec![span]);
     large.chain(small).collect()
@@ -219,10 +223,14 @@ impl<'a> Kernel<'a> {
         let &DeviceEngine { block, blocks, .. } = engine;
         let grid = Grid::new(0, block).residency(Some(Residency {
             threads: block,
-            blocks: RESIDENT,
+            blocks: BLOCKS_PER_MULTIPROCESSOR,
         }));
         let resident = device.resident_blocks(Entry::of::<Encounters>(), grid)?;
-        let most = task.runs().min(MOST_RUNS).div_ceil(block.into()).max(1);
+        let most = task
+            .runs()
+            .min(MAX_RUNS_PER_JOB)
+            .div_ceil(block.into())
+            .max(1);
         let blocks = most.min(resident.min(blocks).into()) as u32;
         if blocks == 0 {
             return Err(EngineError::Gpu {
@@ -319,7 +327,7 @@ impl<'a> Kernel<'a> {
             self.share.report(self.done + ended);
             let goes_on = self.share.check();
             // Also of a computation that has been ended: a file keeps what is done.
-            if goes_on.is_err() || ended == count || harvested.elapsed() >= HARVEST {
+            if goes_on.is_err() || ended == count || harvested.elapsed() >= MAX_DELIVERY_INTERVAL {
                 self.harvest(&mut missing, room)?;
                 harvested = Instant::now();
             }
@@ -584,9 +592,14 @@ mod tests {
 
     #[test]
     fn scattered_runs_share_a_job() {
-        let spans = vec![0..5, 7..8, 10..10 + OWN_JOB, 1 << 40..(1 << 40) + 3];
+        let spans = vec![
+            0..5,
+            7..8,
+            10..10 + MIN_RUNS_FOR_OWN_JOB,
+            1 << 40..(1 << 40) + 3,
+        ];
         let together = vec![0..5, 7..8, 1 << 40..(1 << 40) + 3];
-        assert_eq!(jobs(spans), [vec![10..10 + OWN_JOB], together]);
+        assert_eq!(jobs(spans), [vec![10..10 + MIN_RUNS_FOR_OWN_JOB], together]);
         assert_eq!(jobs(vec![3..4]), [vec![3..4]]);
         assert!(jobs(Vec::new()).is_empty());
     }

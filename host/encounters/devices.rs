@@ -6,7 +6,7 @@ use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{Backend, EngineError, Monitor, RunOptions};
 
 /// From this number of runs on `auto` prefers a GPU: opening one and letting its driver compile the kernel takes seconds.
-const WORTH_A_GPU: u64 = 20_000;
+const MIN_RUNS_FOR_GPU: u64 = 20_000;
 
 /// The devices of this process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +45,7 @@ impl Team {
         let wanted = match options.backend {
             Backend::Cpu => false,
             Backend::Gpu => true,
-            Backend::Auto => runs >= WORTH_A_GPU,
+            Backend::Auto => runs >= MIN_RUNS_FOR_GPU,
         };
         if wanted {
             let open = |number| Ok(trisolar_device::open(number)?);

@@ -22,9 +22,9 @@ pub trait Sink: Sync {
 }
 
 /// Records in memory.
-struct Memory(Mutex<Vec<Record>>);
+struct MemorySink(Mutex<Vec<Record>>);
 
-impl Sink for Memory {
+impl Sink for MemorySink {
     fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all[first as usize..][..records.len()].copy_from_slice(records);
@@ -119,7 +119,7 @@ pub(super) fn in_memory<T>(
     spec: &Validated,
     stream: impl FnOnce(&Task<'_>) -> Result<T, EngineError>,
 ) -> Result<(Vec<Record>, T), EngineError> {
-    let memory = Memory(Mutex::new(room(spec.runs())?));
+    let memory = MemorySink(Mutex::new(room(spec.runs())?));
     let said = stream(&Task::new(spec, &[0..spec.runs()], &memory))?;
     let records = memory.0.into_inner();
     Ok((records.unwrap_or_else(PoisonError::into_inner), said))

@@ -11,7 +11,7 @@ mod devices;
 mod engine;
 mod ensemble;
 pub mod files;
-mod given;
+mod overrides;
 pub mod parameter;
 pub mod pictures;
 #[cfg(feature = "mpi")]
@@ -26,8 +26,8 @@ pub use devices::Devices;
 pub use engine::{Engine, Executor, Options, Portion, Sink, Streamed, Task};
 pub use ensemble::{Ensemble, Records, run, run_on};
 pub use files::same_bits;
-pub use given::{Given, whole_number};
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
+pub use overrides::{Overrides, whole_number};
 pub use parameter::{Choice, Parameter, Setup};
 #[cfg(feature = "mpi")]
 pub use ranks::{Leader, Local, lead, serve};

@@ -91,9 +91,10 @@ pub struct Parameter {
 }
 
 /// The largest eccentricity of a binary at its start: beyond it two bodies nearly fall into each other.
-pub const MOST_ECCENTRIC: f64 = 0.999_999;
+pub const MAX_ECCENTRICITY: f64 = 0.999_999;
 
-const LARGE: f64 = 1e100;
+/// A bound that stands for none in messages.
+const UNBOUNDED: f64 = 1e100;
 
 const fn parameter(
     name: &'static str,
@@ -115,7 +116,7 @@ const fn parameter(
 const fn above_zero(name: &'static str, unit: &'static str, default: f64) -> Parameter {
     Parameter {
         above: true,
-        ..parameter(name, unit, default, [0.0, LARGE], None)
+        ..parameter(name, unit, default, [0.0, UNBOUNDED], None)
     }
 }
 
@@ -133,8 +134,8 @@ static BINARY_SINGLE: [Parameter; 12] = [
         "e",
         "",
         0.0,
-        [0.0, MOST_ECCENTRIC],
-        Some([0.0, MOST_ECCENTRIC]),
+        [0.0, MAX_ECCENTRICITY],
+        Some([0.0, MAX_ECCENTRICITY]),
     ),
     parameter(
         "inclination",
@@ -147,8 +148,8 @@ static BINARY_SINGLE: [Parameter; 12] = [
     angle("argument"),
     angle("phase"),
     above_zero("distance", "length", 100.0),
-    parameter("v-inf", "length / time", AT_REST, [0.0, LARGE], None),
-    parameter("impact", "length", 0.0, [0.0, LARGE], None),
+    parameter("v-inf", "length / time", AT_REST, [0.0, UNBOUNDED], None),
+    parameter("impact", "length", 0.0, [0.0, UNBOUNDED], None),
 ];
 
 /// The velocity at infinity that stands for a body at rest at its distance.
@@ -159,8 +160,20 @@ static FREE_FALL: [Parameter; 5] = [
     above_zero("mass1", "mass", 1.0),
     above_zero("mass2", "mass", 1.0),
     above_zero("mass3", "mass", 1.0),
-    parameter("x", "length", 0.2, [-LARGE, LARGE], Some([0.0, 0.5])),
-    parameter("y", "length", 0.5, [-LARGE, LARGE], Some([0.0, 1.0])),
+    parameter(
+        "x",
+        "length",
+        0.2,
+        [-UNBOUNDED, UNBOUNDED],
+        Some([0.0, 0.5]),
+    ),
+    parameter(
+        "y",
+        "length",
+        0.5,
+        [-UNBOUNDED, UNBOUNDED],
+        Some([0.0, 1.0]),
+    ),
 ];
 
 impl Parameter {
@@ -173,9 +186,9 @@ impl Parameter {
         };
         if self.above {
             format!("must be a finite number above {low}{unit}")
-        } else if high >= LARGE && low < 0.0 {
+        } else if high >= UNBOUNDED && low < 0.0 {
             format!("must be a finite number{unit}")
-        } else if high >= LARGE {
+        } else if high >= UNBOUNDED {
             format!("must be a finite number of at least {low}{unit}")
         } else {
             format!("must be from {low} to {high}{unit}")

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::devices::Team;
 use super::engine::{Engine as _, Executor, Portion, Sink, Streamed, Task};
 use super::store::{bytes, records_of};
-use super::{Given, Validated};
+use super::{Overrides, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::mpi::World;
 use trisolar_run::processes::{
@@ -21,7 +21,7 @@ use trisolar_run::{EngineError, Monitor, RunOptions};
 /// Encounters, as rank 0 tells the others of them.
 #[derive(Serialize, Deserialize)]
 struct Work {
-    specification: Given,
+    specification: Overrides,
     /// The checksum of the start states, if they are points.
     points: Option<u32>,
 }
@@ -48,7 +48,7 @@ impl Executor for Leader<'_> {
         monitor: &dyn Monitor,
     ) -> Result<Streamed, EngineError> {
         let work = Work {
-            specification: Given::of(task.spec.specification()),
+            specification: Overrides::of(task.spec.specification()),
             points: task.spec.points_checksum(),
         };
         let (together, elapsed) = self.0.run(

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use kernels_gpu::encounters::run::NEVER;
-use kernels_gpu::encounters::start::{BodiesStart, MOST_PARAMETERS, Plan, Start, is_ordinary};
-use kernels_gpu::encounters::step::{MOST_STAGES, ORDER_2, ORDER_6, ORDER_8, Stage, stages};
+use kernels_gpu::encounters::start::{BodiesStart, MAX_PARAMETERS, Plan, Start, is_ordinary};
+use kernels_gpu::encounters::step::{MAX_STAGES, ORDER_2, ORDER_6, ORDER_8, Stage, stages};
 use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -189,7 +189,7 @@ pub struct Specification {
 }
 
 /// Most runs.
-pub const MOST_RUNS: u64 = 1 << 32;
+pub const MAX_RUNS: u64 = 1 << 32;
 
 /// What [`Limits::max_steps`] can be.
 pub(super) const STEPS_ALLOWED: &str = "must be a whole number from 1 to 4000000000";
@@ -229,7 +229,7 @@ pub struct Validated {
     /// The checksum of the points that the bodies are from.
     checksum: Option<u32>,
     settings: Settings,
-    stages: [Stage; MOST_STAGES],
+    stages: [Stage; MAX_STAGES],
 }
 
 /// The error for a value that is not allowed.
@@ -323,7 +323,7 @@ impl Specification {
             let choice = self.choice(parameter);
             self.parameters.insert(parameter.name, choice);
         }
-        debug_assert!(self.setup.parameters().len() <= MOST_PARAMETERS);
+        debug_assert!(self.setup.parameters().len() <= MAX_PARAMETERS);
         for (place, parameter) in self.setup.parameters().iter().enumerate() {
             plan.laws[place] = self.choice(parameter).law(parameter);
         }
@@ -395,7 +395,7 @@ impl Specification {
         plan: Plan,
         bodies: Option<Arc<[BodiesStart]>>,
     ) -> Result<Validated, SpecError> {
-        if !(1..=MOST_RUNS).contains(&self.n) {
+        if !(1..=MAX_RUNS).contains(&self.n) {
             let allowed = "must be from 1 to 4294967296 (2^32) runs";
             return Err(wrong(
                 if self.size.is_some() { "size" } else { "n" },
@@ -519,12 +519,12 @@ impl Specification {
 }
 
 /// The least share of the total mass.
-const LIGHTEST: f64 = 1e-6;
+const MIN_MASS_SHARE: f64 = 1e-6;
 
 /// What is wrong with masses from `low` to `high`.
 fn light(low: [f64; 3], high: [f64; 3]) -> Option<String> {
     let total: f64 = high.iter().sum();
-    let heavy = |m: &f64| *m > 0.0 && *m >= LIGHTEST * total;
+    let heavy = |m: &f64| *m > 0.0 && *m >= MIN_MASS_SHARE * total;
     let fine = total.is_finite() && low.iter().all(heavy);
     (!fine).then(|| {
         "each must be above 0, and at least 1e-6 of all together: test bodies have no encounters".into()

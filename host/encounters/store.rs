@@ -7,7 +7,7 @@ use kernels_gpu::encounters::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Given, Sink, Validated};
+use super::{Overrides, Sink, Validated};
 use trisolar_io::IoError;
 use trisolar_run::partial::{self, Contents, Layout, PartialFile};
 use trisolar_run::{self as run, EngineError};
@@ -21,7 +21,7 @@ pub const COMMAND: &str = "encounters";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EncounterContents {
     /// The specification, every value of it.
-    pub specification: Given,
+    pub specification: Overrides,
     /// The checksum of the start states, if they are points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     points: Option<u32>,
@@ -30,7 +30,7 @@ pub struct EncounterContents {
 impl EncounterContents {
     fn of(valid: &Validated) -> Self {
         Self {
-            specification: Given::of(valid.specification()),
+            specification: Overrides::of(valid.specification()),
             points: valid.points_checksum(),
         }
     }
@@ -50,7 +50,7 @@ impl Contents for EncounterContents {
 }
 
 /// The options in which two specifications differ, with both values.
-fn differences(there: &Given, here: &Given) -> Vec<String> {
+fn differences(there: &Overrides, here: &Overrides) -> Vec<String> {
     let [there, here] = [there, here].map(|given| match serde_json::to_value(given) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),

@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use crate::tile::Tile;
-use crate::values::{Kind, Values};
+use crate::values::{ValueKind, Values};
 
 /// Names a tile by its content: everything on which its values depend.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct TileKey {
     pub content: Arc<str>,
     pub tile: Tile,
 }
 
-impl Key {
+impl TileKey {
     /// The same square in another number of pixels.
     pub fn with_pixels(&self, pixels: u32) -> Self {
         Self {
@@ -50,12 +50,12 @@ const EXTENSION: &str = ".tile";
 const MIN_PIXELS_ON_DISK: u32 = 32;
 
 /// Both caches.
-pub(crate) struct Cache {
-    memory: Mutex<Memory>,
+pub(crate) struct TileCache {
+    memory: Mutex<TileMemory>,
     disk: Option<Disk>,
 }
 
-impl Cache {
+impl TileCache {
     /// Caches with this limit of bytes in memory, and in a folder with its limit, if there is one.
     ///
     /// # Errors
@@ -65,22 +65,22 @@ impl Cache {
             .map(|(path, bytes)| Disk::open(path, bytes))
             .transpose()?;
         Ok(Self {
-            memory: Mutex::new(Memory::new(memory)),
+            memory: Mutex::new(TileMemory::new(memory)),
             disk,
         })
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    fn memory(&self) -> MutexGuard<'_, TileMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A tile that is in memory.
-    pub fn recent(&self, key: &Key) -> Option<Arc<Values>> {
+    pub fn recent(&self, key: &TileKey) -> Option<Arc<Values>> {
         self.memory().get(key)
     }
 
     /// A tile that is in memory or in the folder.
-    pub fn get(&self, key: &Key) -> Option<Arc<Values>> {
+    pub fn get(&self, key: &TileKey) -> Option<Arc<Values>> {
         if let Some(found) = self.recent(key) {
             return Some(found);
         }
@@ -90,7 +90,7 @@ impl Cache {
     }
 
     /// The tile of the same square in memory that has the most pixels, but fewer than this one.
-    pub fn coarser(&self, key: &Key) -> Option<(u32, Arc<Values>)> {
+    pub fn coarser(&self, key: &TileKey) -> Option<(u32, Arc<Values>)> {
         let mut pixels = key.tile.pixels / 2;
         while pixels > 0 {
             if let Some(found) = self.recent(&key.with_pixels(pixels)) {
@@ -102,13 +102,13 @@ impl Cache {
     }
 
     /// Keeps a tile in memory.
-    pub fn put(&self, key: &Key, values: &Arc<Values>) {
+    pub fn put(&self, key: &TileKey, values: &Arc<Values>) {
         self.memory().put(key.clone(), values.clone());
     }
 
     /// Keeps a tile in the folder, if there is one. A full folder is not a failure: the tile is computed again when
     /// needed.
-    pub fn store(&self, key: &Key, values: &Values) {
+    pub fn store(&self, key: &TileKey, values: &Values) {
         if let Some(disk) = &self.disk {
             disk.put(key, values);
         }
@@ -124,16 +124,16 @@ impl Cache {
 const TILE_OVERHEAD_BYTES: usize = 256;
 
 /// The tiles in memory.
-struct Memory {
-    tiles: HashMap<Key, (Arc<Values>, u64)>,
+struct TileMemory {
+    tiles: HashMap<TileKey, (Arc<Values>, u64)>,
     /// Tiles by the time of their last use.
-    used: BTreeMap<u64, Key>,
+    used: BTreeMap<u64, TileKey>,
     clock: u64,
     bytes: usize,
     most: usize,
 }
 
-impl Memory {
+impl TileMemory {
     fn new(most: usize) -> Self {
         Self {
             tiles: HashMap::new(),
@@ -148,7 +148,7 @@ impl Memory {
         values.len() * values.kind().size() + TILE_OVERHEAD_BYTES
     }
 
-    fn get(&mut self, key: &Key) -> Option<Arc<Values>> {
+    fn get(&mut self, key: &TileKey) -> Option<Arc<Values>> {
         let (values, used) = self.tiles.get_mut(key)?;
         self.clock += 1;
         self.used.remove(used);
@@ -157,7 +157,7 @@ impl Memory {
         Some(values.clone())
     }
 
-    fn put(&mut self, key: Key, values: Arc<Values>) {
+    fn put(&mut self, key: TileKey, values: Arc<Values>) {
         self.clock += 1;
         self.bytes += Self::size(&values);
         self.used.insert(self.clock, key.clone());
@@ -272,14 +272,14 @@ impl Disk {
         }
     }
 
-    fn get(&self, key: &Key) -> Option<Values> {
+    fn get(&self, key: &TileKey) -> Option<Values> {
         if key.tile.pixels < MIN_PIXELS_ON_DISK {
             return None;
         }
         let name = key.file_name();
         let mut file = fs::File::open(self.folder.join(&name)).ok()?;
         // The file of a tile is not longer; another file may have any length.
-        let most = key.text().len() + 64 + key.tile.count() * Kind::F64.size();
+        let most = key.text().len() + 64 + key.tile.count() * ValueKind::F64.size();
         let mut bytes = Vec::new();
         (&mut file).take(most as u64).read_to_end(&mut bytes).ok()?;
         let values = decode(key, &bytes)?;
@@ -289,7 +289,7 @@ impl Disk {
         Some(values)
     }
 
-    fn put(&self, key: &Key, values: &Values) {
+    fn put(&self, key: &TileKey, values: &Values) {
         if key.tile.pixels < MIN_PIXELS_ON_DISK {
             return;
         }
@@ -313,7 +313,7 @@ impl Disk {
 }
 
 /// A file: length of the key's text (u32), the text, the type's tag (u8), the values, and the CRC-32 of all that (u32).
-fn encode(key: &Key, values: &Values) -> Vec<u8> {
+fn encode(key: &TileKey, values: &Values) -> Vec<u8> {
     let text = key.text();
     let mut bytes = (text.len() as u32).to_le_bytes().to_vec();
     bytes.extend(text.as_bytes());
@@ -325,7 +325,7 @@ fn encode(key: &Key, values: &Values) -> Vec<u8> {
 }
 
 /// The values of a file; `None` unless it is complete and belongs to this tile.
-fn decode(key: &Key, bytes: &[u8]) -> Option<Values> {
+fn decode(key: &TileKey, bytes: &[u8]) -> Option<Values> {
     let (body, sum) = bytes.split_last_chunk::<4>()?;
     if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
         return None;
@@ -333,7 +333,7 @@ fn decode(key: &Key, bytes: &[u8]) -> Option<Values> {
     let (length, rest) = body.split_first_chunk::<4>()?;
     let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     let (tag, values) = rest.split_first()?;
-    let values = Values::from_bytes(Kind::of_tag(*tag)?, values)?;
+    let values = Values::from_bytes(ValueKind::of_tag(*tag)?, values)?;
     let right = text == key.text().as_bytes() && values.len() == key.tile.count();
     right.then_some(values)
 }
@@ -342,8 +342,8 @@ fn decode(key: &Key, bytes: &[u8]) -> Option<Values> {
 mod tests {
     use super::*;
 
-    fn key(content: &str, x: i64) -> Key {
-        Key {
+    fn key(content: &str, x: i64) -> TileKey {
+        TileKey {
             content: content.into(),
             tile: Tile::from((5, x, -2, 32)),
         }
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_keeps_what_was_used_last() {
         let one = 1024 * 4 + TILE_OVERHEAD_BYTES;
-        let cache = Cache::new(3 * one, None).unwrap();
+        let cache = TileCache::new(3 * one, None).unwrap();
         for x in 0..3 {
             cache.put(&key("m", x), &values(x as u32));
         }
@@ -376,7 +376,7 @@ mod tests {
         let other = folder.path().join("mine.txt");
         fs::write(&other, "not a tile").unwrap();
         let size = encode(&key("map", 10), &values(0)).len() as u64;
-        let open = || Cache::new(0, Some((folder.path(), 5 * size))).unwrap();
+        let open = || TileCache::new(0, Some((folder.path(), 5 * size))).unwrap();
         let cache = open();
         for x in 10..30 {
             cache.store(&key("map", x), &values(x as u32));
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn a_damaged_or_foreign_file_is_not_a_tile() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::new(0, Some((folder.path(), 1 << 20))).unwrap();
+        let cache = TileCache::new(0, Some((folder.path(), 1 << 20))).unwrap();
         let (this, that) = (key("map", 1), key("map", 2));
         cache.store(&this, &values(7));
         let path = folder.path().join(this.file_name());

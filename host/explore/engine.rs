@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::refusal::Refusal;
 use crate::tile::Tile;
-use crate::values::{Kind, Values};
+use crate::values::{ValueKind, Values};
 
 /// The reason why a computation ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub trait TileEngine: Send + Sync {
     fn content(&self) -> &str;
 
     /// The type of a pixel's value.
-    fn kind(&self) -> Kind;
+    fn kind(&self) -> ValueKind;
 
     /// Largest number of steps of a pixel.
     fn steps(&self) -> u64;

@@ -103,14 +103,14 @@ pub(crate) fn pieces(pieces: mpsc::Receiver<Bytes>) -> Response<Reply> {
 
 /// The reason why a request fails.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum RequestFailure {
     /// A status and a message.
     Status(StatusCode, String),
     /// A value that is not allowed.
     Refused(Refusal),
 }
 
-impl Failure {
+impl RequestFailure {
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self::Status(status, message.into())
     }
@@ -135,19 +135,19 @@ impl Failure {
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for RequestFailure {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
 /// A connection that is closed when its client leaves sent data unread for too long.
-pub(crate) struct Patient {
+pub(crate) struct TimedConnection {
     stream: TcpStream,
     waits: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
+impl TimedConnection {
     pub fn new(stream: TcpStream) -> Self {
         Self {
             stream,
@@ -173,7 +173,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for TimedConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -183,7 +183,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for TimedConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -17,8 +17,8 @@ mod tile;
 mod values;
 
 pub use engine::{Cancel, Ended, Engine, Map, Orbit, OrbitEngine, TileEngine, TileSink, View};
-pub use live::{About, Cloud, LiveRun, Moment, Standing};
+pub use live::{Cloud, LiveRun, Moment, RunProperties, RunState};
 pub use refusal::Refusal;
 pub use server::{Content, Options, Server};
 pub use tile::{MAX_LEVEL, MAX_PIXELS, SIDE, Tile};
-pub use values::{Kind, Values};
+pub use values::{ValueKind, Values};

@@ -26,13 +26,13 @@ pub struct Moment {
     pub time: f64,
     /// (E − E₀) / |E₀|.
     pub energy_error: f64,
-    /// Radii that hold the fractions of the mass that [`About::fractions`] names (length).
+    /// Radii that hold the fractions of the mass that [`RunProperties::fractions`] names (length).
     pub lagrange: Vec<f64>,
 }
 
 /// The properties that do not change during a run.
 #[derive(Clone, Debug, Serialize)]
-pub struct About {
+pub struct RunProperties {
     /// A title in words.
     pub title: String,
     /// Where.
@@ -61,7 +61,7 @@ pub struct Cloud {
 /// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum RunState {
     /// It is running.
     Running,
     /// A client has paused it.
@@ -72,10 +72,10 @@ pub enum Standing {
 
 /// The message about a run at one time.
 #[derive(Clone, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct LiveMessage {
     pub time: f64,
     pub progress: f64,
-    pub standing: Standing,
+    pub standing: RunState,
     /// The numbers of [`Cloud::points`] as little-endian f32, encoded once for all clients.
     pub points: Bytes,
     /// The newest moment, with its number.
@@ -84,18 +84,18 @@ pub(crate) struct Frame {
 
 /// A run and its clients. Clones are the same run.
 #[derive(Clone, Debug)]
-pub struct LiveRun(Arc<Inner>);
+pub struct LiveRun(Arc<LiveShared>);
 
 #[derive(Debug)]
-struct Inner {
-    about: About,
-    newest: watch::Sender<Frame>,
-    state: Mutex<State>,
+struct LiveShared {
+    about: RunProperties,
+    newest: watch::Sender<LiveMessage>,
+    state: Mutex<LiveState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct LiveState {
     paused: bool,
     published: Option<Instant>,
     /// The time of the last measurement, and how long it took.
@@ -107,18 +107,18 @@ struct State {
 
 impl LiveRun {
     /// A run that is about to start.
-    pub fn new(about: About) -> Self {
-        let frame = Frame {
+    pub fn new(about: RunProperties) -> Self {
+        let frame = LiveMessage {
             time: 0.0,
             progress: 0.0,
-            standing: Standing::Running,
+            standing: RunState::Running,
             points: Bytes::new(),
             moment: None,
         };
-        Self(Arc::new(Inner {
+        Self(Arc::new(LiveShared {
             about,
             newest: watch::Sender::new(frame),
-            state: Mutex::new(State {
+            state: Mutex::new(LiveState {
                 paused: false,
                 published: None,
                 measured: None,
@@ -129,12 +129,12 @@ impl LiveRun {
         }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LiveState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The properties that do not change.
-    pub fn about(&self) -> &About {
+    pub fn about(&self) -> &RunProperties {
         &self.0.about
     }
 
@@ -215,7 +215,7 @@ impl LiveRun {
     pub fn finish(&self) {
         self.0
             .newest
-            .send_modify(|frame| frame.standing = Standing::Finished);
+            .send_modify(|frame| frame.standing = RunState::Finished);
     }
 
     /// Pauses or continues the run.
@@ -223,18 +223,18 @@ impl LiveRun {
         self.state().paused = paused;
         self.0.changed.notify_all();
         self.0.newest.send_modify(|frame| {
-            if frame.standing != Standing::Finished {
+            if frame.standing != RunState::Finished {
                 frame.standing = if paused {
-                    Standing::Paused
+                    RunState::Paused
                 } else {
-                    Standing::Running
+                    RunState::Running
                 };
             }
         });
     }
 
     /// A receiver of the newest frame.
-    pub(crate) fn watch(&self) -> watch::Receiver<Frame> {
+    pub(crate) fn watch(&self) -> watch::Receiver<LiveMessage> {
         self.0.newest.subscribe()
     }
 
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     fn run() -> LiveRun {
-        LiveRun::new(About {
+        LiveRun::new(RunProperties {
             title: "two bodies".into(),
             device: "none".into(),
             bodies: 2,
@@ -267,7 +267,7 @@ mod tests {
         let waits = std::thread::spawn(move || other.wait_while_paused(&|| false));
         std::thread::sleep(Duration::from_millis(60));
         assert!(!waits.is_finished());
-        assert_eq!(run.watch().borrow().standing, Standing::Paused);
+        assert_eq!(run.watch().borrow().standing, RunState::Paused);
         run.set_paused(false);
         waits.join().unwrap();
         run.set_paused(true);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::cache::{Cache, Key};
+use crate::cache::{TileCache, TileKey};
 use crate::engine::{Cancel, Ended, Engine, Map, TileSink};
 use crate::tile::Tile;
 use crate::values::Values;
@@ -38,18 +38,18 @@ pub(crate) struct Full;
 /// The order of computation, lowest first: visible tiles by their number of pixels, then prefetched tiles.
 type Urgency = (bool, u32);
 
-struct Job {
+struct TileJob {
     map: Arc<dyn Map>,
     ahead: bool,
     order: u64,
     waiting: Vec<Waiter>,
-    partial: Option<Partial>,
+    partial: Option<PartialTile>,
     /// The batch that computes it.
     batch: Option<u64>,
 }
 
-impl Job {
-    fn urgency(&self, key: &Key) -> Urgency {
+impl TileJob {
+    fn urgency(&self, key: &TileKey) -> Urgency {
         (self.ahead, key.tile.pixels)
     }
 }
@@ -61,14 +61,14 @@ struct Waiter {
 }
 
 /// The known pixels of a tile.
-struct Partial {
+struct PartialTile {
     values: Values,
     known: Vec<bool>,
     missing: usize,
 }
 
-impl Partial {
-    fn new(key: &Key, map: &dyn Map) -> Self {
+impl PartialTile {
+    fn new(key: &TileKey, map: &dyn Map) -> Self {
         let count = key.tile.count();
         Self {
             values: Values::zeros(map.kind(), count),
@@ -107,15 +107,15 @@ impl Partial {
     }
 }
 
-struct Batch {
+struct TileBatch {
     urgency: Urgency,
     stop: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
-struct State {
-    jobs: HashMap<Key, Job>,
-    batches: HashMap<u64, Batch>,
+struct SchedulerState {
+    jobs: HashMap<TileKey, TileJob>,
+    batches: HashMap<u64, TileBatch>,
     /// Number of other computations, for which batches stop.
     holds: usize,
     next: u64,
@@ -124,32 +124,32 @@ struct State {
     rate: f64,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SchedulerShared {
+    state: Mutex<SchedulerState>,
     changed: Condvar,
-    cache: Cache,
+    cache: TileCache,
     workers: usize,
     reuses_coarser: bool,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SchedulerShared {
+    fn lock(&self) -> MutexGuard<'_, SchedulerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Computes tiles on threads of its own.
 pub(crate) struct Scheduler {
-    shared: Arc<Shared>,
+    shared: Arc<SchedulerShared>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Scheduler {
-    pub fn new(engine: &dyn Engine, cache: Cache) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+    pub fn new(engine: &dyn Engine, cache: TileCache) -> std::io::Result<Self> {
+        let shared = Arc::new(SchedulerShared {
+            state: Mutex::new(SchedulerState {
                 rate: engine.expected_rate(),
-                ..State::default()
+                ..SchedulerState::default()
             }),
             changed: Condvar::new(),
             cache,
@@ -180,7 +180,7 @@ impl Scheduler {
         let content: Arc<str> = map.content().into();
         let mut keys = Vec::new();
         for (index, tile) in tiles.iter().enumerate() {
-            let key = Key {
+            let key = TileKey {
                 content: content.clone(),
                 tile: *tile,
             };
@@ -204,7 +204,7 @@ impl Scheduler {
         for (index, key) in &keys {
             state.next += 1;
             let order = state.next;
-            let job = state.jobs.entry(key.clone()).or_insert_with(|| Job {
+            let job = state.jobs.entry(key.clone()).or_insert_with(|| TileJob {
                 map: map.clone(),
                 ahead,
                 order,
@@ -272,7 +272,7 @@ impl Drop for Scheduler {
 }
 
 /// Stops the least urgent batch if all workers are busy and it is less urgent than the new tiles.
-fn make_way(state: &State, workers: usize, urgency: Urgency) {
+fn make_way(state: &SchedulerState, workers: usize, urgency: Urgency) {
     if state.batches.len() < workers {
         return;
     }
@@ -283,7 +283,7 @@ fn make_way(state: &State, workers: usize, urgency: Urgency) {
 }
 
 /// Keeps batches from running.
-pub(crate) struct Hold(Arc<Shared>);
+pub(crate) struct Hold(Arc<SchedulerShared>);
 
 impl Drop for Hold {
     fn drop(&mut self) {
@@ -294,9 +294,9 @@ impl Drop for Hold {
 
 /// Tiles that somebody waits for.
 pub(crate) struct Request {
-    shared: Arc<Shared>,
+    shared: Arc<SchedulerShared>,
     number: u64,
-    keys: Vec<Key>,
+    keys: Vec<TileKey>,
 }
 
 impl Drop for Request {
@@ -311,9 +311,9 @@ impl Drop for Request {
                 state.jobs.remove(key);
             }
         }
-        let State { jobs, batches, .. } = &*state;
+        let SchedulerState { jobs, batches, .. } = &*state;
         for (number, batch) in batches {
-            let unwanted = |job: &Job| job.batch != Some(*number) || job.waiting.is_empty();
+            let unwanted = |job: &TileJob| job.batch != Some(*number) || job.waiting.is_empty();
             if jobs.values().all(unwanted) {
                 batch.stop.store(true, Ordering::Relaxed);
             }
@@ -323,21 +323,21 @@ impl Drop for Request {
 
 /// The batch of a worker.
 struct Taken<'a> {
-    shared: &'a Shared,
+    shared: &'a SchedulerShared,
     number: u64,
     map: Arc<dyn Map>,
-    keys: Vec<Key>,
-    partials: Vec<Mutex<Option<Partial>>>,
+    keys: Vec<TileKey>,
+    partials: Vec<Mutex<Option<PartialTile>>>,
     stop: Arc<AtomicBool>,
     /// Number of pixels, for the measured rate.
     pixels: usize,
 }
 
-fn work(shared: &Shared) {
+fn work(shared: &SchedulerShared) {
     while let Some(taken) = take(shared) {
         let tiles: Vec<Tile> = taken.keys.iter().map(|key| key.tile).collect();
         let wanted: Vec<Vec<Range<usize>>> = (taken.partials.iter())
-            .map(|p| lock(p).as_ref().map_or_else(Vec::new, Partial::wanted))
+            .map(|p| lock(p).as_ref().map_or_else(Vec::new, PartialTile::wanted))
             .collect();
         let began = Instant::now();
         // A panic of the engine fails this batch; the worker continues.
@@ -354,7 +354,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Waits for the most urgent tile and takes it together with others that can be computed with it. `None` at the end.
-fn take(shared: &Shared) -> Option<Taken<'_>> {
+fn take(shared: &SchedulerShared) -> Option<Taken<'_>> {
     let mut state = shared.lock();
     let (first, urgency) = loop {
         if state.ended {
@@ -378,7 +378,7 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
     let map = state.jobs[&first].map.clone();
     let cost = first.tile.count() as f64 * map.steps() as f64;
     let room = (INTENDED_BATCH_TIME.as_secs_f64() * state.rate / cost) as usize;
-    let mut keys: Vec<(u64, Key)> = (state.jobs.iter())
+    let mut keys: Vec<(u64, TileKey)> = (state.jobs.iter())
         .filter(|(key, job)| {
             let (a, b) = (&key.tile, &first.tile);
             let alike = (a.level, a.pixels) == (b.level, b.pixels) && key.content == first.content;
@@ -394,11 +394,11 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
         .collect();
     keys.sort();
     keys.truncate(room.clamp(1, MAX_BATCH_TILES));
-    let keys: Vec<Key> = keys.into_iter().map(|(_, key)| key).collect();
+    let keys: Vec<TileKey> = keys.into_iter().map(|(_, key)| key).collect();
     state.next += 1;
     let number = state.next;
     let stop = Arc::new(AtomicBool::new(false));
-    let batch = Batch {
+    let batch = TileBatch {
         urgency,
         stop: stop.clone(),
     };
@@ -413,7 +413,7 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
     let mut pixels = 0;
     let partials = keys.iter().zip(partials).map(|(key, partial)| {
         let partial = partial.unwrap_or_else(|| {
-            let mut fresh = Partial::new(key, map.as_ref());
+            let mut fresh = PartialTile::new(key, map.as_ref());
             if shared.reuses_coarser
                 && let Some((n, coarse)) = shared.cache.coarser(key)
             {
@@ -461,7 +461,7 @@ impl TileSink for Taken<'_> {
 
 impl Taken<'_> {
     /// Sends a complete tile to all requests that wait for it.
-    fn deliver(&self, key: &Key, values: Arc<Values>) {
+    fn deliver(&self, key: &TileKey, values: Arc<Values>) {
         // The cache comes first, so that later requests find the tile there or in the jobs.
         self.shared.cache.put(key, &values);
         let job = self.shared.lock().jobs.remove(key);

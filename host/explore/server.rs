@@ -36,11 +36,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::cache::Cache;
+use crate::cache::TileCache;
 use crate::engine::{Cancel, Ended, Engine, Map, View};
 use crate::guard::Guard;
-use crate::http::{self, Failure, Patient, Reply};
-use crate::live::{Frame, LiveRun, Standing};
+use crate::http::{self, Reply, RequestFailure, TimedConnection};
+use crate::live::{LiveMessage, LiveRun, RunState};
 use crate::page;
 use crate::scheduler::Scheduler;
 use crate::tile::{self, Tile};
@@ -122,7 +122,7 @@ impl Server {
             .cache
             .as_ref()
             .map(|(path, bytes)| (path.as_path(), *bytes));
-        let cache = Cache::new(options.memory, folder)?;
+        let cache = TileCache::new(options.memory, folder)?;
         let scheduler = match &content.engine {
             Some(engine) => Some(Scheduler::new(engine.as_ref(), cache)?),
             None => None,
@@ -214,7 +214,7 @@ async fn accept(listener: TcpListener, app: Arc<App>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(REQUEST_TIMEOUT)
                 .max_buf_size(MAX_HEAD_BYTES)
-                .serve_connection(TokioIo::new(Patient::new(stream)), service);
+                .serve_connection(TokioIo::new(TimedConnection::new(stream)), service);
             // An error of a client ends only its own connection.
             let _ = connection.await;
             drop(place);
@@ -235,17 +235,17 @@ async fn unless<T>(end: impl Future, work: impl Future<Output = T>) -> Option<T>
 }
 
 /// A response, or the reason of its failure.
-type Answer = Result<Response<Reply>, Failure>;
+type Answer = Result<Response<Reply>, RequestFailure>;
 
 async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response<Reply>, Infallible> {
     let checked = app
         .guard
         .check(request.method(), request.uri(), request.headers());
     if let Err(reason) = checked {
-        return Ok(Failure::new(StatusCode::FORBIDDEN, reason).response());
+        return Ok(RequestFailure::new(StatusCode::FORBIDDEN, reason).response());
     }
     let answered = route(app, request).await;
-    Ok(answered.unwrap_or_else(Failure::response))
+    Ok(answered.unwrap_or_else(RequestFailure::response))
 }
 
 async fn route(app: Arc<App>, request: Request<Incoming>) -> Answer {
@@ -266,7 +266,10 @@ async fn route(app: Arc<App>, request: Request<Incoming>) -> Answer {
         "/api/orbit" => app.orbit(read(request).await?).await,
         "/api/line" => app.line(read(request).await?).await,
         "/api/pause" => app.pause(&read(request).await?),
-        _ => Err(Failure::new(StatusCode::NOT_FOUND, "there is no such page")),
+        _ => Err(RequestFailure::new(
+            StatusCode::NOT_FOUND,
+            "there is no such page",
+        )),
     }
 }
 
@@ -277,16 +280,16 @@ fn allowed(is_allowed: bool, answer: impl FnOnce() -> Response<Reply>) -> Answer
     Err(wrong_method())
 }
 
-fn wrong_method() -> Failure {
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed")
+fn wrong_method() -> RequestFailure {
+    RequestFailure::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed")
 }
 
-fn bad(message: &str) -> Failure {
-    Failure::new(StatusCode::BAD_REQUEST, message)
+fn bad(message: &str) -> RequestFailure {
+    RequestFailure::new(StatusCode::BAD_REQUEST, message)
 }
 
 /// The JSON body of a POST.
-async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Failure> {
+async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, RequestFailure> {
     if request.method() != Method::POST {
         return Err(wrong_method());
     }
@@ -302,19 +305,22 @@ async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Fail
     });
     if !is_json {
         let message = "the body must be application/json";
-        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        return Err(RequestFailure::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            message,
+        ));
     }
     let body = Limited::new(request.into_body(), MAX_BODY_BYTES).collect();
     let body = match tokio::time::timeout(REQUEST_TIMEOUT, body).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
             let message = format!("a body may have up to {MAX_BODY_BYTES} bytes");
-            return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, &message));
+            return Err(RequestFailure::new(StatusCode::PAYLOAD_TOO_LARGE, &message));
         }
         Ok(Err(_)) => return Err(bad("the body could not be read")),
         Err(_) => {
             let message = "the body took too long to arrive";
-            return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, message));
+            return Err(RequestFailure::new(StatusCode::REQUEST_TIMEOUT, message));
         }
     };
     serde_json::from_slice(&body).map_err(|error| bad(&format!("the body: {error}")))
@@ -322,14 +328,14 @@ async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Fail
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Describe {
+struct DescribeRequest {
     specification: Value,
     view: View,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tiles {
+struct TilesRequest {
     specification: Value,
     tiles: Vec<Tile>,
     /// Whether the tiles are prefetched and not yet visible.
@@ -339,7 +345,7 @@ struct Tiles {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OrbitOf {
+struct OrbitRequest {
     specification: Value,
     tile: Tile,
     samples: usize,
@@ -347,7 +353,7 @@ struct OrbitOf {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct LineRequest {
     specification: Value,
     from: [f64; 2],
     to: [f64; 2],
@@ -356,7 +362,7 @@ struct Line {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pause {
+struct PauseRequest {
     paused: bool,
 }
 
@@ -403,9 +409,9 @@ impl App {
     }
 
     /// The map of a specification, and the scheduler of its tiles.
-    fn map(&self, specification: &Value) -> Result<(Arc<dyn Map>, &Scheduler), Failure> {
+    fn map(&self, specification: &Value) -> Result<(Arc<dyn Map>, &Scheduler), RequestFailure> {
         let (Some(engine), Some(scheduler)) = (&self.content.engine, &self.scheduler) else {
-            return Err(Failure::new(
+            return Err(RequestFailure::new(
                 StatusCode::NOT_FOUND,
                 "there are no maps here",
             ));
@@ -414,18 +420,18 @@ impl App {
         Ok((map, scheduler))
     }
 
-    fn live(&self) -> Result<&LiveRun, Failure> {
-        let missing = || Failure::new(StatusCode::NOT_FOUND, "there is no live run here");
+    fn live(&self) -> Result<&LiveRun, RequestFailure> {
+        let missing = || RequestFailure::new(StatusCode::NOT_FOUND, "there is no live run here");
         self.content.live.as_ref().ok_or_else(missing)
     }
 
-    fn describe(&self, asked: &Describe) -> Answer {
+    fn describe(&self, asked: &DescribeRequest) -> Answer {
         let (map, _) = self.map(&asked.specification)?;
         let described = map.describe(&asked.view)?;
         Ok(http::json(&described))
     }
 
-    fn tiles(&self, asked: Tiles) -> Answer {
+    fn tiles(&self, asked: TilesRequest) -> Answer {
         let (map, scheduler) = self.map(&asked.specification)?;
         if asked.tiles.is_empty() || asked.tiles.len() > MAX_TILES {
             return Err(bad(&format!(
@@ -439,7 +445,7 @@ impl App {
         let (reply, mut outcomes) = mpsc::unbounded_channel();
         let request = scheduler.request(&map, &asked.tiles, asked.ahead, &reply);
         let request = request.map_err(|_| {
-            Failure::new(
+            RequestFailure::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many tiles are being computed",
             )
@@ -470,9 +476,9 @@ impl App {
     async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Cancel) -> Result<T, Ended> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, RequestFailure> {
         let busy = |_| {
-            Failure::new(
+            RequestFailure::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many computations are running",
             )
@@ -497,17 +503,18 @@ impl App {
         };
         match tokio::task::spawn_blocking(work).await {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err(Ended::Failed(message))) => {
-                Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, &message))
-            }
-            Ok(Err(Ended::Cancelled)) | Err(_) => Err(Failure::new(
+            Ok(Err(Ended::Failed(message))) => Err(RequestFailure::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                &message,
+            )),
+            Ok(Err(Ended::Cancelled)) | Err(_) => Err(RequestFailure::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "the computation ended early",
             )),
         }
     }
 
-    async fn orbit(&self, asked: OrbitOf) -> Answer {
+    async fn orbit(&self, asked: OrbitRequest) -> Answer {
         let (map, _) = self.map(&asked.specification)?;
         if !(2..=MAX_SAMPLES).contains(&asked.samples) {
             return Err(bad(&format!("samples must be from 2 to {MAX_SAMPLES}")));
@@ -528,9 +535,9 @@ impl App {
         ))
     }
 
-    async fn line(&self, asked: Line) -> Answer {
+    async fn line(&self, asked: LineRequest) -> Answer {
         let (map, scheduler) = self.map(&asked.specification)?;
-        let Line {
+        let LineRequest {
             from, to, count, ..
         } = asked;
         if !(2..=MAX_POINTS).contains(&count) {
@@ -560,7 +567,7 @@ impl App {
         Ok(with_numbers(&head, frame.into_iter()))
     }
 
-    fn pause(&self, asked: &Pause) -> Answer {
+    fn pause(&self, asked: &PauseRequest) -> Answer {
         self.live()?.set_paused(asked.paused);
         Ok(http::json(&json!({ "paused": asked.paused })))
     }
@@ -598,8 +605,8 @@ fn watch(live: &LiveRun) -> Response<Reply> {
                 }
                 _ => Vec::new(),
             };
-            let ended = frame.standing == Standing::Finished;
-            let Frame {
+            let ended = frame.standing == RunState::Finished;
+            let LiveMessage {
                 time,
                 progress,
                 standing,

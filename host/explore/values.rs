@@ -24,18 +24,18 @@ impl Values {
     }
 
     /// Zeros of the same type.
-    pub(crate) fn zeros(kind: Kind, len: usize) -> Self {
+    pub(crate) fn zeros(kind: ValueKind, len: usize) -> Self {
         match kind {
-            Kind::U32 => Self::U32(vec![0; len]),
-            Kind::F64 => Self::F64(vec![0.0; len]),
+            ValueKind::U32 => Self::U32(vec![0; len]),
+            ValueKind::F64 => Self::F64(vec![0.0; len]),
         }
     }
 
     /// The type.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ValueKind {
         match self {
-            Self::U32(_) => Kind::U32,
-            Self::F64(_) => Kind::F64,
+            Self::U32(_) => ValueKind::U32,
+            Self::F64(_) => ValueKind::F64,
         }
     }
 
@@ -48,17 +48,17 @@ impl Values {
     }
 
     /// From little-endian bytes; `None` if their number is not a multiple of the type's size.
-    pub(crate) fn from_bytes(kind: Kind, bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(kind: ValueKind, bytes: &[u8]) -> Option<Self> {
         let rest = bytes.len() % kind.size();
         (rest == 0).then(|| match kind {
-            Kind::U32 => {
+            ValueKind::U32 => {
                 let each = bytes.chunks_exact(4);
                 Self::U32(
                     each.map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes")))
                         .collect(),
                 )
             }
-            Kind::F64 => {
+            ValueKind::F64 => {
                 let each = bytes.chunks_exact(8);
                 Self::F64(
                     each.map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes")))
@@ -80,14 +80,14 @@ impl Values {
 
 /// The type of [`Values`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Unsigned 32-bit integers.
     U32,
     /// 64-bit floating-point numbers.
     F64,
 }
 
-impl Kind {
+impl ValueKind {
     /// The number by which tiles are marked.
     pub fn tag(self) -> u8 {
         match self {

@@ -14,7 +14,7 @@ use cust::sys::cudaError_enum::{CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_SU
 
 use cuda_std::Code;
 
-use crate::interface::entry_name;
+use crate::interface::exported;
 use crate::{Device, DeviceInfo, Gpu, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
 
 /// Memory of a device as a type of cust.
@@ -230,13 +230,13 @@ impl Device for Gpu {
 
     fn load(&self, code: &Code, residency: Option<Residency>) -> Result<(), GpuError> {
         self.enter()?;
-        self.loaded(entry_name(code, Self::info(self))?, residency)
+        self.loaded(exported(code, Self::info(self))?.name, residency)
             .map(|_| ())
     }
 
     fn resident(&self, code: &Code, grid: &Grid) -> Result<u32, GpuError> {
         self.enter()?;
-        let function = self.loaded(entry_name(code, Self::info(self))?, grid.residency)?;
+        let function = self.loaded(exported(code, Self::info(self))?.name, grid.residency)?;
         let each = function
             .max_active_blocks_per_multiprocessor(
                 BlockSize::x(grid.threads),
@@ -248,7 +248,7 @@ impl Device for Gpu {
 
     fn usage(&self, code: &Code, grid: &Grid) -> Result<Usage, GpuError> {
         self.enter()?;
-        let function = self.loaded(entry_name(code, Self::info(self))?, grid.residency)?;
+        let function = self.loaded(exported(code, Self::info(self))?.name, grid.residency)?;
         let registers = function
             .get_attribute(FunctionAttribute::NumRegisters)
             .map_err(|e| self.fail("asking for a kernel's registers", e))?;
@@ -271,7 +271,7 @@ impl Device for Gpu {
             cooperative,
         } = launch.grid;
         self.enter()?;
-        let function = self.loaded(entry_name(&launch.code, Self::info(self))?, residency)?;
+        let function = self.loaded(exported(&launch.code, Self::info(self))?.name, residency)?;
         if !cooperative {
             // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
             return unsafe {

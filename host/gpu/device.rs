@@ -120,7 +120,7 @@ impl fmt::Debug for Modules {
 }
 
 /// A piece of PTX: a function or an entry with its body, the declaration of a function, or lines outside of any.
-struct Piece<'a> {
+struct PtxPiece<'a> {
     /// The name of a function or an entry.
     name: Option<&'a str>,
     is_entry: bool,
@@ -128,8 +128,8 @@ struct Piece<'a> {
 }
 
 /// The pieces of a module, in their order.
-fn pieces(ptx: &str) -> Vec<Piece<'_>> {
-    let mut list: Vec<Piece<'_>> = Vec::new();
+fn pieces(ptx: &str) -> Vec<PtxPiece<'_>> {
+    let mut list: Vec<PtxPiece<'_>> = Vec::new();
     let (mut begin, mut at) = (0, 0);
     let mut open = false;
     for line in ptx.split_inclusive('\n') {
@@ -149,7 +149,7 @@ fn pieces(ptx: &str) -> Vec<Piece<'_>> {
                 Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
                 None => rest,
             };
-            list.push(Piece {
+            list.push(PtxPiece {
                 name: rest.trim_start().split(['(', ' ', '\n']).next(),
                 is_entry: start.contains("entry"),
                 text: "",
@@ -168,8 +168,8 @@ fn pieces(ptx: &str) -> Vec<Piece<'_>> {
     list
 }
 
-fn outside(text: &str) -> Piece<'_> {
-    Piece {
+fn outside(text: &str) -> PtxPiece<'_> {
+    PtxPiece {
         name: None,
         is_entry: false,
         text,

@@ -4,9 +4,9 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use cuda_std::{Code, emulator};
+use cuda_std::{Code, Exported, emulator};
 
-use crate::interface::entry_name;
+use crate::interface::exported;
 use crate::{Device, DeviceInfo, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
 
 /// Runs the code of the kernels on the CPU. All calls are synchronous.
@@ -173,22 +173,22 @@ impl Device for Emulator {
     }
 
     fn load(&self, code: &Code, _: Option<Residency>) -> Result<(), GpuError> {
-        entry_name(code, &self.info).map(|_| ())
+        exported(code, &self.info).map(|_| ())
     }
 
     fn resident(&self, code: &Code, _: &Grid) -> Result<u32, GpuError> {
-        entry_name(code, &self.info).map(|_| self.resident)
+        exported(code, &self.info).map(|_| self.resident)
     }
 
     fn usage(&self, code: &Code, _: &Grid) -> Result<Usage, GpuError> {
-        entry_name(code, &self.info).map(|_| Usage {
+        exported(code, &self.info).map(|_| Usage {
             registers: 0,
             occupancy: 1.0,
         })
     }
 
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
-        let name = entry_name(&launch.code, &self.info)?;
+        let Exported { name, thread } = exported(&launch.code, &self.info)?;
         let grid = launch.grid;
         let mut emulated = emulator::Launch::new(grid.blocks, grid.threads)
             .shared_bytes(grid.shared_bytes as usize);
@@ -200,7 +200,7 @@ impl Device for Emulator {
             emulated = emulated.workers(grid.blocks as usize);
         }
         // SAFETY: the caller's promise: the function is the kernel of these arguments.
-        let ran = unsafe { emulated.run_erased(launch.arguments, launch.code.thread) };
+        let ran = unsafe { emulated.run_erased(launch.arguments, thread) };
         ran.map(|_| ()).map_err(|e| GpuError::Call {
             device: self.info.name.clone(),
             call: name,

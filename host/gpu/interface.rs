@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuda_std::{Code, Entry, Kernel};
+use cuda_std::{Code, Entry, Exported, Kernel};
 
 use crate::{DeviceInfo, GpuError, Residency};
 
@@ -76,9 +76,9 @@ impl Grid {
     }
 }
 
-/// The name of a kernel's PTX entry.
-pub(crate) fn entry_name(code: &Code, device: &DeviceInfo) -> Result<&'static str, GpuError> {
-    code.name.ok_or_else(|| GpuError::Call {
+/// What a kernel's crate exports of it.
+pub(crate) fn exported(code: &Code, device: &DeviceInfo) -> Result<Exported, GpuError> {
+    code.exported.ok_or_else(|| GpuError::Call {
         device: device.name.clone(),
         call: "finding a kernel",
         reason: format!("{} is not among the exported instances", code.of),

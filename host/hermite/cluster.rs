@@ -104,7 +104,7 @@ pub struct Cluster<'e> {
     forces: Vec<Forces>,
     moved: Vec<Star>,
     verdicts: Vec<Verdict>,
-    split_forces: Option<ahmad_cohen::State>,
+    split_forces: Option<ahmad_cohen::AhmadCohenState>,
     abrupt: Option<Abrupt>,
     block_steps: BlockSteps,
     current: Current,
@@ -180,7 +180,7 @@ impl<'e> Cluster<'e> {
         let schedule = Schedule::new(specification.max_step, time, lengths);
         let mut cluster = Self::assembled(specification, stars, schedule, counters, engine);
         if cluster.specification.ahmad_cohen.is_some() {
-            cluster.split_forces = Some(ahmad_cohen::State::new(parts));
+            cluster.split_forces = Some(ahmad_cohen::AhmadCohenState::new(parts));
         }
         Ok(cluster)
     }

@@ -4,7 +4,6 @@
 //! Units: G = 1.
 
 mod aosoa;
-mod choose;
 mod cluster;
 mod cpu;
 mod cpu_force;
@@ -12,21 +11,22 @@ mod cpu_single;
 mod device;
 mod engine;
 pub mod files;
-mod given;
+mod overrides;
 mod run;
 mod schedule;
+mod selection;
 mod spec;
 
-pub use choose::{Devices, Options};
 pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Parts};
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
 };
-pub use given::{Given, GivenError, Scheme, StartModel, Times, order, particles};
+pub use overrides::{Overrides, OverridesError, Scheme, StartModel, Times, order, particles};
 pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
+pub use selection::{OpenDevices, Options};
 pub use spec::{AhmadCohen, Order, Precision, SpecError, Specification, Validated};
 
 pub use trisolar_bodies::{Energies, SHAPE_FRACTIONS, Shape};

@@ -27,13 +27,13 @@ const BUFFER_BYTES: usize = 1 << 18;
 pub struct AtomicFile {
     path: PathBuf,
     target: PathBuf,
-    sink: Sink,
+    sink: Output,
     /// The system's code of the first failed write, because encoders above may keep only its text.
     failed: Option<i32>,
 }
 
 #[derive(Debug)]
-enum Sink {
+enum Output {
     Temporary(BufWriter<NamedTempFile>),
     InPlace(BufWriter<File>),
 }
@@ -56,7 +56,7 @@ impl AtomicFile {
                 let file = temporary(&path, &target)?;
                 (
                     target,
-                    Sink::Temporary(BufWriter::with_capacity(BUFFER_BYTES, file)),
+                    Output::Temporary(BufWriter::with_capacity(BUFFER_BYTES, file)),
                 )
             }
             Target::InPlace(target) => {
@@ -66,7 +66,7 @@ impl AtomicFile {
                     .map_err(|e| IoError::system(&path, "write", e))?;
                 (
                     target,
-                    Sink::InPlace(BufWriter::with_capacity(BUFFER_BYTES, file)),
+                    Output::InPlace(BufWriter::with_capacity(BUFFER_BYTES, file)),
                 )
             }
         };
@@ -100,8 +100,8 @@ impl AtomicFile {
     /// The temporary path until [`commit`](Self::commit), for another program that writes the bytes.
     pub fn temporary(&self) -> &Path {
         match &self.sink {
-            Sink::Temporary(buffer) => buffer.get_ref().path(),
-            Sink::InPlace(_) => &self.target,
+            Output::Temporary(buffer) => buffer.get_ref().path(),
+            Output::InPlace(_) => &self.target,
         }
     }
 
@@ -115,7 +115,7 @@ impl AtomicFile {
         } = self;
         let failed = |e| IoError::system(&path, "write", e);
         match sink {
-            Sink::Temporary(buffer) => {
+            Output::Temporary(buffer) => {
                 let file = buffer.into_inner().map_err(|e| failed(e.into_error()))?;
                 file.as_file().sync_all().map_err(failed)?;
                 let ready = Ready { path, target, file };
@@ -128,7 +128,7 @@ impl AtomicFile {
                 });
                 unstaged.map_or(Ok(()), Ready::appear)?;
             }
-            Sink::InPlace(buffer) => {
+            Output::InPlace(buffer) => {
                 let file = buffer.into_inner().map_err(|e| failed(e.into_error()))?;
                 // A device or a pipe may have nothing to synchronise; only errors of its writes matter.
                 let _ = file.sync_all();
@@ -141,16 +141,16 @@ impl AtomicFile {
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = match &mut self.sink {
-            Sink::Temporary(w) => w.write(bytes),
-            Sink::InPlace(w) => w.write(bytes),
+            Output::Temporary(w) => w.write(bytes),
+            Output::InPlace(w) => w.write(bytes),
         };
         self.remember(result)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let result = match &mut self.sink {
-            Sink::Temporary(w) => w.flush(),
-            Sink::InPlace(w) => w.flush(),
+            Output::Temporary(w) => w.flush(),
+            Output::InPlace(w) => w.flush(),
         };
         self.remember(result)
     }
@@ -159,8 +159,8 @@ impl Write for AtomicFile {
 impl Seek for AtomicFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let result = match &mut self.sink {
-            Sink::Temporary(w) => w.seek(to),
-            Sink::InPlace(w) => w.seek(to),
+            Output::Temporary(w) => w.seek(to),
+            Output::InPlace(w) => w.seek(to),
         };
         self.remember(result)
     }
@@ -504,7 +504,7 @@ mod tests {
         let [a, b, long] = ["a.npz", "b.npz", &long].map(|name| folder.path().join(name));
         let abandoned = |path: &Path| {
             let file = AtomicFile::create(path).unwrap();
-            let Sink::Temporary(buffer) = file.sink else {
+            let Output::Temporary(buffer) = file.sink else {
                 unreachable!()
             };
             // The lock is released, as after the end of a killed process; the file remains.

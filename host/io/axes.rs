@@ -1,15 +1,15 @@
 //! Axes around a frame: ticks, numbers and labels, shared by maps and line plots.
 
-use super::canvas::{Align, Canvas, Frame, Text, Theme, text_width};
+use super::canvas::{Align, Canvas, PixelRect, TextStyle, Theme, text_width};
 use super::ticks::Ticks;
 
 /// Lengths in pixels for a map 900 pixels long; `unit` scales them.
-pub(super) struct Style {
+pub(super) struct AxesStyle {
     pub unit: f32,
     pub theme: Theme,
 }
 
-impl Style {
+impl AxesStyle {
     pub fn title(&self) -> f32 {
         26.0 * self.unit
     }
@@ -34,8 +34,8 @@ impl Style {
     pub fn bar(&self) -> f32 {
         (30.0 * self.unit).round()
     }
-    pub fn text(&self, size: f32, align: Align) -> Text {
-        Text {
+    pub fn text(&self, size: f32, align: Align) -> TextStyle {
+        TextStyle {
             size,
             colour: self.theme.text(),
             align,
@@ -45,12 +45,12 @@ impl Style {
 }
 
 /// The room an axis on the left takes.
-pub(super) fn left_of_frame(ticks: &Ticks, s: &Style) -> f32 {
+pub(super) fn left_of_frame(ticks: &Ticks, s: &AxesStyle) -> f32 {
     s.label() + 2.5 * s.gap() + widest(ticks, s.number()) + s.tick()
 }
 
 /// The room an axis with a label of one line takes below.
-pub(super) fn below_frame(s: &Style) -> f32 {
+pub(super) fn below_frame(s: &AxesStyle) -> f32 {
     s.tick() + 2.3 * s.gap() + s.number() + s.label()
 }
 
@@ -58,10 +58,10 @@ pub(super) fn below_frame(s: &Style) -> f32 {
 /// line of the label takes [`further_line`] more to the left.
 pub(super) fn vertical_axis(
     canvas: &mut Canvas,
-    frame: Frame,
+    frame: PixelRect,
     ticks: &Ticks,
     label: &str,
-    s: &Style,
+    s: &AxesStyle,
     place: impl Fn(f64) -> f64,
 ) {
     let edge = frame.x - s.line();
@@ -72,7 +72,7 @@ pub(super) fn vertical_axis(
         canvas.text(text, [x, y], s.text(s.number(), Align::Right));
     }
     let x = edge - s.tick() - 2.5 * s.gap() - widest(ticks, s.number()) - s.label() / 2.0;
-    let upwards = Text {
+    let upwards = TextStyle {
         upwards: true,
         ..s.text(s.label(), Align::Centre)
     };
@@ -85,17 +85,17 @@ pub(super) fn vertical_axis(
 }
 
 /// From one line of a label to the next.
-pub(super) fn further_line(s: &Style) -> f32 {
+pub(super) fn further_line(s: &AxesStyle) -> f32 {
     1.25 * s.label()
 }
 
 /// Ticks, numbers and label lines below a frame.
 pub(super) fn horizontal_axis(
     canvas: &mut Canvas,
-    frame: Frame,
+    frame: PixelRect,
     ticks: &Ticks,
     label: &[String],
-    s: &Style,
+    s: &AxesStyle,
 ) {
     let edge = frame.y + frame.height + s.line();
     let numbers = edge + s.tick() + s.gap() + s.number() * 0.4;
@@ -115,17 +115,17 @@ pub(super) fn horizontal_axis(
 }
 
 /// A tick from `at` to the right, or downwards.
-pub(super) fn tick(canvas: &mut Canvas, [x, y]: [f32; 2], sideways: bool, s: &Style) {
+pub(super) fn tick(canvas: &mut Canvas, [x, y]: [f32; 2], sideways: bool, s: &AxesStyle) {
     let (half, long) = (s.line() / 2.0, s.tick());
     let frame = if sideways {
-        Frame {
+        PixelRect {
             x,
             y: (y - half).round(),
             width: long,
             height: s.line(),
         }
     } else {
-        Frame {
+        PixelRect {
             x: (x - half).round(),
             y,
             width: s.line(),
@@ -138,7 +138,7 @@ pub(super) fn tick(canvas: &mut Canvas, [x, y]: [f32; 2], sideways: bool, s: &St
 /// Ticks as many as fit along `length` pixels without their numbers touching.
 pub(super) fn fitting(
     length: f32,
-    s: &Style,
+    s: &AxesStyle,
     along: bool,
     ticks: impl Fn(usize) -> Ticks,
 ) -> Ticks {

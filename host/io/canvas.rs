@@ -81,7 +81,7 @@ pub(super) enum Align {
 
 /// The style of a text; the size is in pixels per em.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Text {
+pub(super) struct TextStyle {
     pub size: f32,
     pub colour: Rgb,
     pub align: Align,
@@ -91,7 +91,7 @@ pub(super) struct Text {
 
 /// A rectangle in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Frame {
+pub(super) struct PixelRect {
     pub x: f32,
     pub y: f32,
     pub width: f32,
@@ -134,7 +134,7 @@ impl Canvas {
         &mut self.pixmap.data_mut()[begin..begin + 4 * n]
     }
 
-    pub fn fill(&mut self, frame: Frame, colour: Rgb) {
+    pub fn fill(&mut self, frame: PixelRect, colour: Rgb) {
         if let Some(r) = Rect::from_xywh(frame.x, frame.y, frame.width, frame.height) {
             self.pixmap
                 .fill_rect(r, &paint(colour), Transform::identity(), None);
@@ -142,23 +142,23 @@ impl Canvas {
     }
 
     /// The outline of a rectangle, drawn outside of it.
-    pub fn outline(&mut self, f: Frame, thickness: f32, colour: Rgb) {
+    pub fn outline(&mut self, f: PixelRect, thickness: f32, colour: Rgb) {
         let t = thickness;
-        let wide = Frame {
+        let wide = PixelRect {
             x: f.x - t,
             width: f.width + 2.0 * t,
             height: t,
             ..f
         };
-        let high = Frame { width: t, ..f };
+        let high = PixelRect { width: t, ..f };
         for edge in [
-            Frame { y: f.y - t, ..wide },
-            Frame {
+            PixelRect { y: f.y - t, ..wide },
+            PixelRect {
                 y: f.y + f.height,
                 ..wide
             },
-            Frame { x: f.x - t, ..high },
-            Frame {
+            PixelRect { x: f.x - t, ..high },
+            PixelRect {
                 x: f.x + f.width,
                 ..high
             },
@@ -168,7 +168,7 @@ impl Canvas {
     }
 
     /// A line through points, cut off at `within`. Points that are not finite interrupt it.
-    pub fn line(&mut self, points: &[[f32; 2]], thickness: f32, colour: Rgb, within: Frame) {
+    pub fn line(&mut self, points: &[[f32; 2]], thickness: f32, colour: Rgb, within: PixelRect) {
         let mut path = PathBuilder::new();
         let mut pen: Option<[f32; 2]> = None;
         for pair in points.windows(2) {
@@ -201,7 +201,7 @@ impl Canvas {
     }
 
     /// Writes `text` with the middle of its capitals at height `y` (upwards: at `x`).
-    pub fn text(&mut self, text: &str, [x, y]: [f32; 2], style: Text) {
+    pub fn text(&mut self, text: &str, [x, y]: [f32; 2], style: TextStyle) {
         let width = text_width(text, style.size);
         let back = match style.align {
             Align::Left => 0.0,
@@ -277,7 +277,7 @@ pub(super) fn wrap(text: &str, size: f32, width: f32) -> Vec<String> {
 }
 
 /// The part of a segment inside of a rectangle (Liang and Barsky 1984).
-fn clip(a: [f32; 2], b: [f32; 2], f: Frame) -> Option<([f32; 2], [f32; 2])> {
+fn clip(a: [f32; 2], b: [f32; 2], f: PixelRect) -> Option<([f32; 2], [f32; 2])> {
     let (low, high) = ([f.x, f.y], [f.x + f.width, f.y + f.height]);
     let (mut enter, mut leave) = (0.0_f32, 1.0_f32);
     for axis in 0..2 {
@@ -341,7 +341,7 @@ fn paint(colour: Rgb) -> Paint<'static> {
 mod tests {
     use super::*;
 
-    const BOX: Frame = Frame {
+    const BOX: PixelRect = PixelRect {
         x: 0.0,
         y: 0.0,
         width: 10.0,

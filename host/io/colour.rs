@@ -149,14 +149,14 @@ impl Spacing {
 
 /// Values to palette entries: `levels` equal steps from `low` to `high`, and one more entry for what is not finite.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct ColourScale {
     pub low: f64,
     pub high: f64,
     pub levels: u16,
     pub spacing: Spacing,
 }
 
-impl Scale {
+impl ColourScale {
     /// The range of the colours, and how finely it is divided: 256 steps, or 255 where one entry is needed for values
     /// that are not finite.
     pub fn new(low: f64, high: f64, all_finite: bool, spacing: Spacing) -> Self {
@@ -226,31 +226,31 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_range_are_the_ends_of_the_palette() {
-        let s = Scale::new(10.0, 20.0, true, Spacing::Linear);
+        let s = ColourScale::new(10.0, 20.0, true, Spacing::Linear);
         let entries = [9.0, 10.0, 15.0, 20.0, 21.0, f64::MAX].map(|v| s.entry(v));
         assert_eq!(entries, [0, 0, 128, 255, 255, 255]);
-        let s = Scale::new(10.0, 20.0, false, Spacing::Linear);
+        let s = ColourScale::new(10.0, 20.0, false, Spacing::Linear);
         assert_eq!(
             [20.0, f64::NAN, f64::INFINITY].map(|v| s.entry(v)),
             [254, 255, 255]
         );
         assert_eq!(s.palette(ColourMap::Inferno).len(), 256);
-        let s = Scale::new(-f64::MAX, f64::MAX, true, Spacing::Linear);
+        let s = ColourScale::new(-f64::MAX, f64::MAX, true, Spacing::Linear);
         assert_eq!(
             [-f64::MAX, 0.0, f64::MAX].map(|v| s.entry(v)),
             [0, 128, 255]
         );
-        let s = Scale::new(5.0, 5.0, true, Spacing::Linear);
+        let s = ColourScale::new(5.0, 5.0, true, Spacing::Linear);
         assert_eq!([5.0, 6.0].map(|v| s.entry(v)), [0, 0]);
     }
 
     #[test]
     fn logarithmic_colours_have_equal_ratios() {
-        let s = Scale::new(1e-3, 1e5, true, Spacing::Logarithmic);
+        let s = ColourScale::new(1e-3, 1e5, true, Spacing::Logarithmic);
         let entries = [0.0, -1.0, 1e-4, 1e-3, 10.0, 1e5, 1e9].map(|v| s.entry(v));
         assert_eq!(entries, [0, 0, 0, 0, 128, 255, 255]);
-        assert_eq!(Scale { levels: 255, ..s }.entry(f64::NAN), 255);
-        let s = Scale::new(2.0, 2.0, true, Spacing::Logarithmic);
+        assert_eq!(ColourScale { levels: 255, ..s }.entry(f64::NAN), 255);
+        let s = ColourScale::new(2.0, 2.0, true, Spacing::Logarithmic);
         assert_eq!(s.entry(2.0), 0);
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use self::header::Header;
+use self::header::NpyHeader;
 use super::IoError;
 use super::atomic::AtomicFile;
 use super::read;
@@ -180,7 +180,7 @@ pub(super) fn read_from<T: Element>(
     path: &Path,
     most: usize,
 ) -> Result<Array<T>, ReadError> {
-    let header = Header::read(&mut reader)?;
+    let header = NpyHeader::read(&mut reader)?;
     if header.descr != T::DESCR {
         return Err(ReadError::Malformed(format!(
             "it holds {} where {} ({}) was expected",

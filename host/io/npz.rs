@@ -1,7 +1,7 @@
 //! Named arrays and texts in one compressed `.npz` file, which `numpy.load` reads.
 //!
 //! The same contents give the same bytes: members keep their order and carry a fixed time stamp.
-//! In numpy, `numpy.load("map.npz")["times"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
+//! In numpy, `numpy.load("map.npz")["steps_together"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
@@ -22,7 +22,7 @@ const PIECE: usize = 1 << 14;
 /// An npz file being written; it appears under its name on [`NpzWriter::finish`].
 pub struct NpzWriter {
     path: PathBuf,
-    zip: ZipWriter<Sink>,
+    zip: ZipWriter<ArchiveFile>,
 }
 
 impl NpzWriter {
@@ -32,7 +32,7 @@ impl NpzWriter {
     /// As [`AtomicFile::create`].
     pub fn create(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref().to_owned();
-        let zip = ZipWriter::new(Sink::new(AtomicFile::create(&path)?));
+        let zip = ZipWriter::new(ArchiveFile::new(AtomicFile::create(&path)?));
         Ok(Self { path, zip })
     }
 
@@ -207,14 +207,14 @@ impl NpzReader {
 
 /// The file below the archive. A `ZipWriter` that is dropped after a failure completes its archive and complains on
 /// standard error if that fails as well; so the first failure is reported and what comes after it goes nowhere.
-struct Sink {
+struct ArchiveFile {
     file: AtomicFile,
     failed: bool,
     position: u64,
     length: u64,
 }
 
-impl Sink {
+impl ArchiveFile {
     fn new(file: AtomicFile) -> Self {
         Self {
             file,
@@ -225,7 +225,7 @@ impl Sink {
     }
 }
 
-impl Write for Sink {
+impl Write for ArchiveFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n = if self.failed {
             bytes.len()
@@ -245,7 +245,7 @@ impl Write for Sink {
     }
 }
 
-impl Seek for Sink {
+impl Seek for ArchiveFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let position = match to {
             SeekFrom::Start(n) => Some(n),

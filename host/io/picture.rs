@@ -13,7 +13,7 @@ use std::path::Path;
 use super::IoError;
 use super::atomic;
 pub use super::canvas::Theme;
-use super::colour::{ColourMap, ColourRange, Scale, Spacing};
+use super::colour::{ColourMap, ColourRange, ColourScale, Spacing};
 use super::npy::{Element, data_error};
 use super::png_file::{self, Pixels, encoding_error};
 use super::tiff_file;
@@ -43,7 +43,7 @@ impl<'a> Map<'a> {
         Self::mapped(values, width, height, T::to_f64)
     }
 
-    /// The values through a function, such as `|times| f64::from(steps - times)`.
+    /// The values through a function, such as `|together| f64::from(steps - together)`.
     pub fn mapped<T: Copy + Sync>(
         values: &'a [T],
         width: usize,
@@ -126,7 +126,7 @@ impl<'a> Map<'a> {
     }
 
     /// Fills rows of a picture with their values' places on a scale.
-    fn entries(&self, scale: Scale) -> impl FnMut(usize, &mut [u8]) {
+    fn entries(&self, scale: ColourScale) -> impl FnMut(usize, &mut [u8]) {
         let mut values = vec![0.0; self.width];
         move |y, row| {
             (self.row)(y, &mut values);
@@ -137,7 +137,7 @@ impl<'a> Map<'a> {
     }
 
     /// Checks the shape and the range, and finds the scale of the colours.
-    fn scale(&self, look: &Look) -> Result<Scale, String> {
+    fn scale(&self, style: &PictureStyle) -> Result<ColourScale, String> {
         let (w, h) = (self.width, self.height);
         if w == 0 || h == 0 || w > MAX_SIDE || h > MAX_SIDE {
             return Err(format!(
@@ -150,14 +150,14 @@ impl<'a> Map<'a> {
                 self.given
             ));
         }
-        let spacing = look.spacing;
+        let spacing = style.spacing;
         let (low, high, all_finite) = self.extremes(spacing);
-        match look.range {
-            ColourRange::Whole => Ok(Scale::new(low, high, all_finite, spacing)),
+        match style.range {
+            ColourRange::Whole => Ok(ColourScale::new(low, high, all_finite, spacing)),
             ColourRange::Fixed(low, high)
                 if spacing.counts(low) && high.is_finite() && low < high =>
             {
-                Ok(Scale::new(low, high, all_finite, spacing))
+                Ok(ColourScale::new(low, high, all_finite, spacing))
             }
             ColourRange::Fixed(low, high) => {
                 let above = match spacing {
@@ -177,7 +177,7 @@ const MAX_SIDE: usize = i32::MAX as usize;
 
 /// Colours of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Look {
+pub struct PictureStyle {
     /// From values to colours.
     pub colour_map: ColourMap,
     /// The values at the ends of the colour map.
@@ -227,12 +227,12 @@ pub struct Labels {
 pub fn bare(
     path: impl AsRef<Path>,
     map: &Map<'_>,
-    look: &Look,
+    style: &PictureStyle,
     specification: Option<&str>,
 ) -> Result<(), IoError> {
     let path = path.as_ref();
-    let scale = map.scale(look).map_err(|e| data_error(path, e))?;
-    let palette = scale.palette(look.colour_map);
+    let scale = map.scale(style).map_err(|e| data_error(path, e))?;
+    let palette = scale.palette(style.colour_map);
     let (size, pixels) = (map.size(), Pixels::Indexed(&palette));
     atomic::write_with(path, |file| {
         let fill = map.entries(scale);
@@ -250,12 +250,12 @@ pub fn bare(
 pub fn tiff(
     path: impl AsRef<Path>,
     map: &Map<'_>,
-    look: &Look,
+    style: &PictureStyle,
     specification: Option<&str>,
 ) -> Result<(), IoError> {
     let path = path.as_ref();
-    let scale = map.scale(look).map_err(|e| data_error(path, e))?;
-    let palette = scale.palette(look.colour_map);
+    let scale = map.scale(style).map_err(|e| data_error(path, e))?;
+    let palette = scale.palette(style.colour_map);
     let size = map.size();
     atomic::write_with(path, |file| {
         let fill = map.entries(scale);
@@ -277,12 +277,12 @@ pub fn tiff(
 pub fn plot(
     path: impl AsRef<Path>,
     map: &Map<'_>,
-    look: &Look,
+    style: &PictureStyle,
     labels: &Labels,
     specification: Option<&str>,
 ) -> Result<(), IoError> {
     let path = path.as_ref();
-    let scale = map.scale(look).map_err(|e| data_error(path, e))?;
+    let scale = map.scale(style).map_err(|e| data_error(path, e))?;
     for axis in [&labels.x, &labels.y] {
         let usable = axis.centre.is_finite() && axis.span.is_finite() && axis.span > 0.0;
         if !usable {
@@ -293,7 +293,7 @@ pub fn plot(
             return Err(data_error(path, reason));
         }
     }
-    let canvas = layout::draw(map, scale, look, labels)
+    let canvas = layout::draw(map, scale, style, labels)
         .ok_or_else(|| data_error(path, "the picture is too large".to_owned()))?;
     png_file::write_canvas(path, &canvas, specification)
 }
@@ -319,6 +319,6 @@ mod tests {
         (map.row)(0, &mut row[..1]);
         assert_eq!(row[0], 2.0);
         let short = Map::new(&values, 4, 4).averaged(2);
-        assert!(short.scale(&Look::default()).is_err());
+        assert!(short.scale(&PictureStyle::default()).is_err());
     }
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::IoError;
 use super::axes::{
-    Style, below_frame, fitting, horizontal_axis, left_of_frame, vertical_axis, widest,
+    AxesStyle, below_frame, fitting, horizontal_axis, left_of_frame, vertical_axis, widest,
 };
 pub use super::canvas::Theme;
-use super::canvas::{Align, Canvas, Frame, text_width, wrap};
+use super::canvas::{Align, Canvas, PixelRect, text_width, wrap};
 use super::colour::Rgb;
 use super::npy::data_error;
 use super::png_file;
@@ -223,7 +223,7 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     });
     let y = Along::new(&plot.y, reach)?;
 
-    let style = Style {
+    let style = AxesStyle {
         unit: 1.0,
         theme: plot.theme,
     };
@@ -239,7 +239,7 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     let height = top + high + below_frame(s) + s.margin();
     let mut canvas = Canvas::new(width as u32, height as u32, plot.theme.background())
         .ok_or("the picture is too large")?;
-    let frame = Frame {
+    let frame = PixelRect {
         x: left.round(),
         y: top.round(),
         width: wide,
@@ -290,14 +290,14 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     Ok(canvas)
 }
 
-fn grid(canvas: &mut Canvas, frame: Frame, x: &Ticks, y: &Ticks, s: &Style) {
+fn grid(canvas: &mut Canvas, frame: PixelRect, x: &Ticks, y: &Ticks, s: &AxesStyle) {
     let colour = s.theme.grid();
     for (at, _) in &x.marks {
         let x = (frame.x + *at as f32 * frame.width)
             .round()
             .min(frame.x + frame.width - 1.0);
         canvas.fill(
-            Frame {
+            PixelRect {
                 x,
                 width: 1.0,
                 ..frame
@@ -310,7 +310,7 @@ fn grid(canvas: &mut Canvas, frame: Frame, x: &Ticks, y: &Ticks, s: &Style) {
             .round()
             .min(frame.y + frame.height - 1.0);
         canvas.fill(
-            Frame {
+            PixelRect {
                 y,
                 height: 1.0,
                 ..frame
@@ -320,7 +320,7 @@ fn grid(canvas: &mut Canvas, frame: Frame, x: &Ticks, y: &Ticks, s: &Style) {
     }
 }
 
-fn heading(canvas: &mut Canvas, title: &[String], middle: f32, s: &Style) {
+fn heading(canvas: &mut Canvas, title: &[String], middle: f32, s: &AxesStyle) {
     for (i, line) in title.iter().enumerate() {
         let y = s.margin() + (i as f32 + 0.5) * s.title() * 1.3;
         canvas.text(line, [middle, y], s.text(s.title(), Align::Centre));
@@ -328,7 +328,7 @@ fn heading(canvas: &mut Canvas, title: &[String], middle: f32, s: &Style) {
 }
 
 /// The room a legend takes; nothing where nothing has a name.
-fn legend_width(names: &[&str], s: &Style) -> f32 {
+fn legend_width(names: &[&str], s: &AxesStyle) -> f32 {
     let widest = names
         .iter()
         .map(|n| text_width(n, s.number()))
@@ -341,9 +341,9 @@ fn legend_width(names: &[&str], s: &Style) -> f32 {
 }
 
 /// Names beside samples of their lines, to the right of (x, y).
-fn legend(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &Style) {
+fn legend(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &AxesStyle) {
     for (i, name) in names.iter().enumerate().filter(|(_, n)| !n.is_empty()) {
-        let sample = Frame {
+        let sample = PixelRect {
             x: x + 2.0 * s.gap(),
             y: (y + (i as f32 + 0.5) * s.number() * 1.6 - 1.5).round(),
             width: 3.0 * s.gap(),

@@ -101,9 +101,9 @@ fn in_words(bytes: u64) -> String {
 pub fn open(path: &Path) -> Result<File, IoError> {
     let (file, kind) = opened(path)?;
     match kind {
-        Kind::Regular => Ok(file),
-        Kind::Pipe => Err(special(path, "a pipe", "a regular file")),
-        Kind::Nothing => Err(special(path, "a device", "a regular file")),
+        FileKind::Regular => Ok(file),
+        FileKind::Pipe => Err(special(path, "a pipe", "a regular file")),
+        FileKind::Nothing => Err(special(path, "a device", "a regular file")),
     }
 }
 
@@ -115,9 +115,9 @@ pub fn stream(path: &Path) -> Result<impl Read + use<>, IoError> {
     let (mut file, kind) = opened(path)?;
     let mut begun = Vec::new();
     match kind {
-        Kind::Regular => {}
-        Kind::Pipe => begun = begin_pipe(path, &mut file)?,
-        Kind::Nothing => return Err(special(path, "a device", "a file or a pipe")),
+        FileKind::Regular => {}
+        FileKind::Pipe => begun = begin_pipe(path, &mut file)?,
+        FileKind::Nothing => return Err(special(path, "a device", "a file or a pipe")),
     }
     Ok(io::Cursor::new(begun).chain(file))
 }
@@ -131,14 +131,14 @@ pub fn bytes(path: &Path, limit: Limit) -> Result<Vec<u8>, IoError> {
     let failed = |e| IoError::system(path, "read", e);
     let mut bytes = Vec::new();
     match kind {
-        Kind::Nothing => return Ok(bytes),
-        Kind::Regular => {
+        FileKind::Nothing => return Ok(bytes),
+        FileKind::Regular => {
             let length = file.metadata().map_err(failed)?.len();
             limit.check(path, length, 0)?;
             let length = usize::try_from(length).unwrap_or(usize::MAX);
             reserve(path, &mut bytes, length)?;
         }
-        Kind::Pipe => {
+        FileKind::Pipe => {
             bytes = begin_pipe(path, &mut file)?;
         }
     }
@@ -196,7 +196,7 @@ fn reserve(path: &Path, bytes: &mut Vec<u8>, length: usize) -> Result<(), IoErro
 }
 
 /// The kinds of files that can be read.
-enum Kind {
+enum FileKind {
     Regular,
     Pipe,
     /// `/dev/null`.
@@ -204,7 +204,7 @@ enum Kind {
 }
 
 /// Opens without waiting for a writer, and determines the kind.
-fn opened(path: &Path) -> Result<(File, Kind), IoError> {
+fn opened(path: &Path) -> Result<(File, FileKind), IoError> {
     let failed = |e| IoError::system(path, "read", e);
     let mut options = OpenOptions::new();
     let options = options
@@ -213,15 +213,15 @@ fn opened(path: &Path) -> Result<(File, Kind), IoError> {
     let file = options.open(path).map_err(failed)?;
     let kind = file.metadata().map_err(failed)?.file_type();
     if kind.is_file() {
-        Ok((file, Kind::Regular))
+        Ok((file, FileKind::Regular))
     } else if kind.is_fifo() {
-        Ok((file, Kind::Pipe))
+        Ok((file, FileKind::Pipe))
     } else if kind.is_dir() {
         let path = path.to_owned();
         let operation = "read";
         Err(IoError::IsDirectory { path, operation })
     } else if kind.is_char_device() && is_null(&file) {
-        Ok((file, Kind::Nothing))
+        Ok((file, FileKind::Nothing))
     } else {
         Err(special(path, "a device", "a file or a pipe"))
     }

@@ -1,12 +1,12 @@
 //! The GPU kernels of the all-pairs solvers, their launches and their arrays.
 
-use kernels_gpu::device::linear::{Linear, TOGETHER};
+use kernels_gpu::device::linear::{COMBINATIONS_PER_LAUNCH, Linear};
 use kernels_gpu::device::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
 use kernels_gpu::device::sweep::Reduced;
 use kernels_gpu::device::tile::Basic;
 use kernels_gpu::device::{Body, DeviceNumber};
 use kernels_gpu::integrator::System;
-use kernels_gpu::integrator::system::{Combination, MOST_TERMS, Pair};
+use kernels_gpu::integrator::system::{Combination, MAX_TERMS, Pair};
 use kernels_gpu::kernels::{NbodyAtomic, NbodyEqual, NbodyPlain, NbodyReduced, NbodyTile};
 use kernels_gpu::number::{FastF32, FloatFloat};
 use kernels_gpu::physics::softening::softening_floor_f32;
@@ -350,13 +350,13 @@ pub(super) fn operations<S: DeviceNumber>(
 pub(super) fn linear_jobs<S: DeviceNumber>(
     combinations: &[Combination<'_>],
     mut place: impl FnMut(Pair) -> [*mut Body<S>; 2],
-) -> ([Linear<S>; TOGETHER], u32) {
+) -> ([Linear<S>; COMBINATIONS_PER_LAUNCH], u32) {
     let mut job = |combination: &Combination<'_>| {
         let mut job = Linear {
             to: place(combination.to.into()),
             from: place(combination.from).map(<*mut _>::cast_const),
-            terms: [[std::ptr::null(); 2]; MOST_TERMS],
-            coefficients: [S::default(); MOST_TERMS],
+            terms: [[std::ptr::null(); 2]; MAX_TERMS],
+            coefficients: [S::default(); MAX_TERMS],
             count: combination.terms.len() as u32,
             unused: 0,
         };

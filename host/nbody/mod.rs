@@ -1,22 +1,22 @@
 //! All-pairs N-body: [`Specification`] -> [`Validated`] start -> an [`Engine`] -> [`Bodies`] and their [`Diagnostics`].
 
-mod choose;
 mod cpu;
 mod device;
 mod engine;
 pub mod files;
-mod given;
 mod kernel;
+mod overrides;
 mod run;
+mod selection;
 mod spec;
 
-pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use engine::{Engine, LowerParts, Run};
-pub use given::{Given, GivenError, ModelName, steps};
 pub use kernel::{LaunchPlan, NbodyKernel};
+pub use overrides::{ModelName, Overrides, OverridesError, steps};
 pub use run::{NotFinite, Pause, RunError, Snapshot, integrate, integrate_with_pauses};
+pub use selection::{MIN_BODIES_FOR_THREADS, Options, engine, engine_on_ranks};
 pub use spec::{
     EnergyLooks, MAX_STEPS, Partials, Precision, Schedule, Solver, SpecError, Specification,
     Validated,

@@ -12,7 +12,7 @@ use trisolar_spec::Integrator;
 /// Largest number of steps.
 pub const MAX_STEPS: u64 = 1 << 53;
 /// Up to this many bodies every pair is looked at for a step too long for it.
-const PAIRWISE_CHECK: usize = 4096;
+const MAX_PAIRWISE_CHECKED_BODIES: usize = 4096;
 
 /// Everything the values of a run depend on, beside the bodies it starts from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -387,7 +387,7 @@ fn check_distances(bodies: &Bodies, precision: Precision) -> Result<(), SpecErro
 fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
     let mut list = Vec::new();
     let n = bodies.len();
-    if n > PAIRWISE_CHECK {
+    if n > MAX_PAIRWISE_CHECKED_BODIES {
         return list;
     }
     // G (mᵢ + mⱼ) / r³ · dt², the square of the angle that a circular orbit of the pair goes through in a step.

@@ -39,7 +39,7 @@ enum Role {
 
 /// A path and the option that gave it.
 #[derive(Clone, Debug)]
-struct Entry {
+struct OutputPath {
     option: String,
     given: PathBuf,
     role: Role,
@@ -50,7 +50,7 @@ struct Entry {
 /// The files that a run will write, and those that it reads.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    entries: Vec<Entry>,
+    entries: Vec<OutputPath>,
 }
 
 /// A refused output.
@@ -83,7 +83,7 @@ impl Outputs {
     }
 
     fn add(&mut self, option: &str, path: &Path, role: Role) -> &mut Self {
-        self.entries.push(Entry {
+        self.entries.push(OutputPath {
             option: option.into(),
             given: path.to_owned(),
             role,
@@ -157,7 +157,7 @@ impl Outputs {
             }
         }
         // All runs lock in the same order, so that one of two concurrent runs gets all locks.
-        let mut wanted: BTreeMap<(PathBuf, OsString), &Entry> = BTreeMap::new();
+        let mut wanted: BTreeMap<(PathBuf, OsString), &OutputPath> = BTreeMap::new();
         for entry in &self.entries {
             if let Some(lock) = entry.lock() {
                 wanted.insert(lock, entry);
@@ -175,7 +175,7 @@ impl Outputs {
 
     /// Removes the temporary files of these outputs that killed runs left.
     fn remove_abandoned(&self) {
-        let mut folders: BTreeMap<PathBuf, Vec<&Entry>> = BTreeMap::new();
+        let mut folders: BTreeMap<PathBuf, Vec<&OutputPath>> = BTreeMap::new();
         for entry in &self.entries {
             if let (Some(place), false) = (&entry.place, matches!(entry.role, Role::Input)) {
                 let folder = match entry.role {
@@ -199,7 +199,7 @@ impl Outputs {
     }
 }
 
-impl Entry {
+impl OutputPath {
     /// The lock: a folder, and a name in it.
     fn lock(&self) -> Option<(PathBuf, OsString)> {
         let place = self.place.as_ref()?;

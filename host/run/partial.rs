@@ -193,13 +193,13 @@ pub struct PartialFile<C> {
     about: Description<C>,
     file: File,
     layout: Layout,
-    state: Mutex<State>,
+    state: Mutex<PartialMapState>,
     /// Wakes the thread that writes records.
     over: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PartialMapState {
     /// Items that are in the file: first to end.
     done: BTreeMap<u64, u64>,
     /// See [`Description`].
@@ -209,7 +209,7 @@ struct State {
     over: bool,
 }
 
-impl State {
+impl PartialMapState {
     fn add(&mut self, span: Range<u64>) {
         let (mut start, mut end) = (span.start, span.end);
         if let Some((&before, &its_end)) = self.done.range(..=start).next_back()
@@ -382,9 +382,9 @@ impl<C: Contents> PartialFile<C> {
         if lock::hold(&file).is_err() {
             return Err(PartialError::Busy { part });
         }
-        let mut state = State {
+        let mut state = PartialMapState {
             run: about.run.take(),
-            ..State::default()
+            ..PartialMapState::default()
         };
         for [first, end] in about.done.drain(..) {
             state.add(first..end);
@@ -611,7 +611,7 @@ impl<C: Contents> PartialFile<C> {
         fs::remove_file(&self.record).map_err(|e| IoError::system(&self.record, "remove", e))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PartialMapState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -636,7 +636,7 @@ mod tests {
 
     #[test]
     fn spans_that_touch_become_one() {
-        let mut state = State::default();
+        let mut state = PartialMapState::default();
         for span in [4..6, 10..12, 0..2, 6..10, 2..3, 3..4, 20..21] {
             state.add(span);
         }

@@ -47,7 +47,7 @@ pub struct Pace {
 /// The queue of a run.
 #[allow(missing_debug_implementations)]
 pub struct Queue<'a> {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
     monitor: &'a dyn Monitor,
     /// Steps of a item.
@@ -58,7 +58,7 @@ pub struct Queue<'a> {
     at_start: Option<&'a (dyn Fn() + Sync)>,
 }
 
-struct State {
+struct QueueState {
     free: VecDeque<Range<u64>>,
     /// Items in `free`.
     left: u64,
@@ -68,7 +68,7 @@ struct State {
     total: u64,
     /// Whether more may come.
     open: bool,
-    members: Vec<Member>,
+    members: Vec<QueueDevice>,
     /// How much work a device has before it, unless the end is near.
     far: Duration,
     /// When all were ready.
@@ -79,7 +79,7 @@ struct State {
 }
 
 /// A device of the run.
-struct Member {
+struct QueueDevice {
     /// What it has drawn and not delivered: first item to end.
     drawn: BTreeMap<u64, u64>,
     /// Items it takes at a time.
@@ -93,7 +93,7 @@ struct Member {
     gone: bool,
 }
 
-impl Member {
+impl QueueDevice {
     /// Notes what it has drawn. Spans that touch become one: they may be delivered together.
     fn add(&mut self, span: &Range<u64>) {
         let (mut start, mut end) = (span.start, span.end);
@@ -125,7 +125,7 @@ impl<'a> Queue<'a> {
     ) -> Self {
         let free: VecDeque<Range<u64>> = spans.iter().filter(|s| !s.is_empty()).cloned().collect();
         let total = free.iter().map(|s| s.end - s.start).sum();
-        let state = State {
+        let state = QueueState {
             free,
             left: total,
             missing: total,
@@ -161,7 +161,7 @@ impl<'a> Queue<'a> {
     /// Another device.
     pub fn join(&self, capacity: u64) -> usize {
         let mut state = self.lock();
-        state.members.push(Member {
+        state.members.push(QueueDevice {
             drawn: BTreeMap::new(),
             capacity: capacity.max(1),
             pace: Pace::default(),
@@ -225,7 +225,7 @@ impl<'a> Queue<'a> {
         self.monitor.progress(told.0, total);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // Nothing is left half done where a panic could come from.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -240,7 +240,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-impl State {
+impl QueueState {
     /// How many items `member` should have before it, and for how long that is.
     fn plan(&self, member: usize, now: Instant) -> (f64, Duration) {
         let me = &self.members[member];
@@ -539,7 +539,7 @@ impl Share<'_> {
         self.queue.end_with(EngineError::Cancelled);
     }
 
-    fn pause<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn pause<'s>(&self, state: MutexGuard<'s, QueueState>) -> MutexGuard<'s, QueueState> {
         let paused = self
             .queue
             .changed

@@ -102,7 +102,7 @@ pub enum RecordError {
 
 /// The fields that are read first.
 #[derive(Deserialize)]
-struct Head {
+struct RecordHead {
     format: u32,
     program: String,
 }
@@ -130,7 +130,7 @@ impl Record {
             path: path.to_owned(),
             reason: e.to_string(),
         };
-        let head: Head = serde_json::from_str(text).map_err(damaged)?;
+        let head: RecordHead = serde_json::from_str(text).map_err(damaged)?;
         if head.format > FORMAT {
             return Err(RecordError::Newer {
                 path: path.to_owned(),

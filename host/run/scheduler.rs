@@ -90,8 +90,8 @@ fn all_take_part<T: Sync>(
     workers: &[&dyn Worker<T>],
     reserve: Option<&dyn Worker<T>>,
     task: &T,
-) -> (Vec<Failure>, bool) {
-    let mut failures: Vec<Failure> = thread::scope(|scope| {
+) -> (Vec<DeviceFailure>, bool) {
+    let mut failures: Vec<DeviceFailure> = thread::scope(|scope| {
         let threads: Vec<_> = workers
             .iter()
             .enumerate()
@@ -123,7 +123,7 @@ fn all_take_part<T: Sync>(
 }
 
 /// A device that failed.
-struct Failure {
+struct DeviceFailure {
     error: EngineError,
     /// Items that it left undone.
     undone: u64,
@@ -131,7 +131,7 @@ struct Failure {
     begun: bool,
 }
 
-impl Failure {
+impl DeviceFailure {
     fn note(&self, items: &str, reserved: bool) -> String {
         let who = if reserved {
             "the CPU computes"
@@ -150,7 +150,7 @@ impl Failure {
     }
 }
 
-fn take_part<T>(worker: &dyn Worker<T>, task: &T, share: Share<'_>) -> Option<Failure> {
+fn take_part<T>(worker: &dyn Worker<T>, task: &T, share: Share<'_>) -> Option<DeviceFailure> {
     match catch_unwind(AssertUnwindSafe(|| worker.work(task, share))) {
         Ok(Ok(())) => {
             share.leave();
@@ -158,7 +158,7 @@ fn take_part<T>(worker: &dyn Worker<T>, task: &T, share: Share<'_>) -> Option<Fa
         }
         Ok(Err(error)) => {
             let undone = share.leave();
-            Some(Failure {
+            Some(DeviceFailure {
                 error,
                 undone,
                 begun: undone > 0,

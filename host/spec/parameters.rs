@@ -206,6 +206,9 @@ pub trait Parameters: Default {
     /// All parameters.
     const DECLARATIONS: &'static [Declaration];
 
+    /// Headings whose parameters are replaced as a whole: each with the parameters of which one must be given for that.
+    const REPLACED: &'static [(&'static str, &'static [&'static str])];
+
     /// The field of this name.
     fn field(&self, name: &str) -> Option<&dyn Field>;
 
@@ -218,9 +221,15 @@ pub trait Parameters: Default {
         field.is_some_and(|field| field.is_given())
     }
 
-    /// These values, merged over those of `under`, parameter by parameter.
+    /// These values, merged over those of `under`, parameter by parameter. If a parameter is given that replaces a heading as a whole,
+    /// the values of `under` below that heading are ignored.
     #[must_use]
     fn merged_over(mut self, mut under: Self) -> Self {
+        for (heading, replacing) in Self::REPLACED {
+            if replacing.iter().any(|name| self.has(name)) {
+                under = under.without(heading);
+            }
+        }
         for Declaration { name, .. } in Self::DECLARATIONS {
             if let (Some(field), Some(under)) = (self.field_mut(name), under.field_mut(name)) {
                 field.put_under(under.as_any());
@@ -265,13 +274,14 @@ pub trait Parameters: Default {
 ///
 /// In this order: the description (also that of the field), attributes of serde, the name, the type (an `Option`, or a `Vec` if there
 /// may be several), what stands for the value in the help, the function that reads it (none for paths), the unit, how the description
-/// continues after the unit, the default in words, and other fields of the [`Declaration`].
+/// continues after the unit, the default in words, and other fields of the [`Declaration`]. A heading that is followed by
+/// `replaced by input`, for instance, is replaced as a whole where values with an `input` are merged over others.
 #[macro_export]
 macro_rules! parameters {
     (
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident {
-            $($heading:tt { $(
+            $($heading:tt $(replaced by $($replacing:ident),+)? { $(
                 $(#[doc = $doc:literal])+
                 $(#[serde($($serde:tt)+)])?
                 $field:ident: $type:ty = $value:literal
@@ -315,6 +325,9 @@ macro_rules! parameters {
                     ..$crate::Declaration::NONE
                 },
             )+)+];
+
+            const REPLACED: &'static [(&'static str, &'static [&'static str])] =
+                &[$($(($heading, &[$(stringify!($replacing)),+]),)?)+];
 
             fn field(&self, name: &str) -> Option<&dyn $crate::Field> {
                 match name {

@@ -15,7 +15,7 @@ use super::short::short;
 use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
-use trisolar_io::picture::{self, Look};
+use trisolar_io::picture::{self, PictureStyle};
 use trisolar_io::read::{self, Limit};
 use trisolar_io::sum::Sum;
 use trisolar_map::output;
@@ -367,7 +367,7 @@ fn draw(
     let quantity = specification.quantity;
     let shown = |value| style.colours.value(quantity, value, steps, most);
     let map = output::picture_of(values, width, height, shown);
-    let look = Look {
+    let look = PictureStyle {
         colour_map: style.colormap,
         range: if quantity.counts_steps() {
             style.colours.range(most)
@@ -375,7 +375,7 @@ fn draw(
             output::range(quantity, values)
         },
         spacing: output::spacing(quantity),
-        ..Look::default()
+        ..PictureStyle::default()
     };
     let json =
         serde_json::to_string(specification).expect("a specification is plain numbers and names");

@@ -19,16 +19,16 @@ use trisolar_map::{EngineError, Quantity, Sink, Validated, ValueSlice, ValueVec}
 pub struct Partial {
     path: PathBuf,
     interval: Duration,
-    state: Mutex<State>,
+    state: Mutex<PartialFrameState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct PartialFrameState {
     file: File,
     values: ValueVec,
-    done: Marks,
+    done: PixelSet,
     /// Pixels that the file does not have yet.
-    unwritten: Marks,
+    unwritten: PixelSet,
     written: Instant,
     /// The steps of the pixels put since the frame was opened.
     taken: u64,
@@ -77,11 +77,11 @@ impl Partial {
         Ok(Self {
             path: path.to_owned(),
             interval,
-            state: Mutex::new(State {
+            state: Mutex::new(PartialFrameState {
                 file,
                 values,
                 done,
-                unwritten: Marks::new(pixels),
+                unwritten: PixelSet::new(pixels),
                 written: Instant::now(),
                 taken: 0,
                 quantity: spec.specification().quantity,
@@ -121,7 +121,7 @@ impl Partial {
         state.unwrap_or_else(PoisonError::into_inner).values
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PartialFrameState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -144,7 +144,7 @@ impl Partial {
     /// Counts the new pixels, and writes if the interval has passed.
     fn after(
         &self,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, PartialFrameState>,
         values: ValueSlice<'_>,
     ) -> Result<(), EngineError> {
         state.taken += state.quantity.steps_taken(values, state.steps);
@@ -169,7 +169,7 @@ impl Sink for Partial {
     }
 }
 
-impl State {
+impl PartialFrameState {
     fn write(&mut self) -> std::io::Result<()> {
         let mut bytes = Vec::new();
         for span in self.unwritten.runs() {
@@ -216,9 +216,9 @@ fn checksum(record: &[u8]) -> u32 {
 }
 
 /// Copies the values of complete records to `values`; returns their pixels and the number of bytes.
-fn records(bytes: &[u8], values: &mut ValueVec) -> (Marks, usize) {
+fn records(bytes: &[u8], values: &mut ValueVec) -> (PixelSet, usize) {
     let of = values.as_slice().value_type();
-    let (mut done, mut valid) = (Marks::new(values.len()), 0);
+    let (mut done, mut valid) = (PixelSet::new(values.len()), 0);
     while let Some(head) = bytes[valid..].first_chunk::<RECORD_HEADER_BYTES>() {
         let number =
             |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
@@ -243,12 +243,12 @@ fn records(bytes: &[u8], values: &mut ValueVec) -> (Marks, usize) {
 
 /// A set of pixels.
 #[derive(Clone, Debug, PartialEq)]
-struct Marks {
+struct PixelSet {
     words: Vec<u64>,
     pixels: usize,
 }
 
-impl Marks {
+impl PixelSet {
     fn new(pixels: usize) -> Self {
         Self {
             words: vec![0; pixels.div_ceil(64)],
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn marks_are_runs_and_what_is_between_them_gaps() {
         for pixels in [0, 1, 63, 64, 65, 200] {
-            let mut marks = Marks::new(pixels);
+            let mut marks = PixelSet::new(pixels);
             let is_marked = |p: &usize| p % 7 < 3 || (60..70).contains(p) || *p > 150;
             (0..pixels).filter(is_marked).for_each(|p| marks.set(p));
             let flat = |ranges: Vec<Range<u64>>| ranges.into_iter().flatten().collect::<Vec<_>>();

@@ -10,7 +10,7 @@ use super::short::short;
 use super::vary::Vary;
 use trisolar_io::IoError;
 use trisolar_io::colour::ColourRange;
-use trisolar_io::picture::{self, Look, TileLabels, Tiles};
+use trisolar_io::picture::{self, PictureStyle, TileLabels, Tiles};
 use trisolar_map::{ValueSlice, output};
 
 /// All maps of a sequence on one page.
@@ -19,7 +19,7 @@ pub struct ContactSheet<'a> {
     frames: &'a [Frame],
     style: &'a Style,
     tiles: Tiles,
-    look: Look,
+    look: PictureStyle,
 }
 
 impl<'a> ContactSheet<'a> {
@@ -56,11 +56,11 @@ impl<'a> ContactSheet<'a> {
                 format!("{value} ({unit})")
             },
         };
-        let look = Look {
+        let look = PictureStyle {
             colour_map: style.colormap,
             range: style.colours.range(most),
             spacing: output::spacing(s.quantity),
-            ..Look::default()
+            ..PictureStyle::default()
         };
         picture::check_sheet(&tiles, &look)?;
         Ok(Self {

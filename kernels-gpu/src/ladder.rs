@@ -1,7 +1,7 @@
 //! The code that the kernels of the ladder share. The ladder shows the steps by which the divergence loop became fast: each rung
 //! changes one thing. The last rung is [`map`](fn@crate::kernels::map), which does not use this code.
 //!
-//! They follow Badger's study (docs/references.md): three positions and velocities for each system in `f64`, no fused operations,
+//! The rungs follow Badger's study (docs/references.md): three positions and velocities for each system in `f64`, no fused operations,
 //! explicit Euler.
 
 #[cfg(target_arch = "nvptx64")]
@@ -15,7 +15,7 @@ use crate::map::Grid;
 pub struct Plan {
     /// Start positions.
     pub grid: Grid,
-    /// What is added to the position of body 0 in the twin system (length).
+    /// The shift of the position of body 0 in the twin system (length).
     pub shift: [f64; 3],
     /// Masses.
     pub masses: [f64; 3],
@@ -25,9 +25,9 @@ pub struct Plan {
     pub dt: f64,
     /// Distance of the grid bodies up to which the twins are together.
     pub critical: f64,
-    /// Pixels of the map.
+    /// Number of pixels of the map.
     pub count: u32,
-    /// Steps after which a pixel ends as never parted.
+    /// Steps after which a pixel ends even if its twins have not parted.
     pub steps: u32,
 }
 
@@ -42,7 +42,7 @@ pub struct System {
 }
 
 impl Plan {
-    /// A pixel's system and its twin at step 0.
+    /// The start states of a pixel's system and its twin.
     #[inline(always)]
     pub fn start(&self, pixel: u32) -> [System; 2] {
         let mut p = self.grid.positions;
@@ -61,7 +61,7 @@ impl Plan {
     }
 }
 
-/// How squares and cubes of distances are computed.
+/// The functions for squares, roots and cubes.
 pub trait Arithmetic {
     /// x².
     fn square(x: f64) -> f64;
@@ -71,7 +71,7 @@ pub trait Arithmetic {
     fn cube(x: f64) -> f64;
 }
 
-/// By the general power function.
+/// Uses the general power function.
 #[derive(Clone, Copy, Debug)]
 pub struct Powers;
 
@@ -90,7 +90,7 @@ impl Arithmetic for Powers {
     }
 }
 
-/// By products.
+/// Uses products.
 #[derive(Clone, Copy, Debug)]
 pub struct Products;
 
@@ -109,7 +109,7 @@ impl Arithmetic for Products {
     }
 }
 
-/// By products, with roots in `f32` (rounded to nearest; Badger's study rounds them down).
+/// Uses products, with roots in `f32` (rounded to nearest, while Badger's study rounds them down).
 #[derive(Clone, Copy, Debug)]
 pub struct SingleRoot;
 
@@ -134,7 +134,7 @@ fn distance2<A: Arithmetic>(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     A::square(a[0] - b[0]) + A::square(a[1] - b[1]) + A::square(a[2] - b[2])
 }
 
-/// One step of a system: accelerations, then positions by the old velocities, then velocities.
+/// Takes one step of a system: accelerations, then positions by the old velocities, then velocities.
 #[inline(always)]
 pub fn step<A: Arithmetic>(s: &mut System, plan: &Plan) {
     let p = s.p;
@@ -159,13 +159,13 @@ pub fn step<A: Arithmetic>(s: &mut System, plan: &Plan) {
     }
 }
 
-/// Whether the grid bodies are within the critical distance, by the distance itself.
+/// Whether the grid bodies are within the critical distance, judged by the distance itself.
 #[inline(always)]
 pub fn together<A: Arithmetic>(twins: &[System; 2], plan: &Plan) -> bool {
     A::root(distance2::<A>(&twins[0].p[0], &twins[1].p[0])) <= plan.critical
 }
 
-/// The same by squares, without a root.
+/// Whether the grid bodies are within the critical distance, judged by the square of the distance, without a root.
 #[inline(always)]
 pub fn together_squared<A: Arithmetic>(twins: &[System; 2], plan: &Plan) -> bool {
     distance2::<A>(&twins[0].p[0], &twins[1].p[0]) <= plan.critical * plan.critical

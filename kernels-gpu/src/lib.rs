@@ -1,22 +1,22 @@
 //! Trisolar's physics, written once, and the GPU kernels that run it.
 //!
-//! The same generic code is compiled three times: to PTX for a GPU, to SIMD lanes for the CPU engine, and as
-//! plain CPU code under `cuda_std`'s emulator of the grid. In [`Real`] `f64` it uses only IEEE operations in a
-//! fixed order, so that the three give the same bits.
+//! The same generic code is compiled three times: to PTX for a GPU, to SIMD lanes for the CPU engines, and to ordinary CPU code under
+//! `cuda_std`'s emulator of the grid. With `f64` as [`Real`], it uses only IEEE operations in a fixed order, so that all three give
+//! the same bits.
 //!
-//! Each layer knows only those before it:
+//! Each module uses only those listed before it:
 //!
-//! - [`number`]: the scalar, and every precision of it
+//! - [`number`]: the scalar type, and every precision of it
 //! - [`physics`]: gravity of pairs and of three bodies, derivatives, orders of summation
-//! - [`integrator`]: one integrator a file
+//! - [`integrator`]: integrators, one in each file
 //! - [`map`]: maps as plain data
-//! - [`quantity`]: what is computed of a pixel, one quantity a file
-//! - [`lanes`]: pixels under way side by side
-//! - [`mod@methods`]: which quantity, precision and integrator are compiled together
-//! - [`encounters`]: complete three-body encounters by a regularised integrator
-//! - [`device`]: what kernels are made of: fetching threads, tiles, sweeps through a warp, barriers for a grid
+//! - [`quantity`]: the quantities that maps compute for each pixel, one in each file
+//! - [`lanes`]: pixels in progress side by side
+//! - [`mod@methods`]: the compiled combinations of quantity, precision and integrator
+//! - [`encounters`]: complete three-body encounters with a regularised integrator
+//! - [`device`]: the building blocks of kernels: fetching threads, tiles, sweeps through a warp, barriers for a grid
 //! - [`kernels`]: the entry points
-//! - [`ladder`]: the divergence loop in the steps by which one makes it fast, a yardstick with formulae of its own
+//! - [`ladder`]: the divergence loop in the steps that made it fast; a reference with its own formulas
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",

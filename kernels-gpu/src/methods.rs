@@ -1,11 +1,11 @@
-//! The methods that are compiled for maps: the table of quantity × precision × integrator. Each method is compiled for the CPU
-//! lanes of every instruction set, for GPUs and for the emulator.
+//! The methods that are compiled for maps: a table of quantity × precision × integrator. Each method is compiled for the CPU lanes of
+//! every instruction set, for GPUs and for the emulator.
 //!
 //! | quantity | precision | integrators | kernels |
 //! |---|---|---|---|
-//! | every one | `f64` | every one | one |
+//! | all | `f64` | all | one |
 //! | `divergence` | `f32`, `mixed` | `explicit-euler` | one |
-//! | `divergence` | `fast`, `fixed`, `float-float` | `explicit-euler` | one, and one for masses that are the same for all pixels |
+//! | `divergence` | `fast`, `fixed`, `float-float` | `explicit-euler` | two, one of them for masses that are the same for all pixels |
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod host;
@@ -13,8 +13,8 @@ mod host;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::{Compiled, Entries, MapArguments, MapEntry, Visitor};
 
-/// The table of methods. Calls `$callback` (the path of a macro, in braces) once for each row: with the context, and type and name of a
-/// quantity, an integrator and a precision, and `uniform` if there is a kernel for masses that are the same for all pixels.
+/// The table of methods. Calls `$callback` (the path of a macro, in braces) once for each row, with the context, the type and name of
+/// a quantity, an integrator and a precision, and `uniform` if there is a kernel for masses that are the same for all pixels.
 #[macro_export]
 macro_rules! methods {
     ($callback:tt $context:tt) => {
@@ -68,8 +68,8 @@ macro_rules! methods_by_explicit_euler {
     )*};
 }
 
-/// The row of a precision: with a kernel for masses that are the same for all pixels, where masses in registers leave room for fewer
-/// threads.
+/// The row of a precision. It has a kernel for masses that are the same for all pixels if masses in registers would leave room for
+/// fewer threads.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! methods_in_precision {

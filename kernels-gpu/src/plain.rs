@@ -1,4 +1,4 @@
-//! What kernels and host exchange byte by byte.
+//! The types that kernels and host exchange byte by byte.
 
 use cuda_std::Plain;
 
@@ -11,19 +11,19 @@ use crate::lanes::Item;
 use crate::number::{FastF32, FloatFloat};
 use crate::quantity::{Divergence, Quantity};
 
-// SAFETY: repr(C) of integers without padding.
+// SAFETY: the type is repr(C) and consists of integers without padding.
 unsafe impl Plain for Tile {}
-// SAFETY: repr(C) of 24 f64 and two u32 without padding; any bits of them are numbers.
+// SAFETY: the type is repr(C) and consists of 24 f64 and two u32 without padding; every bit pattern of these is valid.
 unsafe impl Plain for Item<<Divergence as Quantity>::State<f64, ExplicitEuler>> {}
-// SAFETY: repr(transparent).
+// SAFETY: the type is repr(transparent).
 unsafe impl Plain for FastF32 {}
-// SAFETY: repr(C) of two numbers, without padding.
+// SAFETY: the type is repr(C) and consists of two numbers without padding.
 unsafe impl Plain for FloatFloat<f32> {}
-// SAFETY: repr(C) of numbers, without padding.
+// SAFETY: the type is repr(C) and consists of numbers without padding.
 unsafe impl<S: Plain> Plain for Body<S> {}
-// SAFETY: as above; its unused field is a number too.
+// SAFETY: as above; its unused field is also a number.
 unsafe impl<S: Plain> Plain for Operation<S> {}
-// SAFETY: repr(C) of numbers of which every bit pattern is a value.
+// SAFETY: the type is repr(C) and consists of numbers for which every bit pattern is valid.
 unsafe impl Plain for Record {}
 // SAFETY: as above.
 unsafe impl Plain for BodiesStart {}

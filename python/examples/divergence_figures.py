@@ -56,7 +56,7 @@ later = {
 }
 row("steps", later)
 for title, map in later.items():
-    print(f"{title}: {100 * (map.never_parted or 0) / map.times.size:.1f} % have not parted")
+    print(f"{title}: {100 * (map.never_parted or 0) / map.steps_together.size:.1f} % have not parted")
 
 # %% Arithmetics: single precision is grainy, an f32 root in the denominators is not
 arithmetics = {
@@ -65,7 +65,7 @@ arithmetics = {
 }
 row("arithmetics", arithmetics)
 for precision, map in arithmetics.items():
-    equal = np.mean(map.times == headline.times)
+    equal = np.mean(map.steps_together == headline.steps_together)
     print(f"{precision}: {map.seconds:.3f} s, {100 * equal:.1f} % of the pixels as in f64")
 
 # %% Wider views: to the right the pattern is repeated and stretched

@@ -9,20 +9,21 @@ use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::bodies::Bodies;
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
-    self, BlockStep, Cluster, Given, GivenError, HermiteError, Options, RunError, Snapshot, Times,
-    Validated, bodies_of,
+    self, BlockStep, Cluster, HermiteError, Options, Overrides, OverridesError, RunError, Snapshot,
+    Times, Validated, bodies_of,
 };
+use trisolar::spec::Parameters as _;
 
 use crate::array::{self, Array, Part};
-use crate::nbody::Accuracy;
-use crate::stream::{Ended, Sink, Stream};
+use crate::nbody::EnergyReport;
+use crate::stream::{EndedEarly, ResultSender, Stream};
 use crate::{errors, values};
 
 /// A run to be made, every value checked.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct ClusterProblem {
     start: Arc<Validated>,
-    given: Given,
+    overrides: Overrides,
 }
 
 /// Masses, positions and velocities as bytes of f64.
@@ -44,39 +45,39 @@ impl ClusterProblem {
         bodies: Option<Arrays<'_>>,
         told: Option<values::Told>,
     ) -> PyResult<Self> {
-        let mut given: Given = values::typed(values::table(options)?)?;
+        let mut overrides: Overrides = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
-            let mut under: Given = values::parsed(text, file)?;
+            let mut under: Overrides = values::parsed(text, file)?;
             if bodies.is_some() {
                 under = under.without_start();
             }
-            given = given.over(under);
+            overrides = overrides.merged_over(under);
         }
         let bodies = bodies
             .as_ref()
             .map(|(mass, position, velocity)| array::bodies([mass, position, velocity], 3));
         let (carried, _) = values::carried(told)?;
-        let started = given.start_with(bodies, carried);
-        let (start, given) = started.map_err(|error| match error {
-            GivenError::File(error) => errors::bodies_file(&error),
+        let started = overrides.start_with(bodies, carried);
+        let (start, overrides) = started.map_err(|error| match error {
+            OverridesError::File(error) => errors::bodies_file(&error),
             error => errors::bad_input(&error),
         })?;
         Ok(Self {
             start: Arc::new(start),
-            given,
+            overrides,
         })
     }
 
     /// Every value, as JSON.
     #[getter]
     fn json(&self) -> PyResult<String> {
-        values::json(&self.given)
+        values::json(&self.overrides)
     }
 
     /// Every value, as TOML.
     #[getter]
     fn toml(&self) -> PyResult<String> {
-        values::toml(&self.given)
+        values::toml(&self.overrides)
     }
 
     /// Starts the run: its states are those at time 0, at every multiple of `every`, and at `end`.
@@ -96,14 +97,14 @@ impl ClusterProblem {
             block_step: values::option(block_step, "--block-step", str::parse::<BlockStep>)?,
         };
         options
-            .check(self.given.scheme)
+            .check(self.overrides.scheme)
             .map_err(|e| errors::value(&e.given, e.option, &e.allowed))?;
         let start = Arc::clone(&self.start);
-        let times = self.given.times_from(start.specification().start_time);
+        let times = self.overrides.times_from(start.specification().start_time);
         let Times { end, every } = times.map_err(|e| errors::bad_input(&e))?;
-        let most = self.given.max_error;
+        let most = self.overrides.max_error;
         let accuracy = Arc::new(Mutex::default());
-        let found: Arc<Mutex<Accuracy>> = Arc::clone(&accuracy);
+        let found: Arc<Mutex<EnergyReport>> = Arc::clone(&accuracy);
         let stream = Stream::new(move |sink| {
             let specification = start.specification();
             let devices = options
@@ -117,13 +118,13 @@ impl ClusterProblem {
                 block_steps: by.name(),
                 notes: [start.notes(), devices.notes()].concat(),
             };
-            sink.give(Item::Opened(opened))?;
+            sink.give(Message::Opened(opened))?;
             let mut cluster = Cluster::new(&start, engine).map_err(failed)?;
             cluster.set_block_steps(by).map_err(failed)?;
             compute(&mut cluster, [every, end], most, &found, sink)
         })?;
         match stream.next(py, None)? {
-            Some(Item::Opened(opened)) => Ok(ClusterRun {
+            Some(Message::Opened(opened)) => Ok(ClusterRun {
                 stream,
                 opened,
                 accuracy,
@@ -139,9 +140,9 @@ impl ClusterProblem {
 }
 
 /// The messages of the run's thread.
-enum Item {
+enum Message {
     Opened(Opened),
-    State(State),
+    State(ComputedState),
 }
 
 /// The opened engine.
@@ -153,7 +154,7 @@ struct Opened {
 }
 
 /// A snapshot, its particles as arrays.
-struct State {
+struct ComputedState {
     snapshot: Snapshot,
     bodies: Bodies,
 }
@@ -162,11 +163,11 @@ fn compute(
     cluster: &mut Cluster<'_>,
     [every, end]: [f64; 2],
     most: Option<f64>,
-    found: &Mutex<Accuracy>,
-    sink: &Sink<'_, Item>,
-) -> Result<(), Ended> {
+    found: &Mutex<EnergyReport>,
+    sink: &ResultSender<'_, Message>,
+) -> Result<(), EndedEarly> {
     let mut error: Option<EnergyError> = None;
-    let mut observe = |mut snapshot: Snapshot| -> Result<(), Ended> {
+    let mut observe = |mut snapshot: Snapshot| -> Result<(), EndedEarly> {
         let stars = std::mem::take(&mut snapshot.stars);
         let bodies = bodies_of(&stars);
         let (total, time) = (snapshot.energy.total(), snapshot.time);
@@ -177,18 +178,18 @@ fn compute(
         let parts = snapshot.energy.parts();
         let error = error.get_or_insert_with(|| EnergyError::new(total, parts));
         error.look(total);
-        *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
+        *found.lock().unwrap_or_else(PoisonError::into_inner) = EnergyReport {
             errors: Some([error.last(), error.largest()]),
             warning: error.warning("use a smaller eta or a larger softening"),
         };
-        sink.give(Item::State(State { snapshot, bodies }))?;
+        sink.give(Message::State(ComputedState { snapshot, bodies }))?;
         let checked = error.check(most);
         checked.map_err(|said| PyRuntimeError::new_err(said).into())
     };
     let run = hermite::integrate(cluster, every, end, sink.monitor(), &mut observe);
     run.map_err(|error| match error {
         RunError::Observer(ended) => ended,
-        RunError::Hermite(HermiteError::Engine(EngineError::Cancelled)) => Ended::Unwanted,
+        RunError::Hermite(HermiteError::Engine(EngineError::Cancelled)) => EndedEarly::Unwanted,
         RunError::Hermite(error) => failed(error).into(),
     })
 }
@@ -203,15 +204,15 @@ fn failed(error: HermiteError) -> PyErr {
 /// A running integration.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct ClusterRun {
-    stream: Stream<Item>,
+    stream: Stream<Message>,
     opened: Opened,
-    accuracy: Arc<Mutex<Accuracy>>,
+    accuracy: Arc<Mutex<EnergyReport>>,
     /// The other values of the particles, as JSON.
     told: Arc<str>,
 }
 
 impl ClusterRun {
-    fn accuracy(&self) -> Accuracy {
+    fn accuracy(&self) -> EnergyReport {
         let known = self.accuracy.lock();
         known.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -226,7 +227,7 @@ impl ClusterRun {
         py: Python<'_>,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Option<ClusterState>> {
-        let Some(Item::State(State { snapshot, bodies })) =
+        let Some(Message::State(ComputedState { snapshot, bodies })) =
             self.stream.next(py, progress.as_ref())?
         else {
             return Ok(None);

@@ -9,9 +9,10 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::divergence::{MapBackend, Points};
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
 use trisolar::encounters::summary::outcome_name;
-use trisolar::encounters::{self, Ensemble, Given, Options, Outcome, Summary, Validated};
+use trisolar::encounters::{self, Ensemble, Options, Outcome, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
+use trisolar::spec::Parameters as _;
 
 use crate::{errors, values, watch};
 
@@ -19,7 +20,7 @@ use crate::{errors, values, watch};
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct EncountersProblem {
     valid: Arc<Validated>,
-    given: Given,
+    overrides: Overrides,
 }
 
 #[pymethods]
@@ -33,9 +34,9 @@ impl EncountersProblem {
         file: Option<&str>,
         points: Option<(Vec<usize>, Bound<'_, PyBytes>)>,
     ) -> PyResult<Self> {
-        let mut given: Given = values::typed(values::table(options)?)?;
+        let mut overrides: Overrides = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
-            given = given.over(values::parsed(text, file)?);
+            overrides = overrides.merged_over(values::parsed(text, file)?);
         }
         let points = match points {
             None => None,
@@ -45,28 +46,28 @@ impl EncountersProblem {
                 Some(points.map_err(|e| errors::specification(&e, None))?)
             }
         };
-        let valid = given.validated(points.as_ref());
+        let valid = overrides.validated(points.as_ref());
         let valid = valid.map_err(|e| errors::specification(&e, None))?;
-        let all = Given {
-            max_error: given.max_error,
-            ..Given::of(valid.specification())
+        let all = Overrides {
+            max_error: overrides.max_error,
+            ..Overrides::of(valid.specification())
         };
         Ok(Self {
             valid: Arc::new(valid),
-            given: all,
+            overrides: all,
         })
     }
 
     /// Every value, as JSON.
     #[getter]
     fn json(&self) -> PyResult<String> {
-        values::json(&self.given)
+        values::json(&self.overrides)
     }
 
     /// Every value, as TOML.
     #[getter]
     fn toml(&self) -> PyResult<String> {
-        values::toml(&self.given)
+        values::toml(&self.overrides)
     }
 
     /// Computes them.
@@ -95,7 +96,7 @@ impl EncountersProblem {
             valid: Arc::clone(&self.valid),
             ensemble,
             summary,
-            max_error: self.given.max_error,
+            max_error: self.overrides.max_error,
         })
     }
 }
@@ -119,8 +120,8 @@ impl EncountersFound {
         let starts = parameter_columns(&self.valid);
         let wholes = WHOLES.iter().map(|(name, _)| ((*name).to_owned(), "<u4"));
         let reals = REALS.iter().map(|(name, _)| ((*name).to_owned(), "<f8"));
-        let given = starts.iter().map(|(_, name)| (name.clone(), "<f8"));
-        let columns: Vec<_> = wholes.chain(reals).chain(given).collect();
+        let overrides = starts.iter().map(|(_, name)| (name.clone(), "<f8"));
+        let columns: Vec<_> = wholes.chain(reals).chain(overrides).collect();
         let rows = py.detach(|| {
             let row = 4 * WHOLES.len() + 8 * (REALS.len() + starts.len());
             let mut bytes = Vec::with_capacity(row * self.ensemble.records.len());

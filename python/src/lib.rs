@@ -50,10 +50,10 @@ mod _trisolar {
     #[pyfunction]
     fn parameters(system: &str) -> PyResult<Vec<&'static str>> {
         let declarations: &[Declaration] = match system {
-            "cluster" => hermite::Given::DECLARATIONS,
-            "divergence" => divergence::Given::DECLARATIONS,
-            "encounters" => encounters::Given::DECLARATIONS,
-            "nbody" => nbody::Given::DECLARATIONS,
+            "cluster" => hermite::Overrides::DECLARATIONS,
+            "divergence" => divergence::Overrides::DECLARATIONS,
+            "encounters" => encounters::Overrides::DECLARATIONS,
+            "nbody" => nbody::Overrides::DECLARATIONS,
             _ => return Err(PyValueError::new_err(format!("there is no {system}"))),
         };
         Ok(declarations

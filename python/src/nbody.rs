@@ -8,22 +8,23 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::accuracy::{self, Energies, EnergyError};
 use trisolar::divergence::EngineError;
 use trisolar::nbody::{
-    self, Bodies, Diagnostics, EnergyLooks, Given, GivenError, Options, RunError, Snapshot,
+    self, Bodies, Diagnostics, EnergyLooks, Options, Overrides, OverridesError, RunError, Snapshot,
     Validated,
 };
+use trisolar::spec::Parameters as _;
 
 use crate::array::{self, Array, Part};
-use crate::stream::{Ended, Sink, Stream};
+use crate::stream::{EndedEarly, ResultSender, Stream};
 use crate::{errors, values};
 
 /// Largest number of steps between two states.
-const EVERY_AT_MOST: i64 = 1 << 53;
+const MAX_STEPS_BETWEEN_STATES: i64 = 1 << 53;
 
 /// A run to be made, every value checked.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct NbodyProblem {
     problem: Arc<Validated>,
-    given: Given,
+    overrides: Overrides,
 }
 
 /// Masses, positions and velocities as bytes of f64, and how many numbers a position has.
@@ -46,45 +47,45 @@ impl NbodyProblem {
         bodies: Option<Arrays<'_>>,
         told: Option<values::Told>,
     ) -> PyResult<Self> {
-        let mut given: Given = values::typed(values::table(options)?)?;
+        let mut overrides: Overrides = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
-            let under: Given = values::parsed(text, file)?;
-            given = given.over(if bodies.is_some() {
+            let under: Overrides = values::parsed(text, file)?;
+            overrides = overrides.merged_over(if bodies.is_some() {
                 under.without_start()
             } else {
                 under
             });
         }
-        let (problem, given) = match bodies {
-            None => given.problem(),
+        let (problem, overrides) = match bodies {
+            None => overrides.problem(),
             Some(arrays) => {
                 let (mass, position, velocity, columns) = arrays;
                 let bodies = array::bodies([&mass, &position, &velocity], columns);
                 let (carried, dimensions) = values::carried(told)?;
                 let dimensions = dimensions.unwrap_or(columns).min(columns);
-                given.problem_of(bodies, dimensions, carried)
+                overrides.problem_of(bodies, dimensions, carried)
             }
         }
         .map_err(|error| match error {
-            GivenError::File(error) => errors::bodies_file(&error),
+            OverridesError::File(error) => errors::bodies_file(&error),
             error => errors::bad_input(&error),
         })?;
         Ok(Self {
             problem: Arc::new(problem),
-            given,
+            overrides,
         })
     }
 
     /// Every value, as JSON.
     #[getter]
     fn json(&self) -> PyResult<String> {
-        values::json(&self.given)
+        values::json(&self.overrides)
     }
 
     /// Every value, as TOML.
     #[getter]
     fn toml(&self) -> PyResult<String> {
-        values::toml(&self.given)
+        values::toml(&self.overrides)
     }
 
     /// Warnings before the run.
@@ -108,7 +109,7 @@ impl NbodyProblem {
         gpus: Option<i64>,
     ) -> PyResult<NbodyRun> {
         let every = every.map(|n| match n {
-            1..=EVERY_AT_MOST => Ok(n as u64),
+            1..=MAX_STEPS_BETWEEN_STATES => Ok(n as u64),
             _ => {
                 let allowed = "must be a whole number from 1 to 9007199254740992 (2^53)";
                 Err(errors::value(&n.to_string(), "--every", allowed))
@@ -130,15 +131,15 @@ impl NbodyProblem {
         };
         let problem = Arc::clone(&self.problem);
         let watched = Watched {
-            looks: self.given.energy.unwrap_or_default(),
-            most: self.given.max_error,
+            looks: self.overrides.energy.unwrap_or_default(),
+            most: self.overrides.max_error,
         };
         let accuracy = Arc::new(Mutex::default());
         let found = Arc::clone(&accuracy);
         let stream =
             Stream::new(move |sink| compute(&problem, every, &options, watched, &found, sink))?;
         match stream.next(py, None)? {
-            Some(Item::Opened(opened)) => Ok(NbodyRun {
+            Some(Message::Opened(opened)) => Ok(NbodyRun {
                 stream,
                 opened,
                 accuracy,
@@ -153,7 +154,7 @@ impl NbodyProblem {
 }
 
 /// The messages of the run's thread.
-enum Item {
+enum Message {
     Opened(Opened),
     State(Snapshot),
 }
@@ -167,7 +168,7 @@ struct Opened {
 
 /// The energy error of a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Accuracy {
+pub(crate) struct EnergyReport {
     /// The error at the end, and the largest.
     pub errors: Option<[f64; 2]>,
     /// The warning about it.
@@ -186,11 +187,11 @@ fn compute(
     every: Option<u64>,
     options: &Options,
     watched: Watched,
-    found: &Mutex<Accuracy>,
-    sink: &Sink<'_, Item>,
-) -> Result<(), Ended> {
+    found: &Mutex<EnergyReport>,
+    sink: &ResultSender<'_, Message>,
+) -> Result<(), EndedEarly> {
     let (engine, notes) = nbody::engine(problem, options).map_err(errors::engine)?;
-    sink.give(Item::Opened(Opened {
+    sink.give(Message::Opened(Opened {
         engine: engine.name(),
         device: engine.device(),
         notes: [problem.notes(), &notes[..]].concat(),
@@ -202,7 +203,7 @@ fn compute(
     };
     let engine = engine.as_ref();
     let spec = problem.specification();
-    let evaluated = |state: &Snapshot| -> Result<Energies, Ended> {
+    let evaluated = |state: &Snapshot| -> Result<Energies, EndedEarly> {
         let found = accuracy::energies(&state.bodies, spec, engine, options.threads);
         let energies = found.map_err(errors::engine)?;
         if energies.total().is_finite() {
@@ -220,29 +221,31 @@ fn compute(
         }
         false => None,
     };
-    sink.give(Item::State(start.clone()))?;
+    sink.give(Message::State(start.clone()))?;
     let every = every.unwrap_or(spec.steps);
-    let mut observe = |state: Snapshot| -> Result<(), Ended> {
+    let mut observe = |state: Snapshot| -> Result<(), EndedEarly> {
         let end = state.step == spec.steps;
         let mut checked = Ok(());
         if let Some(error) = error.as_mut().filter(|_| end) {
             error.look(evaluated(&state)?.total());
-            *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = EnergyReport {
                 errors: Some([error.last(), error.largest()]),
                 warning: error
                     .warning("use a smaller dt, a larger softening or another integrator"),
             };
             checked = error.check(watched.most);
         }
-        sink.give(Item::State(state))?;
+        sink.give(Message::State(state))?;
         checked.map_err(|said| PyRuntimeError::new_err(said).into())
     };
     nbody::integrate(engine, problem, &start, every, sink.monitor(), &mut observe).map_err(
         |error| match error {
             RunError::Observer(ended) => ended,
-            RunError::Engine(EngineError::Cancelled) => Ended::Unwanted,
-            RunError::Engine(error) => Ended::Failed(errors::engine(error)),
-            RunError::NotFinite(lost) => Ended::Failed(PyRuntimeError::new_err(lost.to_string())),
+            RunError::Engine(EngineError::Cancelled) => EndedEarly::Unwanted,
+            RunError::Engine(error) => EndedEarly::Failed(errors::engine(error)),
+            RunError::NotFinite(lost) => {
+                EndedEarly::Failed(PyRuntimeError::new_err(lost.to_string()))
+            }
         },
     )
 }
@@ -250,16 +253,16 @@ fn compute(
 /// A running integration.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct NbodyRun {
-    stream: Stream<Item>,
+    stream: Stream<Message>,
     opened: Opened,
-    accuracy: Arc<Mutex<Accuracy>>,
+    accuracy: Arc<Mutex<EnergyReport>>,
     problem: Arc<Validated>,
     /// The array of masses, the same for all states.
     mass: Mutex<Option<Py<Array>>>,
 }
 
 impl NbodyRun {
-    fn accuracy(&self) -> Accuracy {
+    fn accuracy(&self) -> EnergyReport {
         let known = self.accuracy.lock();
         known.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -274,7 +277,7 @@ impl NbodyRun {
         py: Python<'_>,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Option<NbodyState>> {
-        let Some(Item::State(state)) = self.stream.next(py, progress.as_ref())? else {
+        let Some(Message::State(state)) = self.stream.next(py, progress.as_ref())? else {
             return Ok(None);
         };
         let Snapshot { step, time, bodies } = state;

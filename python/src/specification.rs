@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Devices, DivergenceMap, Given, MapBackend, Points, Ran, Resolution, RunOptions,
+    self, Devices, DivergenceMap, MapBackend, Overrides, Points, Ran, Resolution, RunOptions,
     SpecError, Streamed, Validated,
 };
+use trisolar::spec::Parameters as _;
 use trisolar::zoom::{self, Preset, Vary};
 
 use crate::map::Map;
@@ -39,16 +40,16 @@ impl Specification {
         under: Option<&Bound<'_, PyDict>>,
         preset: Option<&str>,
     ) -> PyResult<Self> {
-        let mut given = values::given(options)?;
+        let mut overrides = values::overrides(options)?;
         if let Some(under) = under {
-            given = given.over(values::given(under)?);
+            overrides = overrides.merged_over(values::overrides(under)?);
         }
         if let Some(text) = toml {
-            given = given.over(values::parsed(text, file)?);
+            overrides = overrides.merged_over(values::parsed(text, file)?);
         }
         if let Some(preset) = preset {
             let preset: divergence::Preset = values::option(preset, "--preset", str::parse)?;
-            given = given.over(preset.given());
+            overrides = overrides.merged_over(preset.overrides());
         }
         let among_options = |name: &str| {
             let given = options.get_item(name.replace('-', "_"));
@@ -58,8 +59,8 @@ impl Specification {
             let file = file.filter(|_| e.option != "points" && !among_options(e.option));
             errors::specification(&e, file)
         };
-        let max_error = given.checked_max_error().map_err(failed)?;
-        let specification = divergence::Specification::from(given);
+        let max_error = overrides.checked_max_error().map_err(failed)?;
+        let specification = divergence::Specification::from(overrides);
         let valid = match points {
             None => specification.validate(),
             Some((shape, values)) => {
@@ -147,9 +148,9 @@ impl Specification {
         let values = of.from_le_bytes(values);
         let values = values.filter(|v| v.len() as u64 == self.valid.pixels());
         let values = values.ok_or_else(|| damaged("too many or too few values"))?;
-        let times = values.of::<u32>().unwrap_or_default();
-        if times.iter().any(|t| u64::from(*t) > steps) {
-            return Err(damaged("times beyond the number of steps"));
+        let steps_together = values.of::<u32>().unwrap_or_default();
+        if steps_together.iter().any(|t| u64::from(*t) > steps) {
+            return Err(damaged("step counts beyond the number of steps"));
         }
         let map = DivergenceMap::new(&self.valid, values, streamed);
         let found = resolution.map(|(sample, unresolved)| Resolution::new(sample, unresolved));
@@ -214,14 +215,14 @@ pub(crate) fn zoom_frames(
     for text in &set {
         rules.push(values::option(text, "--set", str::parse)?);
     }
-    let mut given: Given = values::given(options)?;
+    let mut overrides: Overrides = values::overrides(options)?;
     if let Some(text) = toml {
-        given = given.over(values::parsed(text, file)?);
+        overrides = overrides.merged_over(values::parsed(text, file)?);
     }
-    given.center = given.center.or(preset.center());
-    let max_error = given.checked_max_error();
+    overrides.center = overrides.center.or(preset.center());
+    let max_error = overrides.checked_max_error();
     let max_error = max_error.map_err(|e| errors::specification(&e, None))?;
-    let base = divergence::Specification::from(given);
+    let base = divergence::Specification::from(overrides);
     let found = zoom::zoom(&base, &rules, frames).map_err(|e| errors::bad_input(&e))?;
     Ok(found
         .into_iter()
@@ -245,9 +246,9 @@ pub(crate) fn sweep_frames(
     file: Option<&str>,
     vary: Vec<String>,
 ) -> PyResult<Vec<Swept>> {
-    let mut given: Given = values::given(options)?;
+    let mut overrides: Overrides = values::overrides(options)?;
     if let Some(text) = toml {
-        given = given.over(values::parsed(text, file)?);
+        overrides = overrides.merged_over(values::parsed(text, file)?);
     }
     let parsed = |text: &String| values::option(text, "--vary", str::parse::<Vary>);
     let all = vary.iter().map(parsed).collect::<PyResult<Vec<Vary>>>()?;
@@ -256,9 +257,9 @@ pub(crate) fn sweep_frames(
     }
     Vary::check(&all)
         .map_err(|(parameter, reason)| errors::value(&parameter.to_string(), "--vary", &reason))?;
-    let max_error = given.checked_max_error();
+    let max_error = overrides.checked_max_error();
     let max_error = max_error.map_err(|e| errors::specification(&e, None))?;
-    let base = divergence::Specification::from(given);
+    let base = divergence::Specification::from(overrides);
     let found = zoom::sweep(&base, &all).map_err(|e| errors::bad_input(&e))?;
     Ok(found
         .into_iter()

@@ -17,13 +17,13 @@ const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The data that the two threads share.
 #[derive(Default)]
-struct Shared {
+struct StreamShared {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
 }
 
-impl Monitor for Shared {
+impl Monitor for StreamShared {
     fn progress(&self, done: u64, total: u64) {
         self.total.store(total, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
@@ -35,29 +35,31 @@ impl Monitor for Shared {
 }
 
 /// The reason why a run ended early.
-pub(crate) enum Ended {
+pub(crate) enum EndedEarly {
     /// With an exception.
     Failed(PyErr),
     /// The results are no longer needed.
     Unwanted,
 }
 
-impl From<PyErr> for Ended {
+impl From<PyErr> for EndedEarly {
     fn from(error: PyErr) -> Self {
         Self::Failed(error)
     }
 }
 
 /// The destination of the run's results.
-pub(crate) struct Sink<'a, T> {
+pub(crate) struct ResultSender<'a, T> {
     sender: &'a SyncSender<Result<T, PyErr>>,
-    shared: &'a Shared,
+    shared: &'a StreamShared,
 }
 
-impl<T> Sink<'_, T> {
+impl<T> ResultSender<'_, T> {
     /// Sends a result; waits until it is received.
-    pub(crate) fn give(&self, result: T) -> Result<(), Ended> {
-        self.sender.send(Ok(result)).map_err(|_| Ended::Unwanted)
+    pub(crate) fn give(&self, result: T) -> Result<(), EndedEarly> {
+        self.sender
+            .send(Ok(result))
+            .map_err(|_| EndedEarly::Unwanted)
     }
 
     /// The monitor of the run.
@@ -68,7 +70,7 @@ impl<T> Sink<'_, T> {
 
 /// The results of a run, one after the other. It ends when this is dropped.
 pub(crate) struct Stream<T> {
-    shared: Arc<Shared>,
+    shared: Arc<StreamShared>,
     results: Mutex<Option<Receiver<Result<T, PyErr>>>>,
 }
 
@@ -81,20 +83,20 @@ impl<T> Drop for Stream<T> {
 impl<T: Send + 'static> Stream<T> {
     /// Starts the run.
     pub(crate) fn new(
-        run: impl FnOnce(&Sink<'_, T>) -> Result<(), Ended> + Send + 'static,
+        run: impl FnOnce(&ResultSender<'_, T>) -> Result<(), EndedEarly> + Send + 'static,
     ) -> PyResult<Self> {
         // Without room in the channel the run is never more than one result ahead.
         let (sender, receiver) = sync_channel(0);
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(StreamShared::default());
         let theirs = Arc::clone(&shared);
         let work = move || {
-            let sink = Sink {
+            let sink = ResultSender {
                 sender: &sender,
                 shared: &theirs,
             };
             let failed = match catch_unwind(AssertUnwindSafe(|| run(&sink))) {
-                Ok(Ok(()) | Err(Ended::Unwanted)) => return,
-                Ok(Err(Ended::Failed(error))) => error,
+                Ok(Ok(()) | Err(EndedEarly::Unwanted)) => return,
+                Ok(Err(EndedEarly::Failed(error))) => error,
                 Err(_) => PyRuntimeError::new_err(
                     "internal error: the computation panicked; the message is on the standard error",
                 ),

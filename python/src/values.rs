@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use trisolar::config;
-use trisolar::divergence::{self, Backend, Given};
+use trisolar::divergence::{self, Backend, Overrides};
 use trisolar::nbody::files::Carried;
 
 use crate::errors;
 
 /// The options in `options` (names with underscores; `None` leaves the default).
-pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Given> {
+pub(crate) fn overrides(options: &Bound<'_, PyDict>) -> PyResult<Overrides> {
     typed(table(options)?)
 }
 

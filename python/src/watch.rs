@@ -17,7 +17,7 @@ const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 type Outcome<T> = std::thread::Result<Result<T, EngineError>>;
 
 /// The data that the two threads share.
-struct Shared<T> {
+struct WatchShared<T> {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
@@ -25,7 +25,7 @@ struct Shared<T> {
     ended: Condvar,
 }
 
-impl<T: Send> Monitor for Shared<T> {
+impl<T: Send> Monitor for WatchShared<T> {
     fn progress(&self, done: u64, total: u64) {
         self.total.store(total, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
@@ -36,7 +36,7 @@ impl<T: Send> Monitor for Shared<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> WatchShared<T> {
     fn new() -> Self {
         Self {
             done: AtomicU64::new(0),
@@ -65,7 +65,7 @@ pub(crate) fn run<T: Send + 'static>(
     progress: Option<&Bound<'_, PyAny>>,
     compute: impl FnOnce(&dyn Monitor) -> Result<T, EngineError> + Send + 'static,
 ) -> PyResult<T> {
-    let shared = Arc::new(Shared::new());
+    let shared = Arc::new(WatchShared::new());
     let theirs = Arc::clone(&shared);
     std::thread::Builder::new()
         .name("trisolar".into())

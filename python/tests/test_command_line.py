@@ -67,7 +67,7 @@ def test_files_are_those_of_the_command_line_byte_for_byte(
         map.save(tmp_path / name)
         ours, theirs = (tmp_path / name).read_bytes(), (tmp_path / f"theirs-{name}").read_bytes()
         assert ours == theirs, name
-    assert np.array_equal(np.load(tmp_path / "theirs-map.npy"), map.times)
+    assert np.array_equal(np.load(tmp_path / "theirs-map.npy"), map.steps_together)
 
 
 def test_pictures_take_the_options_of_the_command_line(command_line: Run, tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_a_saved_configuration_is_understood_both_ways(command_line: Run, tmp_pa
     out = ["--out", str(tmp_path / "map.npy")]
     command_line("divergence", "--config", str(ours), "--save-config", str(theirs), *out)
     assert theirs.read_text(encoding="utf-8") == map.spec_toml
-    assert np.array_equal(np.load(tmp_path / "map.npy"), map.times)
-    assert np.array_equal(trisolar.divergence(theirs).times, map.times)
+    assert np.array_equal(np.load(tmp_path / "map.npy"), map.steps_together)
+    assert np.array_equal(trisolar.divergence(theirs).steps_together, map.steps_together)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +217,6 @@ def test_an_npz_holds_the_array_and_what_made_it(
 ) -> None:
     small.save(tmp_path / "map.npz")
     with np.load(tmp_path / "map.npz") as file:
-        assert np.array_equal(file["times"], small.times)
+        assert np.array_equal(file["steps_together"], small.steps_together)
     with zipfile.ZipFile(tmp_path / "map.npz") as file:
         assert json.load(io.TextIOWrapper(file.open("spec.json"), "utf-8")) == small.spec

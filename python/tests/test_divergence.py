@@ -18,37 +18,37 @@ from conftest import SMALL
 
 def test_the_reference_values_of_the_headline_map_come() -> None:
     map = trisolar.divergence(size=10)
-    assert (map.pixel_steps, map.never_parted, map.times.min()) == (4509164, 66, 15616)
-    assert map.times.sum(dtype=np.uint64) == map.pixel_steps
-    assert np.count_nonzero(map.times == 50000) == map.never_parted
+    assert (map.pixel_steps, map.never_parted, map.steps_together.min()) == (4509164, 66, 15616)
+    assert map.steps_together.sum(dtype=np.uint64) == map.pixel_steps
+    assert np.count_nonzero(map.steps_together == 50000) == map.never_parted
 
 
 def test_single_pixels_of_the_reference_map_come() -> None:
     map = trisolar.divergence(size=100)
-    assert (map.pixel_steps, map.never_parted, map.times.min()) == (443725853, 6674, 9707)
-    assert map.times.flat[[4321, 7550]].tolist() == [20527, 47744]
+    assert (map.pixel_steps, map.never_parted, map.steps_together.min()) == (443725853, 6674, 9707)
+    assert map.steps_together.flat[[4321, 7550]].tolist() == [20527, 47744]
 
 
 def test_times_are_u32_rows_by_columns_without_a_copy(small: trisolar.DivergenceMap) -> None:
-    times = small.times
+    times = small.steps_together
     assert (times.shape, times.dtype) == ((12, 17), np.dtype("uint32"))
     assert times.flags.c_contiguous and not times.flags.owndata
-    assert times is small.times
+    assert times is small.steps_together
     assert np.shares_memory(np.asarray(small), times)
     assert times.__array_interface__["data"][0] == small.__array_interface__["data"][0]
 
 
 def test_times_cannot_be_written_but_their_copy_can(small: trisolar.DivergenceMap) -> None:
     with pytest.raises(ValueError, match="read-only"):
-        small.times[0, 0] = 1
+        small.steps_together[0, 0] = 1
     with pytest.raises(ValueError, match="WRITEABLE"):
-        small.times.flags.writeable = True
-    small.times.copy()[0, 0] = 1
+        small.steps_together.flags.writeable = True
+    small.steps_together.copy()[0, 0] = 1
 
 
 def test_an_array_outlives_its_map() -> None:
     map = trisolar.divergence(SMALL)
-    times, before = map.times, map.times.copy()
+    times, before = map.steps_together, map.steps_together.copy()
     del map
     gc.collect()
     blocks = [np.full(before.shape, 7, np.uint32) for _ in range(50)]
@@ -74,12 +74,12 @@ def test_a_specification_round_trips_to_the_same_bits(
     for spec in ways:
         again = trisolar.divergence(spec)
         assert again.spec == small.spec
-        assert np.array_equal(again.times, small.times)
+        assert np.array_equal(again.steps_together, small.steps_together)
 
 
 def test_a_map_can_be_pickled_and_copied(small: trisolar.DivergenceMap) -> None:
     for again in (pickle.loads(pickle.dumps(small)), copy.deepcopy(small)):
-        assert again.times.dtype == np.uint32 and np.array_equal(again.times, small.times)
+        assert again.steps_together.dtype == np.uint32 and np.array_equal(again.steps_together, small.steps_together)
         for name in ("spec", "spec_toml", "engine", "device", "seconds", "pixel_steps", "never_parted", "notes"):
             assert getattr(again, name) == getattr(small, name), name
     make, (toml, points, times, made) = small.__reduce__()
@@ -116,7 +116,7 @@ def test_numpys_numbers_and_arrays_do() -> None:
     assert spec["positions"] == (np.arange(9.0).reshape(3, 3) ** 2).tolist()
     assert spec["shift"] == [1e-3, 0.0, -1e-3]
     plain = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in options.items()}
-    assert np.array_equal(trisolar.divergence(**plain).times, map.times)
+    assert np.array_equal(trisolar.divergence(**plain).steps_together, map.steps_together)
 
 
 def test_the_options_are_those_of_a_specification(small: trisolar.DivergenceMap) -> None:
@@ -135,7 +135,7 @@ def test_every_number_of_threads_gives_the_same_map(small: trisolar.DivergenceMa
     for threads in (1, 2, 5):
         map = trisolar.divergence(SMALL, backend="cpu", threads=threads)
         assert map.engine == "cpu" and f"{threads} thread" in map.device
-        assert np.array_equal(map.times, small.times)
+        assert np.array_equal(map.steps_together, small.steps_together)
 
 
 def test_devices_tell_of_the_cpu_and_why_there_is_no_gpu() -> None:

@@ -38,7 +38,7 @@ def test_plot_draws_steps_minus_times_over_the_lengths_of_the_map(
     (image,) = ax.get_images()
     drawn = image.get_array()
     assert drawn is not None
-    assert np.array_equal(drawn, 8000 - small.times.astype(np.int64))
+    assert np.array_equal(drawn, 8000 - small.steps_together.astype(np.int64))
     assert image.get_cmap().name == "inferno"
     half = 30 * (12 / 17) / 2
     assert image.get_extent() == pytest.approx([-15, 15, half, -half])

@@ -1,4 +1,4 @@
-"""Start states from arrays: any set of points, with the times that they have as pixels of a map."""
+"""Start states from arrays: any set of points, with the values that they have as pixels of a map."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ OPTIONS = {name: value for name, value in SMALL.items() if name not in ("size", 
 def test_points_of_a_map_have_its_times_in_any_order_and_shape(small: trisolar.DivergenceMap) -> None:
     points = starts(small)
     map = trisolar.divergence(points=points, **OPTIONS)
-    assert map.times.dtype == np.uint32 and map.times.shape == (12, 17)
-    assert np.array_equal(map.times, small.times)
+    assert map.steps_together.dtype == np.uint32 and map.steps_together.shape == (12, 17)
+    assert np.array_equal(map.steps_together, small.steps_together)
     order = np.random.default_rng(5).permutation(12 * 17)
     mixed = trisolar.divergence(points=points.reshape(-1, 3)[order].reshape(2, 51, 2, 3), **OPTIONS)
-    assert mixed.times.shape == (2, 51, 2)
-    assert np.array_equal(mixed.times.ravel(), small.times.ravel()[order])
+    assert mixed.steps_together.shape == (2, 51, 2)
+    assert np.array_equal(mixed.steps_together.ravel(), small.steps_together.ravel()[order])
 
 
 def test_whole_states_may_be_given_as_positions_and_velocities(small: trisolar.DivergenceMap) -> None:
@@ -48,20 +48,20 @@ def test_whole_states_may_be_given_as_positions_and_velocities(small: trisolar.D
         {"positions": positions, "velocities": np.array(USUAL["velocities"])[None, None]},
         {"points": positions.reshape(12, 17, 9)},
     ):
-        assert np.array_equal(trisolar.divergence(**many, **OPTIONS).times, small.times)
+        assert np.array_equal(trisolar.divergence(**many, **OPTIONS).steps_together, small.steps_together)
     slow = np.array(USUAL["velocities"]) * np.array([1, 0.5])[:, None, None]
     both = trisolar.divergence(positions=positions[3, 4], velocities=slow, **OPTIONS)
-    assert both.times.shape == (2,) and both.times[0] == small.times[3, 4]
+    assert both.steps_together.shape == (2,) and both.steps_together[0] == small.steps_together[3, 4]
     one = trisolar.divergence(positions=positions[None, 3, 4], velocities=slow[1], **OPTIONS)
-    assert one.times[0] == both.times[1]
+    assert one.steps_together[0] == both.steps_together[1]
     whole = both.points
     assert whole is not None and whole.shape == (2, 18)
-    assert np.array_equal(trisolar.divergence(both.spec, points=whole).times, both.times)
+    assert np.array_equal(trisolar.divergence(both.spec, points=whole).steps_together, both.steps_together)
 
 
 def test_the_values_of_another_map_serve_for_points(small: trisolar.DivergenceMap) -> None:
     map = trisolar.divergence(small.spec, points=starts(small))
-    assert np.array_equal(map.times, small.times)
+    assert np.array_equal(map.steps_together, small.steps_together)
     assert not {"size", "center", "span", "plane"} & set(map.spec)
     assert map.points is not None and np.array_equal(map.points, starts(small))
     assert small.points is None
@@ -70,22 +70,22 @@ def test_the_values_of_another_map_serve_for_points(small: trisolar.DivergenceMa
 
 def test_masses_count(small: trisolar.DivergenceMap) -> None:
     point = [[1.0, 2.0, 3.0]]
-    times = [
-        int(trisolar.divergence(points=point, masses=masses, **OPTIONS).times[0])
+    steps_together = [
+        int(trisolar.divergence(points=point, masses=masses, **OPTIONS).steps_together[0])
         for masses in ((10, 20, 30), (10, 20, 35), (10, 20, 30))
     ]
-    assert times[0] == times[2] != times[1]
+    assert steps_together[0] == steps_together[2] != steps_together[1]
 
 
 def test_masses_may_be_each_points_own(small: trisolar.DivergenceMap) -> None:
     masses = np.array([(10, 20, 30), (10, 25, 30), (0, 20, 35)])
     points = starts(small)
-    alone = np.stack([trisolar.divergence(points=points, masses=m, **OPTIONS).times for m in masses])
+    alone = np.stack([trisolar.divergence(points=points, masses=m, **OPTIONS).steps_together for m in masses])
     assert (alone[0] != alone[1]).any() and (alone[1] != alone[2]).any()
     # Every mass at every point, whatever says where they are.
     everywhere = {"masses": masses[:, None, None], **OPTIONS}
     map = trisolar.divergence(points=points, **everywhere)
-    assert map.times.shape == (3, 12, 17) and np.array_equal(map.times, alone)
+    assert map.steps_together.shape == (3, 12, 17) and np.array_equal(map.steps_together, alone)
     positions = np.broadcast_to(np.array(USUAL["positions"]), (12, 17, 3, 3)).copy()
     positions[:, :, 0] = points
     for more in (
@@ -93,21 +93,21 @@ def test_masses_may_be_each_points_own(small: trisolar.DivergenceMap) -> None:
         {"points": positions.reshape(12, 17, 9)},
         {"points": points, "velocities": np.array(USUAL["velocities"])[None]},
     ):
-        assert np.array_equal(trisolar.divergence(**more, **everywhere).times, alone)
+        assert np.array_equal(trisolar.divergence(**more, **everywhere).steps_together, alone)
     # Neighbours of different masses, in one array of whole states.
     which = np.random.default_rng(3).integers(0, 3, (12, 17))
     mixed = trisolar.divergence(points=points, masses=masses[which], **OPTIONS)
-    assert np.array_equal(mixed.times, np.take_along_axis(alone, which[None], 0)[0])
+    assert np.array_equal(mixed.steps_together, np.take_along_axis(alone, which[None], 0)[0])
     assert mixed.points is not None and mixed.points.shape == (12, 17, 21)
     assert "masses" not in mixed.spec and "velocities" not in mixed.spec
-    assert np.array_equal(trisolar.divergence(mixed.spec, points=mixed.points).times, mixed.times)
+    assert np.array_equal(trisolar.divergence(mixed.spec, points=mixed.points).steps_together, mixed.steps_together)
 
 
 def test_what_points_do_not_tell_is_the_specifications(small: trisolar.DivergenceMap) -> None:
     spec = {**SMALL, "body": 3, "positions": [[0, 1, 2], [3, 4, 5], [6, 7, 8]], "velocities": np.eye(3)}
     masses = np.array([(1, 2, 3), (3, 2, 1)])
     map = trisolar.divergence(spec, points=[[1, 2, 3]], masses=masses)
-    assert map.times.shape == (2,) and map.points is not None
+    assert map.steps_together.shape == (2,) and map.points is not None
     placed = [[0, 1, 2], [3, 4, 5], [1, 2, 3]]
     assert np.array_equal(map.points[:, :9].reshape(2, 3, 3), [placed, placed])
     assert np.array_equal(map.points[:, 9:18].reshape(2, 3, 3), [np.eye(3)] * 2)
@@ -115,15 +115,15 @@ def test_what_points_do_not_tell_is_the_specifications(small: trisolar.Divergenc
     text = 'masses = [1, 2, 3]\nbody = 3\npositions = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]'
     moving = np.broadcast_to(np.eye(3), (2, 3, 3))
     again = trisolar.divergence(text, points=[[1, 2, 3]], velocities=moving, **OPTIONS)
-    assert np.array_equal(again.times, map.times[[0, 0]])
+    assert np.array_equal(again.steps_together, map.steps_together[[0, 0]])
 
 
 def test_masses_of_points_work_in_every_precision() -> None:
     masses = np.array([(10, 20, 30), (20, 20, 10)])
     for precision in ("f32", "fixed:30", "float-float", "mixed"):
         options: dict[str, Any] = {"points": [[1, 2, 3]], "precision": precision, **OPTIONS}
-        both = trisolar.divergence(masses=masses, **options).times
-        assert list(both) == [trisolar.divergence(masses=m, **options).times[0] for m in masses]
+        both = trisolar.divergence(masses=masses, **options).steps_together
+        assert list(both) == [trisolar.divergence(masses=m, **options).steps_together[0] for m in masses]
 
 
 def test_files_are_those_of_the_command_line(
@@ -179,7 +179,7 @@ def test_maps_of_points_can_be_pickled(small: trisolar.DivergenceMap) -> None:
     points[..., :2] = np.random.default_rng(3).uniform(-1, 1, (2, 3, 2))
     made = trisolar.divergence(small.spec, points=points, dt=0.1 + 0.2)
     again = pickle.loads(pickle.dumps(made))
-    assert np.array_equal(again.times, made.times) and np.array_equal(again.points, points)
+    assert np.array_equal(again.steps_together, made.steps_together) and np.array_equal(again.points, points)
     assert again.spec == made.spec
 
 

@@ -24,7 +24,7 @@ def test_values_are_f64_without_a_copy(quantity: str) -> None:
     assert np.isfinite(map.values).all() and np.ptp(map.values) > 0
     assert quantity in repr(map)
     with pytest.raises(AttributeError, match="values"):
-        map.times
+        map.steps_together
 
 
 @pytest.mark.parametrize("quantity", UNITS)
@@ -50,7 +50,7 @@ def test_the_closest_approach_is_at_most_the_distance_at_the_start() -> None:
 def test_divergence_is_the_default() -> None:
     map = trisolar.divergence(**OPTIONS)
     assert (map.quantity, map.unit) == ("divergence", "steps")
-    assert map.values is map.times and "quantity" not in map.spec
+    assert map.values is map.steps_together and "quantity" not in map.spec
 
 
 def test_a_precision_that_a_quantity_has_not_is_named() -> None:

@@ -150,7 +150,7 @@ def test_other_threads_run_meanwhile() -> None:
 def test_maps_computed_at_once_are_those_computed_alone(small: trisolar.DivergenceMap) -> None:
     with ThreadPoolExecutor(4) as pool:
         maps = list(pool.map(lambda _: trisolar.divergence(SMALL), range(8)))
-    assert all(np.array_equal(map.times, small.times) for map in maps)
+    assert all(np.array_equal(map.steps_together, small.steps_together) for map in maps)
 
 
 def test_progress_is_told_in_the_calling_thread_up_to_the_end() -> None:

@@ -18,7 +18,7 @@ def test_frames_are_those_of_the_command_line(tmp_path: Path, command_line: Run)
     )
     maps = list(trisolar.zoom(size=(6, 5), frames=3, set="steps=2000+frame", backend="cpu"))
     for frame, map in enumerate(maps):
-        assert np.array_equal(map.times, np.load(tmp_path / f"frame-{frame:05}.npy"))
+        assert np.array_equal(map.steps_together, np.load(tmp_path / f"frame-{frame:05}.npy"))
         assert map.spec["steps"] == 2000 + frame and map.spec["center"] == [5.30031, -0.45]
 
 

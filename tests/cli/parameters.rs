@@ -104,34 +104,34 @@ fn check_python<P: Parameters>(file: &str, function: &str) {
 
 #[test]
 fn nbody_has_its_parameters_everywhere() {
-    check::<nbody::Given>("nbody");
-    check_python::<nbody::Given>("_nbody.py", "nbody");
+    check::<nbody::Overrides>("nbody");
+    check_python::<nbody::Overrides>("_nbody.py", "nbody");
 }
 
 #[test]
 fn clusters_have_their_parameters_everywhere() {
-    check::<hermite::Given>("cluster");
-    check_python::<hermite::Given>("_cluster.py", "cluster");
+    check::<hermite::Overrides>("cluster");
+    check_python::<hermite::Overrides>("_cluster.py", "cluster");
 }
 
 #[test]
 fn encounters_have_their_parameters_everywhere() {
-    check::<encounters::Given>("encounters");
-    check_python::<encounters::Given>("_encounters.py", "encounters");
+    check::<encounters::Overrides>("encounters");
+    check_python::<encounters::Overrides>("_encounters.py", "encounters");
 }
 
 #[test]
 fn maps_have_their_parameters_everywhere() {
     for command in ["divergence", "compare", "zoom", "sweep"] {
-        check::<divergence::Given>(command);
+        check::<divergence::Overrides>(command);
     }
-    check_python::<divergence::Given>("_divergence.py", "divergence");
+    check_python::<divergence::Overrides>("_divergence.py", "divergence");
 }
 
 #[test]
 fn defaults_in_words_are_those_of_maps() {
-    let mut given = divergence::Given::default();
-    for parameter in divergence::Given::DECLARATIONS {
+    let mut given = divergence::Overrides::default();
+    for parameter in divergence::Overrides::DECLARATIONS {
         if let (Read::Text(read), false) = (parameter.read, parameter.default.is_empty()) {
             let value = read(parameter.default).expect(parameter.name);
             given.field_mut(parameter.name).unwrap().put(&value);

@@ -66,7 +66,10 @@ fn each_value_has_the_map_that_divergence_computes_and_a_line_in_the_tables() {
         let map =
             compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
         let file = path.join(format!("sweep/frame-{i:05}.npy"));
-        assert_eq!(npy::read::<u32>(file).expect("there").values, map.times());
+        assert_eq!(
+            npy::read::<u32>(file).expect("there").values,
+            map.steps_together()
+        );
         assert!(path.join(format!("sweep/frame-{i:05}.png")).exists());
         assert_eq!(object["maps"][i]["pixel_steps"], map.statistics.pixel_steps);
         assert!(lines[i + 1].starts_with(&format!(
@@ -185,7 +188,7 @@ fn two_parameters_make_a_matrix_of_all_pairs_of_their_values() {
             compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
         let file = path.join(format!("sweep/{name}.npy"));
         assert!(
-            npy::read::<u32>(file).expect("there").values == map.times(),
+            npy::read::<u32>(file).expect("there").values == map.steps_together(),
             "{name}"
         );
         for extension in ["png", "json"] {

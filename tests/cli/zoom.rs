@@ -88,7 +88,10 @@ fn frames_are_the_maps_of_the_published_schedule() {
         let map =
             compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
         let path = directory.path().join(format!("zoom/frame-{i:05}.npy"));
-        assert_eq!(npy::read::<u32>(path).expect("there").values, map.times());
+        assert_eq!(
+            npy::read::<u32>(path).expect("there").values,
+            map.steps_together()
+        );
         assert_eq!(
             object["maps"][i as usize]["never_parted"],
             map.statistics.never_parted.expect("of divergence")

@@ -6,7 +6,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use trisolar::io::colour::{ColourMap, ColourRange};
-use trisolar::io::picture::{Axis, Labels, Look, Map, Theme, bare, plot};
+use trisolar::io::picture::{Axis, Labels, Map, PictureStyle, Theme, bare, plot};
 use trisolar::io::plot::{
     Division, LinePlot, Marks, Orbits, PlotAxis, Series, Trajectory, lines, trajectories,
 };
@@ -100,7 +100,7 @@ fn a_bare_picture_has_the_colour_of_every_value() {
     bare(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         Some("{\"steps\": 50000, \"µ\": 1}"),
     )
     .unwrap();
@@ -129,7 +129,13 @@ fn row_0_is_on_top_and_column_0_on_the_left() {
     let path = dir.path().join("map.png");
     // 3 wide, 2 high.
     let values = [0.0, 0.0, 1.0, 0.5, 0.0, 0.0];
-    bare(&path, &Map::new(&values, 3, 2), &Look::default(), None).unwrap();
+    bare(
+        &path,
+        &Map::new(&values, 3, 2),
+        &PictureStyle::default(),
+        None,
+    )
+    .unwrap();
     let picture = decode(&path);
     assert_eq!((picture.width, picture.height), (3, 2));
     assert_eq!(
@@ -142,10 +148,10 @@ fn row_0_is_on_top_and_column_0_on_the_left() {
 fn the_range_can_be_fixed_and_what_is_not_finite_shows() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("map.png");
-    let look = Look {
+    let look = PictureStyle {
         range: ColourRange::Fixed(0.0, 10.0),
         colour_map: ColourMap::Grey,
-        ..Look::default()
+        ..PictureStyle::default()
     };
     let values = [-5.0, 0.0, 10.0, 50.0];
     bare(&path, &Map::new(&values, 4, 1), &look, None).unwrap();
@@ -171,7 +177,7 @@ fn a_plot_enlarges_the_map_beside_its_colour_bar() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.0, 40.0), (0.0, 40.0)),
         Some("{}"),
     )
@@ -214,7 +220,7 @@ fn the_second_axis_grows_downwards_and_ticks_are_true() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.55, 0.7), (0.55, 0.7)),
         None,
     )
@@ -276,7 +282,7 @@ fn the_shape_is_that_of_the_span() {
         plot(
             &path,
             &map,
-            &Look::default(),
+            &PictureStyle::default(),
             &labels((0.0, sx), (0.0, sy)),
             None,
         )
@@ -298,7 +304,7 @@ fn large_maps_are_averaged() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.0, 1.0), (0.0, 1.0)),
         None,
     )
@@ -325,9 +331,9 @@ fn odd_maps_and_axes_make_pictures_of_a_handy_size() {
             for value in [0.0, 50000.0, -1e-300, f64::NAN, f64::MAX] {
                 for theme in [Theme::Dark, Theme::Light] {
                     let values = vec![value; w * h];
-                    let look = Look {
+                    let look = PictureStyle {
                         theme,
-                        ..Look::default()
+                        ..PictureStyle::default()
                     };
                     let labels = labels((centre, span), (centre, span));
                     plot(&path, &Map::new(&values, w, h), &look, &labels, None).unwrap();
@@ -350,7 +356,7 @@ fn the_same_map_gives_the_same_bytes() {
         plot(
             &path,
             &map,
-            &Look::default(),
+            &PictureStyle::default(),
             &labels((0.0, 1.0), (0.0, 1.0)),
             None,
         )
@@ -371,11 +377,11 @@ fn bad_maps_and_ranges_are_refused_and_leave_nothing() {
     };
     let values = [1_u32; 6];
     let good = labels((0.0, 1.0), (0.0, 1.0));
-    let fixed = |low, high| Look {
+    let fixed = |low, high| PictureStyle {
         range: ColourRange::Fixed(low, high),
-        ..Look::default()
+        ..PictureStyle::default()
     };
-    let look = Look::default();
+    let look = PictureStyle::default();
     refused(
         bare(&path, &Map::new(&values, 2, 2), &look, None),
         "6 were given",
@@ -449,8 +455,8 @@ fn a_full_disk_is_named_when_a_picture_is_written() {
         let map = Map::new(values, side, side);
         let axes = labels((0.0, 1.0), (0.0, 1.0));
         for result in [
-            bare(&path, &map, &Look::default(), None),
-            plot(&path, &map, &Look::default(), &axes, None),
+            bare(&path, &map, &PictureStyle::default(), None),
+            plot(&path, &map, &PictureStyle::default(), &axes, None),
         ] {
             let error = result.unwrap_err();
             assert!(matches!(error, IoError::DiskFull { .. }), "{error:?}");

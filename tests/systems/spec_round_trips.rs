@@ -3,7 +3,9 @@
 
 use glam::DVec3;
 use proptest::prelude::*;
-use trisolar::divergence::{Given, Integrator, Plane, Precision, Quantity, Specification, Start};
+use trisolar::divergence::{
+    Integrator, Overrides, Plane, Precision, Quantity, Specification, Start,
+};
 
 fn vector(number: &BoxedStrategy<f64>) -> BoxedStrategy<DVec3> {
     let n = || number.clone();
@@ -194,7 +196,7 @@ fn missing_values_are_those_of_the_headline_map() {
     let empty: Specification = toml::from_str("").unwrap();
     assert_eq!(empty, Specification::default());
     assert_eq!(
-        Specification::from(Given::default()),
+        Specification::from(Overrides::default()),
         Specification::default()
     );
     let json: Specification = serde_json::from_str("{}").unwrap();
@@ -224,8 +226,8 @@ fn a_pixel_right_on_a_body_is_allowed_and_parts_when_nan_reaches_it() {
         .unwrap()
         .compute(&valid, &Unattended)
         .unwrap();
-    assert_eq!(map.times()[4], 2);
-    assert!(map.times().iter().filter(|t| **t == 50).count() >= 4);
+    assert_eq!(map.steps_together()[4], 2);
+    assert!(map.steps_together().iter().filter(|t| **t == 50).count() >= 4);
 }
 
 /// Names that files of earlier versions hold are read; what is written are the present ones.

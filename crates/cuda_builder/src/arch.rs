@@ -1,4 +1,4 @@
-//! The GPU architectures that PTX can be made for.
+//! The GPU architectures that PTX can be compiled for.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,8 @@ macro_rules! architectures {
     ($($(#[$meta:meta])* $variant:ident $name:literal $value:literal,)*) => {
         /// A compute capability to compile for.
         ///
-        /// PTX for one architecture runs on all later ones, except for the suffixed variants: `f` runs on the same
-        /// family only, `a` on exactly this architecture.
+        /// PTX for one architecture runs on all later ones, except for the suffixed variants: `f` runs on the same family only,
+        /// `a` only on exactly this architecture.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum NvvmArch {
@@ -20,7 +20,7 @@ macro_rules! architectures {
         }
 
         impl NvvmArch {
-            /// All of them, oldest first.
+            /// All architectures, oldest first.
             pub const ALL: &[NvvmArch] = &[$(Self::$variant),*];
 
             /// The compute capability times ten: 70 for `Compute70`.
@@ -28,7 +28,7 @@ macro_rules! architectures {
                 match self { $(Self::$variant => $value,)* }
             }
 
-            /// The name under which a kernel can ask for it, `#[cfg(target_feature = "compute_75")]`.
+            /// The name by which kernels test for it: `#[cfg(target_feature = "compute_75")]`.
             pub fn target_feature(&self) -> &'static str {
                 match self { $(Self::$variant => concat!("compute_", $name),)* }
             }
@@ -52,12 +52,12 @@ architectures! {
 }
 
 impl NvvmArch {
-    /// The first part of the compute capability: 7 for `Compute75`.
+    /// The major number of the compute capability: 7 for `Compute75`.
     pub fn major_version(&self) -> u32 {
         self.capability_value() / 10
     }
 
-    /// The second part of the compute capability: 5 for `Compute75`.
+    /// The minor number of the compute capability: 5 for `Compute75`.
     pub fn minor_version(&self) -> u32 {
         self.capability_value() % 10
     }
@@ -95,25 +95,25 @@ impl NvvmArch {
         self.target_feature().ends_with('a')
     }
 
-    /// The one without a suffix: `Compute100` for `Compute100f`.
+    /// The variant without a suffix: `Compute100` for `Compute100f`.
     pub fn base_architecture(&self) -> Self {
         let base = |a: &&Self| a.capability_value() == self.capability_value();
-        // The first of a capability has no suffix.
+        // The first variant of a capability has no suffix.
         Self::ALL.iter().find(base).copied().unwrap_or(*self)
     }
 
-    /// Those of the same compute capability, with any suffix or none.
+    /// All variants of the same compute capability, with or without a suffix.
     pub fn get_variants(&self) -> Vec<Self> {
         Self::variants_for_capability(self.capability_value())
     }
 
-    /// Those of a compute capability, ten times its number: `Compute90` and `Compute90a` for 90.
+    /// All variants of a compute capability, given as ten times its number: `Compute90` and `Compute90a` for 90.
     pub fn variants_for_capability(capability: u32) -> Vec<Self> {
         let all = Self::ALL.iter().copied();
         all.filter(|a| a.capability_value() == capability).collect()
     }
 
-    /// rustc's name of what is compiled for, `sm_75`. It has none for 7.3, which runs what is made for 7.2.
+    /// rustc's name of the target CPU, `sm_75`. It has none for 7.3, which runs code for 7.2.
     pub fn target_cpu(&self) -> String {
         match self {
             Self::Compute73 => Self::Compute72.target_cpu(),
@@ -121,8 +121,8 @@ impl NvvmArch {
         }
     }
 
-    /// The version of the PTX language to ask for, where the one that comes with the architecture is too old for
-    /// what kernels use (warp votes and shuffles). 7.0 is what drivers of 2020 accept.
+    /// The version of the PTX language to request where the architecture's default is too old for what kernels use (warp votes
+    /// and shuffles). Drivers of 2020 accept 7.0.
     pub(crate) fn ptx_feature(self) -> Option<&'static str> {
         (self.capability_value() < 80).then_some("+ptx70")
     }
@@ -137,14 +137,14 @@ impl fmt::Display for NvvmArch {
 impl FromStr for NvvmArch {
     type Err = UnknownArch;
 
-    /// From the name of [`target_feature`](Self::target_feature).
+    /// Parses a name of [`target_feature`](Self::target_feature).
     fn from_str(name: &str) -> Result<Self, UnknownArch> {
         let known = Self::ALL.iter().find(|a| a.target_feature() == name);
         known.copied().ok_or_else(|| UnknownArch(name.to_owned()))
     }
 }
 
-/// A name that is none of an architecture.
+/// A name that does not belong to any architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown architecture `{0}`: allowed are {names}", names = names())]
 pub struct UnknownArch(String);

@@ -1,4 +1,4 @@
-//! The nested cargo that compiles a kernel crate to one PTX text.
+//! The nested cargo that compiles a kernel crate to a single PTX text.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -12,44 +12,44 @@ use crate::error::{CudaBuilderError, at};
 use crate::legacy::Mirror;
 use crate::toolchain::{Toolchain, isolate};
 
-/// What to compile and how.
+/// A compilation: its input, its options and its outputs.
 pub struct Job<'a> {
     /// Folder of the kernel crate, absolute.
     pub krate: &'a Path,
-    /// Private sysroot for the GPU.
+    /// A private sysroot for the GPU.
     pub sysroot: &'a Path,
     /// cargo's target directory for this sysroot and these flags.
     pub target_dir: &'a Path,
-    /// Flags of all crates of the build.
+    /// Flags for all crates of the build.
     pub flags: &'a [String],
     /// Three-digit architecture for `CUDA_ARCH`, `700`.
     pub arch_number: String,
-    /// cargo's release profile, or its dev profile.
+    /// Whether to use cargo's release profile; otherwise it is the dev profile.
     pub release: bool,
-    /// Optimisation level 3, or 1: at 0 all of `core` would stay in the PTX.
+    /// Whether to use optimisation level 3; otherwise it is 1, because level 0 would leave all of `core` in the PTX.
     pub optimise: bool,
     /// More arguments for cargo.
     pub build_args: &'a [String],
-    /// Where the PTX goes.
+    /// Where to write the PTX.
     pub ptx: &'a Path,
-    /// More outputs of rustc: `llvm-ir` or `llvm-bc` and a file.
+    /// Further outputs of rustc: `llvm-ir` or `llvm-bc`, each with a file.
     pub emit: &'a [(&'static str, PathBuf)],
 }
 
-/// What took part in a build.
+/// The files and packages that took part in a build.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// Source files of the crates in the tree, absolute, sorted.
     pub sources: Vec<PathBuf>,
     /// Manifests of the crates in the tree, absolute, sorted.
     pub manifests: Vec<PathBuf>,
-    /// Name and version of the other crates, sorted.
+    /// Names and versions of all other crates, sorted.
     pub packages: Vec<(String, String)>,
 }
 
-/// Waits for other builds in a target directory; they wait for this one until the file is dropped.
+/// Waits for other builds in a target directory, and makes them wait until the returned file is dropped.
 ///
-/// Two kernel crates of the same name, or one that is built twice, share file names there.
+/// Two kernel crates of the same name, or two builds of one crate, use the same file names there.
 pub fn lock(target_dir: &Path) -> Result<File, CudaBuilderError> {
     fs::create_dir_all(target_dir).map_err(at(target_dir))?;
     let path = target_dir.join("cuda_builder.lock");
@@ -58,7 +58,7 @@ pub fn lock(target_dir: &Path) -> Result<File, CudaBuilderError> {
     Ok(file)
 }
 
-/// Runs cargo; its messages go to stderr as they come. The caller holds the [`lock`].
+/// Runs cargo and passes on its messages to stderr as they arrive. The caller must hold the [`lock`].
 pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderError> {
     let place = job.ptx.parent().unwrap_or(job.target_dir);
     let mirror = Mirror::prepare(job.krate, place)?;
@@ -106,7 +106,7 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", &job.arch_number)
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\x1f"))
-        // The profile is ours: what the user's workspace sets for the host must not change the kernels.
+        // The profile is fixed here: the settings of the user's workspace for the host must not change the kernels.
         .env(
             format!("CARGO_PROFILE_{profile}_OPT_LEVEL"),
             if job.optimise { "3" } else { "1" },
@@ -136,7 +136,7 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
     command
 }
 
-/// Runs a command; gives its stdout, its stderr (passed on line by line as well), and whether it succeeded.
+/// Runs a command; returns its stdout, its stderr (which it also passes on line by line), and whether it succeeded.
 fn run(
     toolchain: &Toolchain,
     mut command: Command,
@@ -170,7 +170,7 @@ fn run(
     ))
 }
 
-/// Reads from cargo's messages and its dep-info file what took part.
+/// Determines from cargo's messages and its dep-info file what took part in the build.
 fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
     let mut found = Inputs::default();
     let mut name = None;
@@ -187,7 +187,7 @@ fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
                 .manifests
                 .extend(message["manifest_path"].as_str().map(PathBuf::from));
         } else if let Some((_, package)) = id.rsplit_once('#') {
-            // `name@version`, or only the version where the name is the last part of the address.
+            // The form is `name@version`, or only the version where the name is the last part of the address.
             let (package, version) = package.split_once('@').unwrap_or_else(|| {
                 (
                     id.split(['#', '?'])
@@ -232,7 +232,7 @@ fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
     Ok(found)
 }
 
-/// The files after the colon of a makefile rule, in which blanks within a name are escaped.
+/// The files after the colon of a makefile rule, in which spaces within a name are escaped.
 fn prerequisites(rule: &str) -> Vec<PathBuf> {
     let Some((_, files)) = rule.lines().next().and_then(|l| l.split_once(": ")) else {
         return Vec::new();

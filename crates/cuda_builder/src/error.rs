@@ -1,17 +1,17 @@
-//! What can go wrong between a kernel crate and its PTX.
+//! The errors that can occur between a kernel crate and its PTX.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why there is no PTX. `Debug` gives the same text as `Display`: a build script that calls `unwrap` shows it as it is meant to
-/// be read.
+/// The reason why there is no PTX. `Debug` prints the same text as `Display`, so that a build script that calls `unwrap` shows
+/// a readable message.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
     /// The folder given to [`CudaBuilder::new`](crate::CudaBuilder::new) has no `Cargo.toml`.
     #[error("there is no kernel crate at {}: no Cargo.toml in it", .0.display())]
     CratePathDoesntExist(PathBuf),
-    /// The PTX was built but could not be copied to where [`copy_to`](crate::CudaBuilder::copy_to) said.
+    /// The PTX was built but could not be copied to the path that [`copy_to`](crate::CudaBuilder::copy_to) set.
     #[error("cannot copy the PTX: {0}")]
     FailedToCopyPtxFile(std::io::Error),
     /// cargo or rustc refused the kernel crate.
@@ -19,39 +19,39 @@ pub enum CudaBuilderError {
     BuildFailed {
         /// The folder of the kernel crate.
         krate: PathBuf,
-        /// What cargo and rustc said; it has been written to stderr already.
+        /// The messages of cargo and rustc, which have already been written to stderr.
         diagnostics: String,
     },
-    /// An option that rustc's NVPTX back end cannot honour.
-    #[error("option {option} cannot be had here: {reason}")]
+    /// An option that rustc's NVPTX back end cannot support.
+    #[error("option {option} is not supported: {reason}")]
     UnsupportedOption {
         /// The builder's method and value.
         option: &'static str,
-        /// Why not, and what to do instead.
+        /// Why it is not supported.
         reason: &'static str,
     },
-    /// There are no sources of `core` for this compiler.
+    /// The sources of `core` for this compiler are not installed.
     #[error(
         "GPU kernels need the sources of Rust's core library, version {version}, which are not installed.\n\
          With rustup: rustup component add rust-src\n\
          With Debian's rustc of the same version: apt install rust-src\n\
-         Elsewhere: unpack them and let CUDA_BUILDER_RUST_SRC be the folder `library`.\n\
+         Otherwise: unpack them and set CUDA_BUILDER_RUST_SRC to the folder `library`.\n\
          Looked in: {}",
         list(looked_in)
     )]
     NoRustSource {
         /// The compiler's version.
         version: String,
-        /// Where they would have been found.
+        /// The places that were searched.
         looked_in: Vec<PathBuf>,
     },
-    /// The sources found are those of another compiler.
+    /// The sources that were found belong to a different compiler.
     #[error(
         "the sources of Rust's core library at {} are of version {found}, but the compiler is version {expected}; \
          they must be the same", path.display()
     )]
     RustSourceMismatch {
-        /// Where the sources are.
+        /// The folder with the sources.
         path: PathBuf,
         /// Their version.
         found: String,
@@ -65,7 +65,7 @@ pub enum CudaBuilderError {
         name: &'static str,
         /// The folder with the sources.
         source_path: PathBuf,
-        /// What rustc said.
+        /// rustc's messages.
         diagnostics: String,
     },
     /// The kernel crate compiles, but has no kernel.
@@ -73,28 +73,28 @@ pub enum CudaBuilderError {
     NoEntryPoint(PathBuf),
     /// Kernels call functions that do not exist on the device.
     #[error(
-        "the kernels call what does not exist on the device: {}. \
-         (There is no libdevice: sin, exp, pow and their like need a Rust implementation such as the crate libm.)",
+        "the kernels call functions that do not exist on the device: {}. \
+         (There is no libdevice: functions such as sin, exp and pow need a Rust implementation such as the crate libm.)",
         symbols.join(", ")
     )]
     Unresolved {
         /// The functions' names.
         symbols: Vec<String>,
     },
-    /// Kernels use a variable of shared memory in a way that PTX has not.
+    /// Kernels use a variable of shared memory in a way that PTX does not allow.
     #[error(
-        "shared memory cannot be used like this: {name} {place}. \
+        "shared memory cannot be used in this way: {name} {place}. \
          (Take the address within the kernel, and pass or store it from there.)"
     )]
     SharedStatic {
         /// The static's or the array's name.
         name: String,
-        /// Where it is used.
+        /// The place where it is used.
         place: String,
     },
-    /// Kernels use an atomic of a thread's own memory that has no counterpart without atomicity.
+    /// Kernels use an atomic instruction on a thread's own memory that has no non-atomic counterpart.
     #[error(
-        "a thread's own memory cannot be used by the atomic instruction `{instruction}` in {function}"
+        "the atomic instruction `{instruction}` in {function} cannot access a thread's own memory"
     )]
     LocalAtomic {
         /// The function's name.
@@ -102,10 +102,10 @@ pub enum CudaBuilderError {
         /// The instruction in PTX.
         instruction: String,
     },
-    /// A program could not be run or gave no sensible answer.
+    /// A program could not be run or returned no usable output.
     #[error("{what}: {source}")]
     Tool {
-        /// What was tried.
+        /// The command that was tried.
         what: String,
         /// Why it failed.
         source: std::io::Error,
@@ -126,16 +126,16 @@ impl fmt::Debug for CudaBuilderError {
     }
 }
 
-/// What to do about words of LLVM that do not say what they are about.
+/// Explains those messages of LLVM that do not name their cause.
 fn hint(diagnostics: &str) -> &'static str {
     if diagnostics.contains("unsupported library call operation") {
-        ". (It does not say where: the kernels convert between a 128-bit integer and a floating-point number, \
+        ". (The compiler does not say where: the kernels convert between a 128-bit integer and a floating-point number, \
          for which a GPU has neither instructions nor a library. Convert the two 64-bit halves.)"
     } else if diagnostics.contains("Unsupported scope \"Thread\"") {
-        ". (It does not say where: the kernels have a fence within a thread that is none of \
+        ". (The compiler does not say where: the kernels have a fence within a thread that is not one of \
          `core`'s `compiler_fence`s.)"
     } else if diagnostics.contains("invalid operand for inline asm constraint 's'") {
-        ". (It does not say where: inline assembly of the kernels has an operand `sym`, which LLVM lacks for GPUs. \
+        ". (The compiler does not say where: inline assembly in the kernels has an operand `sym`, which LLVM does not support for GPUs. \
          Take the address of the static and pass it as `in(reg64)`.)"
     } else {
         ""

@@ -1,8 +1,8 @@
-//! Kernel crates from the time when rust-cuda needed `#![feature(register_attr)]`, which rustc no longer knows.
+//! Kernel crates from the time when rust-cuda needed `#![feature(register_attr)]`, which rustc no longer supports.
 //!
-//! Such a crate is compiled from a mirror of its source folder: links to everything in it, beside a root file
-//! without that attribute. A wrapper around rustc gives it the mirror's root file in the place of the crate's, so
-//! that its manifest, and paths in it, stay as they are.
+//! Such a crate is compiled from a mirror of its source folder: links to all of its files, and a root file without that
+//! attribute. A wrapper around rustc replaces the crate's root file by the mirror's, so that the manifest and the paths in it
+//! stay as they are.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{CudaBuilderError, at};
 
-/// For rustc's command line: the mirror of the root file in the place of the root file.
+/// Runs rustc with the mirror of the root file instead of the root file.
 const WRAPPER: &str = r#"#!/bin/sh
 # Written by cuda_builder: compiles the mirror of a crate's root file.
 rustc=$1
@@ -26,19 +26,19 @@ done
 exec "$rustc" "$@"
 "#;
 
-/// A crate root that has to be replaced.
+/// A crate whose root file has to be replaced.
 #[derive(Debug)]
 pub struct Mirror {
     /// The crate's root file.
     pub root: PathBuf,
-    /// The folder that stands for the root file's.
+    /// The folder that replaces the root file's folder.
     pub folder: PathBuf,
-    /// The program that cargo is to run in the place of rustc.
+    /// The program that cargo has to run instead of rustc.
     pub wrapper: PathBuf,
 }
 
 impl Mirror {
-    /// Makes or refreshes the mirror in `place`, if the crate needs one.
+    /// Creates or refreshes the mirror in `place` if the crate needs one.
     pub fn prepare(krate: &Path, place: &Path) -> Result<Option<Self>, CudaBuilderError> {
         let root = krate.join("src/lib.rs");
         let Ok(text) = fs::read_to_string(&root) else {
@@ -73,14 +73,14 @@ impl Mirror {
         }))
     }
 
-    /// The file that a file of the mirror stands for.
+    /// The original of a file in the mirror.
     pub fn original(&self, path: &Path) -> Option<PathBuf> {
         let inside = path.strip_prefix(&self.folder).ok()?;
         Some(self.root.with_file_name("").join(inside))
     }
 }
 
-/// Puts a harmless attribute in the place of `register_attr(..)` and of its feature; lines keep their numbers.
+/// Replaces `register_attr(..)` and its feature by a harmless attribute; line numbers do not change.
 fn without_register_attr(text: &str) -> String {
     const HARMLESS: &str = "allow(unused)";
     let mut rest = text;

@@ -1,9 +1,9 @@
 //! Builds a crate of GPU kernels to PTX with the stock Rust toolchain, usually from a build script.
 //!
-//! The interface is that of rust-cuda's crate of the same name; the way is another: rustc's own target
-//! `nvptx64-nvidia-cuda`, no CUDA toolkit, no special compiler. All it needs is the sources of Rust's core library
-//! (`rustup component add rust-src`, or Debian's package `rust-src`), from which `core` and `alloc` are compiled for
-//! the GPU, once.
+//! The interface is that of rust-cuda's crate of the same name, but the implementation uses rustc's own target
+//! `nvptx64-nvidia-cuda`, without a CUDA toolkit or a special compiler. It only needs the sources of Rust's core library
+//! (`rustup component add rust-src`, or Debian's package `rust-src`), from which `core` and `alloc` are compiled for the GPU
+//! once.
 //!
 //! ```no_run
 //! use cuda_builder::{CudaBuilder, NvvmArch};
@@ -14,14 +14,14 @@
 //! // in the program: include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))
 //! ```
 //!
-//! Where the sources of `core` may be missing, a PTX file can be shipped with the kernel crate: see
-//! [`CudaBuilder::build_recorded`] and [`CudaBuilder::check_prebuilt`].
+//! Where the sources of `core` may be missing, the kernel crate can ship a PTX file: see [`CudaBuilder::build_recorded`] and
+//! [`CudaBuilder::check_prebuilt`].
 //!
 //! Differences from rust-cuda:
-//! - floating-point contraction is off unless asked for, so that kernels give the same numbers as the CPU;
-//! - there is no libdevice, so [`override_libm`](CudaBuilder::override_libm) is off and cannot be had;
+//! - floating-point contraction is off unless requested, so that kernels give the same numbers as the CPU;
+//! - there is no libdevice, so [`override_libm`](CudaBuilder::override_libm) is off and not supported;
 //! - the default architecture is 7.0;
-//! - an option that rustc's back end cannot honour is an error when building, not ignored.
+//! - an option that rustc's back end cannot support is an error when building instead of being ignored.
 
 mod arch;
 mod compile;
@@ -47,18 +47,18 @@ use toolchain::Toolchain;
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// How much a profiler or debugger can see of the kernels' sources.
+/// The source information that profilers and debuggers can see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DebugInfo {
     /// No debug information.
     #[default]
     None,
-    /// The source line of each instruction; the code stays the same.
+    /// The source line of each instruction. The code itself does not change.
     LineTables,
 }
 
-/// What to keep of the compiler's intermediate code, beside the PTX.
+/// The form of the compiler's intermediate code to keep in addition to the PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmitOption {
@@ -72,35 +72,35 @@ pub enum EmitOption {
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
-    /// cargo's release profile instead of its dev profile, which checks for overflow. `true` by default.
+    /// Whether to use cargo's release profile; otherwise it is the dev profile, which checks for overflow. `true` by default.
     pub release: bool,
     /// Where to copy the PTX.
     pub ptx_file_copy_path: Option<PathBuf>,
-    /// Whether the PTX tells source lines. `false` by default.
+    /// Whether the PTX contains source lines. `false` by default.
     pub generate_line_info: bool,
-    /// Whether LLVM optimises in full (level 3) or little (level 1). `true` by default.
+    /// Whether LLVM optimises fully (level 3) or little (level 1). `true` by default.
     pub nvvm_opts: bool,
-    /// The oldest architecture that the PTX shall run on. 7.0 by default.
+    /// The oldest architecture that the PTX must run on. 7.0 by default.
     pub arch: NvvmArch,
-    /// Flush f32 denormals to zero: not possible here.
+    /// Whether f32 denormals are flushed to zero; not supported.
     pub ftz: bool,
-    /// f32 square roots by approximation. `false` by default.
+    /// Whether f32 square roots are approximate. `false` by default.
     pub fast_sqrt: bool,
-    /// f32 divisions by approximation. `false` by default.
+    /// Whether f32 divisions are approximate. `false` by default.
     pub fast_div: bool,
-    /// Fuse `a * b + c` in f32 and f64. `false` by default.
+    /// Whether `a * b + c` is fused in f32 and f64. `false` by default.
     pub fma_contraction: bool,
     /// Intermediate code to keep.
     pub emit: Option<EmitOption>,
-    /// For OptiX: not possible here.
+    /// Whether to compile for OptiX; not supported.
     pub optix: bool,
-    /// libdevice instead of libm: not possible here.
+    /// Whether to use libdevice instead of libm; not supported.
     pub override_libm: bool,
-    /// Statics in constant memory: not possible here.
+    /// Whether to place statics in constant memory; not supported.
     pub use_constant_memory_space: bool,
-    /// As [`generate_line_info`](Self::generate_line_info).
+    /// The same as [`generate_line_info`](Self::generate_line_info).
     pub debug: DebugInfo,
-    /// More arguments for cargo.
+    /// Additional arguments for cargo.
     pub build_args: Vec<String>,
     /// Where to write LLVM's text form of the whole program.
     pub final_module_path: Option<PathBuf>,
@@ -108,7 +108,8 @@ pub struct CudaBuilder {
 }
 
 impl CudaBuilder {
-    /// A builder for the crate in this folder; relative to the current one, which in a build script is the package's.
+    /// A builder for the crate in this folder. A relative path starts from the current folder, which in a build script is the
+    /// package's.
     pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
         Self {
             path_to_crate: path_to_crate_root.as_ref().to_owned(),
@@ -132,53 +133,52 @@ impl CudaBuilder {
         }
     }
 
-    /// More arguments for the nested cargo, such as `--features=x`.
+    /// Adds arguments for the nested cargo, such as `--features=x`.
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
         self.build_args
             .extend(args.iter().map(|a| a.as_ref().to_owned()));
         self
     }
 
-    /// How much source information the PTX holds.
+    /// Sets how much source information the PTX contains.
     pub fn debug(mut self, debug: DebugInfo) -> Self {
         self.debug = debug;
         self
     }
 
-    /// Whether to use cargo's release profile, or its dev profile, which checks for overflow and
-    /// optimises little.
+    /// Sets whether to use cargo's release profile or its dev profile, which checks for overflow and optimises little.
     pub fn release(mut self, release: bool) -> Self {
         self.release = release;
         self.nvvm_opts = release;
         self
     }
 
-    /// Whether the PTX tells the source line of each instruction.
+    /// Sets whether the PTX contains the source line of each instruction.
     pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
         self.generate_line_info = generate_line_info;
         self
     }
 
-    /// Whether LLVM optimises in full (level 3) or little (level 1; without any, code that no kernel needs would stay).
+    /// Sets whether LLVM optimises fully (level 3) or little (level 1; level 0 would leave code that no kernel needs).
     pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
         self.nvvm_opts = nvvm_opts;
         self
     }
 
-    /// The oldest architecture that the PTX shall run on.
+    /// Sets the oldest architecture that the PTX must run on.
     pub fn arch(mut self, arch: NvvmArch) -> Self {
         self.arch = arch;
         self
     }
 
-    /// Flush f32 denormals to zero. `true` is an error when building.
+    /// Flushes f32 denormals to zero. `true` is an error when building.
     pub fn ftz(mut self, ftz: bool) -> Self {
         self.ftz = ftz;
         self
     }
 
-    /// [`ftz`](Self::ftz), [`fast_sqrt`](Self::fast_sqrt), [`fast_div`](Self::fast_div) and
-    /// [`fma_contraction`](Self::fma_contraction) at once. As the first cannot be had here, follow with `.ftz(false)`.
+    /// Sets [`ftz`](Self::ftz), [`fast_sqrt`](Self::fast_sqrt), [`fast_div`](Self::fast_div) and
+    /// [`fma_contraction`](Self::fma_contraction) at once. Because the first is not supported, call `.ftz(false)` afterwards.
     pub fn fast_math(self) -> Self {
         self.ftz(true)
             .fast_sqrt(true)
@@ -186,76 +186,76 @@ impl CudaBuilder {
             .fma_contraction(true)
     }
 
-    /// Whether f32 square roots are `sqrt.approx.f32`.
+    /// Sets whether f32 square roots are `sqrt.approx.f32`.
     pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
         self.fast_sqrt = fast_sqrt;
         self
     }
 
-    /// Whether f32 divisions are `div.approx.f32`.
+    /// Sets whether f32 divisions are `div.approx.f32`.
     pub fn fast_div(mut self, fast_div: bool) -> Self {
         self.fast_div = fast_div;
         self
     }
 
-    /// Whether `a * b + c` becomes one instruction that rounds once. The numbers then differ from the CPU's.
+    /// Sets whether `a * b + c` becomes one instruction that rounds once. The numbers then differ from the CPU's.
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
         self.fma_contraction = fma_contraction;
         self
     }
 
-    /// Whether to keep LLVM's text form beside the PTX, as `.ll`.
+    /// Sets whether to keep LLVM's text form beside the PTX, as `.ll`.
     pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
         self.emit = emit_llvm_ir.then_some(EmitOption::LlvmIr);
         self
     }
 
-    /// Whether to keep LLVM's binary form beside the PTX, as `.bc`.
+    /// Sets whether to keep LLVM's binary form beside the PTX, as `.bc`.
     pub fn emit_llvm_bitcode(mut self, emit_llvm_bitcode: bool) -> Self {
         self.emit = emit_llvm_bitcode.then_some(EmitOption::Bitcode);
         self
     }
 
-    /// Where to copy the PTX; [`build`](Self::build) then returns this path.
+    /// Sets where to copy the PTX; [`build`](Self::build) then returns this path.
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.ptx_file_copy_path = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Compile for OptiX. `true` is an error when building.
+    /// Compiles for OptiX. `true` is an error when building.
     pub fn optix(mut self, optix: bool) -> Self {
         self.optix = optix;
         self
     }
 
-    /// Use libdevice where a crate calls libm. `true` is an error when building.
+    /// Uses libdevice where a crate calls libm. `true` is an error when building.
     pub fn override_libm(mut self, override_libm: bool) -> Self {
         self.override_libm = override_libm;
         self
     }
 
-    /// Place statics in constant memory. `true` is an error when building.
+    /// Places statics in constant memory. `true` is an error when building.
     pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
         self.use_constant_memory_space = use_constant_memory_space;
         self
     }
 
-    /// Where to write LLVM's text form of the whole program, all crates merged and optimised.
+    /// Sets where to write LLVM's text form of the whole program, with all crates merged and optimised.
     pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
         self.final_module_path = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Folder for the compiled `core` and the nested cargo's files. By default `cuda-builder` in cargo's target
-    /// directory, shared by all kernel crates of a workspace.
+    /// Sets the folder for the compiled `core` and the nested cargo's files. By default it is `cuda-builder` in cargo's target
+    /// directory, which all kernel crates of a workspace share.
     pub fn cache_dir(mut self, path: impl AsRef<Path>) -> Self {
         self.cache = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Compiles the crate and gives the path of the PTX file: that of [`copy_to`](Self::copy_to) if it was set.
+    /// Compiles the crate and returns the path of the PTX file, which is that of [`copy_to`](Self::copy_to) if it was set.
     ///
-    /// In a build script it also tells cargo which files to watch.
+    /// In a build script it also tells cargo which files to watch for changes.
     ///
     /// # Errors
     /// See [`CudaBuilderError`]. The compiler's own messages go to stderr.
@@ -263,8 +263,8 @@ impl CudaBuilder {
         self.build_recorded().map(|(path, _)| path)
     }
 
-    /// As [`build`](Self::build), and tells what the PTX was made from. [`Record::header`] followed by the PTX is a
-    /// file that [`check_prebuilt`](Self::check_prebuilt) can judge.
+    /// Does the same as [`build`](Self::build) and also returns a record of what the PTX was made from. [`Record::header`]
+    /// followed by the PTX is a file that [`check_prebuilt`](Self::check_prebuilt) can check.
     ///
     /// # Errors
     /// See [`CudaBuilderError`].
@@ -328,7 +328,7 @@ impl CudaBuilder {
         let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
         verify(&text, &krate)?;
         let text = passes::apply(&text)?;
-        // Renamed into place: who reads the file while it is built again gets all of it.
+        // The file is renamed into place, so that a concurrent reader always sees a complete file.
         let unfinished = output.join("kernels.part");
         fs::write(&unfinished, &text).map_err(at(&unfinished))?;
         fs::rename(&unfinished, &ptx_path).map_err(at(&ptx_path))?;
@@ -353,10 +353,10 @@ impl CudaBuilder {
         Ok((path, record))
     }
 
-    /// Whether a PTX text with a record was made from the sources as they are now, with these options. For use where
-    /// [`build`](Self::build) fails with [`CudaBuilderError::NoRustSource`]; needs no network and no `core`.
+    /// Checks whether a PTX text with a record was made from the current sources with these options. It is meant for the case
+    /// that [`build`](Self::build) fails with [`CudaBuilderError::NoRustSource`], and needs neither the network nor `core`.
     ///
-    /// `Ok(Err(_))` says what differs.
+    /// `Ok(Err(_))` lists the differences.
     ///
     /// # Errors
     /// [`CudaBuilderError`] if the crate cannot be read.
@@ -364,11 +364,11 @@ impl CudaBuilder {
         self.check(ptx, false)
     }
 
-    /// Whether a PTX text with a record is what [`build`](Self::build) would give: as [`check_prebuilt`](Self::check_prebuilt), and made
-    /// by this compiler and this crate.
+    /// Checks whether a PTX text with a record is what [`build`](Self::build) would return: in addition to
+    /// [`check_prebuilt`](Self::check_prebuilt), the compiler and this crate must be the same.
     ///
     /// # Errors
-    /// As there.
+    /// The same as for [`check_prebuilt`](Self::check_prebuilt).
     pub fn check_same(&self, ptx: &str) -> Result<Result<(), Stale>, CudaBuilderError> {
         self.check(ptx, true)
     }
@@ -405,13 +405,13 @@ impl CudaBuilder {
             (
                 self.ftz,
                 "ftz(true)",
-                "rustc cannot set the denormal mode of a function; f32 denormals are kept",
+                "rustc cannot set the denormal mode of a function; f32 denormals are always kept",
             ),
-            (self.optix, "optix(true)", "the PTX is for CUDA's driver"),
+            (self.optix, "optix(true)", "the PTX is for the CUDA driver"),
             (
                 self.override_libm,
                 "override_libm(true)",
-                "libdevice belongs to the CUDA toolkit, which is not used; calls of libm stay calls of the crate libm",
+                "libdevice belongs to the CUDA toolkit, which is not used; calls to libm remain calls to the crate libm",
             ),
             (
                 self.use_constant_memory_space,
@@ -427,7 +427,7 @@ impl CudaBuilder {
         }
     }
 
-    /// Flags that `core` must share with the kernels.
+    /// Flags that `core` and the kernels must share.
     fn target_flags(&self) -> Vec<String> {
         let mut flags = vec![format!("-Ctarget-cpu={}", self.arch.target_cpu())];
         flags.extend(
@@ -440,7 +440,7 @@ impl CudaBuilder {
                 "-Zunstable-options",
                 "-Cpanic=immediate-abort",
                 "-Cembed-bitcode=yes",
-                // This pass copies barriers into the branches before them.
+                // This pass duplicates barriers into the preceding branches.
                 "-Zmir-enable-passes=-JumpThreading",
             ]
             .map(String::from),
@@ -451,18 +451,18 @@ impl CudaBuilder {
     /// Flags of the kernel crate and its dependencies only.
     fn crate_flags(&self) -> Vec<String> {
         let mut flags = vec![
-            // Kernel crates need not say that they do without std.
+            // Kernel crates do not have to declare `no_std`.
             "-Zcrate-attr=no_std".to_owned(),
             "-Aunused_attributes".to_owned(),
-            // Shared memory is a `static mut` in rust-cuda's programming model.
+            // In rust-cuda's programming model, shared memory is a `static mut`.
             "-Astatic_mut_refs".to_owned(),
-            // No path of this machine in the PTX.
+            // The PTX must not contain paths of this machine.
             "-Zremap-cwd-prefix=.".to_owned(),
             "-Aexplicit_builtin_cfgs_in_flags".to_owned(),
-            // Dependencies are merged only if there is a link step, and those that are cdylibs too have one of their own: give
-            // them a linker that does nothing.
+            // Dependencies are merged only if there is a link step, and dependencies that are also cdylibs have one of their
+            // own, so the linker is a program that does nothing.
             "-Clinker=true".to_owned(),
-            // The pass over shared arrays expects symbols of this form.
+            // The pass for shared arrays expects symbols of this form.
             "-Csymbol-mangling-version=v0".to_owned(),
         ];
         for feature in self.arch.all_target_features() {
@@ -482,8 +482,8 @@ impl CudaBuilder {
                 "-nvptx-fma-level={}",
                 if self.fma_contraction { 2 } else { 0 }
             ),
-            // This pass takes an index's sign extension of a negated condition for that of the condition less one, which is
-            // wrong: `sort_unstable` of integers, for one, then loses its way.
+            // This pass treats an index that is the sign-extended negation of a condition like one that is the condition minus
+            // one, which is wrong; `sort_unstable` of integers, for example, then reads the wrong elements.
             "-disable-separate-const-offset-from-gep".to_owned(),
         ];
         if self.fast_sqrt {
@@ -494,13 +494,13 @@ impl CudaBuilder {
         }
         flags.push(format!("-Cllvm-args={}", llvm.join(" ")));
         if self.generate_line_info || self.debug == DebugInfo::LineTables {
-            // Full line tables would mark the whole program as one for the debugger.
+            // Full line tables would mark the whole program as compiled for the debugger.
             flags.push("-Cdebuginfo=line-directives-only".into());
         }
         flags
     }
 
-    /// All that changes the PTX and is not a file: the same text means the same PTX.
+    /// A text of everything that changes the PTX and is not a file; equal texts mean equal PTX.
     fn settings(&self) -> String {
         let mut settings = vec![
             self.arch.to_string(),
@@ -515,13 +515,13 @@ impl CudaBuilder {
             ),
         ];
         settings.extend(self.build_args.iter().cloned());
-        // The flags hold no path; those that are the same in every build are only in this digest.
+        // The flags contain no path. Those that every build shares appear only in this digest.
         let flags = [self.target_flags(), self.crate_flags()].concat().join(" ");
         settings.push(format!("digest={}", sysroot::key(&[&flags, passes::NAME])));
         settings.join(" ")
     }
 
-    /// Where the compiled `core` and the nested target directories live.
+    /// The folder of the compiled `core` and of the nested target directories.
     fn cache_folder(&self, krate: &Path) -> Result<PathBuf, CudaBuilderError> {
         if let Some(cache) = &self.cache {
             fs::create_dir_all(cache).map_err(at(cache))?;
@@ -545,7 +545,7 @@ impl CudaBuilder {
     }
 }
 
-/// Refuses PTX that cannot be loaded or has nothing to launch.
+/// Rejects PTX that cannot be loaded or has nothing to launch.
 fn verify(text: &str, krate: &Path) -> Result<(), CudaBuilderError> {
     if ptx::entry_points(text).is_empty() {
         return Err(CudaBuilderError::NoEntryPoint(krate.to_owned()));
@@ -561,7 +561,7 @@ fn verify(text: &str, krate: &Path) -> Result<(), CudaBuilderError> {
     }
 }
 
-/// Tells cargo, if this is a build script, to run it again when the file changes.
+/// In a build script, tells cargo to run it again when the file changes.
 fn watch(path: &Path) {
     if in_build_script() {
         println!("cargo::rerun-if-changed={}", path.display());
@@ -571,7 +571,7 @@ fn watch(path: &Path) {
 fn watch_toolchain(toolchain: &Toolchain) {
     if in_build_script() {
         println!("cargo::rerun-if-env-changed={RUST_SRC_VARIABLE}");
-        // So that a build that fell back to a prebuilt file is repeated once rust-src is there.
+        // Repeats a build that fell back to a prebuilt file once rust-src is installed.
         if let Some(list) = toolchain.component_list() {
             watch(&list);
         }
@@ -579,7 +579,7 @@ fn watch_toolchain(toolchain: &Toolchain) {
 }
 
 fn in_build_script() -> bool {
-    // cargo sets these for build scripts alone.
+    // cargo sets this variable only for build scripts.
     env::var_os("OUT_DIR").is_some()
         && env::var_os("HOST").is_some()
         && env::var_os("TARGET").is_some()

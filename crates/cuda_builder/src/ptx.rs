@@ -1,4 +1,4 @@
-//! A look into PTX text: what it offers, what it lacks.
+//! Queries on PTX text: its kernels and its unresolved functions.
 
 /// Functions that the driver itself provides.
 const PROVIDED_BY_DRIVER: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
@@ -11,7 +11,7 @@ pub fn entry_points(ptx: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The text of a kernel, from its `.entry` to the brace that closes its body.
+/// The text of a kernel, from its `.entry` to the closing brace of its body.
 pub fn entry<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
     let mut from = 0;
     let start = loop {
@@ -22,7 +22,7 @@ pub fn entry<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
         }
         from = rest;
     };
-    // Braces nest: call sequences and inline assembly have their own.
+    // Braces nest, because call sequences and inline assembly have their own.
     let mut depth = 0;
     let mut position = start;
     for line in ptx[start..].split_inclusive('\n') {
@@ -42,14 +42,14 @@ pub fn entry<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
     None
 }
 
-/// The functions that a module calls, does not define, and does not get from the driver either.
+/// The functions that a module calls but neither defines nor gets from the driver.
 pub fn unresolved(ptx: &str) -> Vec<&str> {
     let mut from = 0;
     let mut found: Vec<&str> = Vec::new();
     while let Some(at) = ptx[from..].find(".extern .func") {
         let declaration = &ptx[from + at + ".extern .func".len()..];
         from += at + ".extern .func".len();
-        // An optional return parameter in parentheses stands before the name.
+        // An optional return parameter in parentheses comes before the name.
         let mut rest = declaration.trim_start();
         if rest.starts_with('(') {
             rest = rest

@@ -1,11 +1,10 @@
-//! What a PTX file was made from, written at its head, so that it can be used where it cannot be built.
+//! A record of what a PTX file was made from, written at its head, so that the file can be used where it cannot be built.
 //!
-//! The record lists what took part in the build, each with a hash: the source files that the compiler read (with
-//! line ends made equal), what the manifests of the crates in this tree say about dependencies, features and
-//! edition, the versions of other crates, the code generation flags, and the compiler and this crate, which are compared only
-//! where a build could take place. Files that do not reach the GPU (tests,
-//! the host side of a crate) are not in it, so changing them leaves the PTX fresh; a file that is new must be named
-//! in one that is listed.
+//! The record lists what took part in the build, each with a hash: the source files that the compiler read (with normalised
+//! line endings), those parts of the manifests in this tree that concern dependencies, features and edition, the versions of
+//! other crates, the code generation flags, and the compiler and this crate. The last two are compared only where a build would
+//! be possible. Files that do not affect the PTX (tests, the host side of a crate) are not in the record, so changing them does
+//! not make it stale. A new file cannot be missed, because a listed file must refer to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +22,7 @@ const TITLE: &str = "// Built by cuda_builder from what is listed here. Do not e
 /// What a PTX file was made from. Paths are relative to the kernel crate, with `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Kind and name of an ingredient, and its hash, version or value.
+    /// Kind and name of each ingredient, with its hash, version or value.
     items: BTreeMap<(Kind, String), String>,
 }
 
@@ -59,21 +58,21 @@ impl Kind {
     }
 }
 
-/// Why a PTX file with a record cannot be used for the sources at hand.
+/// The reason why a PTX file with a record cannot be used for the current sources.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it was not made from the sources at hand: {}", .differences.join("; "))]
+#[error("it was not made from the current sources: {}", .differences.join("; "))]
 pub struct Stale {
-    /// What differs, in words.
+    /// The differences, as messages.
     pub differences: Vec<String>,
 }
 
 impl Record {
-    /// Gathers what took part in a build.
+    /// Records what took part in a build.
     ///
     /// # Arguments
-    /// - `sources`: all files read, absolute
-    /// - `manifests`: of the crates in this tree
-    /// - `packages`: name and version of the others
+    /// - `sources`: all files that were read, absolute
+    /// - `manifests`: those of the crates in this tree
+    /// - `packages`: name and version of all other crates
     pub(crate) fn gather(
         toolchain: &Toolchain,
         krate: &Path,
@@ -151,7 +150,7 @@ impl Record {
             .collect()
     }
 
-    /// Compares the record with the files that are there now; with the compiler and this crate too, if `with_tools`.
+    /// Compares the record with the current files and, if `with_tools`, also with the compiler and this crate.
     pub(crate) fn check(
         &self,
         toolchain: &Toolchain,
@@ -171,7 +170,7 @@ impl Record {
             ];
             for (kind, now) in tools {
                 if self.items.get(&(kind, String::new())) != Some(&now) {
-                    differences.push(format!("the {} is another one", kind.name()));
+                    differences.push(format!("the {} is a different one", kind.name()));
                 }
             }
         }
@@ -187,7 +186,7 @@ impl Record {
             if !same {
                 differences.push(match kind {
                     Kind::Flags => format!("the flags were `{value}` and are `{flags}`"),
-                    Kind::Package => format!("{name} is not what Cargo.lock says now"),
+                    Kind::Package => format!("{name} is not the version in Cargo.lock"),
                     _ => format!("{name} has changed"),
                 });
             }
@@ -206,7 +205,7 @@ fn compiler(toolchain: &Toolchain) -> String {
     first.trim().to_owned()
 }
 
-/// SHA-256 of this crate's sources, which make PTX out of what the compiler gives.
+/// SHA-256 of this crate's sources, which determine how the compiler's output becomes PTX.
 fn own_hash() -> Result<String, CudaBuilderError> {
     let mut all = Sha256::new();
     for path in own_sources()? {
@@ -235,7 +234,7 @@ fn own_sources() -> Result<Vec<PathBuf>, CudaBuilderError> {
     Ok(files)
 }
 
-/// `path` as seen from the folder `from`; both absolute.
+/// `path` relative to the folder `from`; both must be absolute.
 fn relative(path: &Path, from: &Path) -> String {
     let (path, from) = (plain(path), plain(from));
     let common = path.iter().zip(&from).take_while(|(a, b)| a == b).count();
@@ -260,7 +259,7 @@ fn plain(path: &Path) -> Vec<String> {
     parts
 }
 
-/// SHA-256 of a file, the same for both conventions of line ends.
+/// SHA-256 of a file, which does not depend on its line endings.
 fn hash_of_text(path: &Path) -> Result<String, CudaBuilderError> {
     let bytes = fs::read(path).map_err(at(path))?;
     let text: Vec<u8> = match std::str::from_utf8(&bytes) {
@@ -270,7 +269,8 @@ fn hash_of_text(path: &Path) -> Result<String, CudaBuilderError> {
     Ok(hex(&Sha256::digest(&text)))
 }
 
-/// SHA-256 of what a manifest says that can change the compiled code: not its comments, dev-dependencies or texts.
+/// SHA-256 of those parts of a manifest that can change the compiled code, which excludes comments, dev-dependencies and
+/// descriptions.
 fn hash_of_manifest(toolchain: &Toolchain, manifest: &Path) -> Result<String, CudaBuilderError> {
     let metadata = metadata_of(toolchain, manifest)?;
     let package = metadata["packages"]
@@ -316,7 +316,7 @@ fn hash_of_manifest(toolchain: &Toolchain, manifest: &Path) -> Result<String, Cu
     Ok(hex(&Sha256::digest(said.as_bytes())))
 }
 
-/// What cargo says about a package, without looking at its dependencies (so it needs no network).
+/// cargo's metadata of a package without its dependencies, which needs no network.
 fn metadata_of(toolchain: &Toolchain, manifest: &Path) -> Result<Value, CudaBuilderError> {
     let fail = |source| CudaBuilderError::Tool {
         what: format!("cargo metadata of {}", manifest.display()),
@@ -342,7 +342,7 @@ fn metadata_of(toolchain: &Toolchain, manifest: &Path) -> Result<Value, CudaBuil
     serde_json::from_slice(&output.stdout).map_err(|e| fail(e.into()))
 }
 
-/// `name version` of everything in the Cargo.lock that applies to the crate.
+/// `name version` of every package in the Cargo.lock that applies to the crate.
 fn locked_packages(krate: &Path) -> Result<Vec<String>, CudaBuilderError> {
     let Some(path) = lock_file(krate) else {
         return Ok(Vec::new());
@@ -360,7 +360,7 @@ fn locked_packages(krate: &Path) -> Result<Vec<String>, CudaBuilderError> {
     Ok(packages)
 }
 
-/// The Cargo.lock of the workspace that a crate is in.
+/// The Cargo.lock of the workspace that contains a crate.
 pub(crate) fn lock_file(krate: &Path) -> Option<PathBuf> {
     krate
         .ancestors()

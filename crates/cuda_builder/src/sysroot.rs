@@ -10,13 +10,13 @@ use crate::TARGET;
 use crate::error::{CudaBuilderError, at};
 use crate::toolchain::{Toolchain, isolate};
 
-/// Changes when what is compiled here changes in a way that the flags do not show.
+/// Must be changed when this file's output changes in a way that the flags do not show.
 const FORMAT: &str = "2";
 
-/// The folder to give to rustc as `--sysroot`, made if it is not there yet.
+/// Returns the folder for rustc's `--sysroot`, and creates it if it does not exist.
 ///
-/// `flags` are the code generation flags that all crates of a build share. Processes that want the same sysroot at
-/// the same time wait for the first one; an interrupted build leaves nothing that counts.
+/// `flags` are the code generation flags that all crates of a build share. Processes that need the same sysroot at the same
+/// time wait for the first one. An interrupted build leaves nothing that later builds would use.
 pub fn sysroot(
     toolchain: &Toolchain,
     flags: &[String],
@@ -43,7 +43,7 @@ pub fn sysroot(
     }
     let unfinished = cache.join(format!("sysroot-{key}.part"));
     if unfinished.exists() {
-        // Left behind by a build that was interrupted: we hold the lock, so nobody works on it.
+        // An interrupted build left this folder behind. No other process uses it, because this one holds the lock.
         fs::remove_dir_all(&unfinished).map_err(at(&unfinished))?;
     }
     compile(toolchain, flags, &source, &unfinished)?;
@@ -51,7 +51,7 @@ pub fn sysroot(
     Ok(finished)
 }
 
-/// A short name for a set of texts.
+/// A short name for a list of texts.
 pub fn key(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -76,7 +76,7 @@ fn compile(
     let core = changed.join("core/src");
     copy_core(source, &core)?;
 
-    // What the build script of compiler_builtins would set for this target.
+    // The cfgs that the build script of compiler_builtins would set for this target.
     let builtins: &[&str] = &[
         "--cfg=feature=\"compiler-builtins\"",
         "--cfg=feature=\"mem\"",
@@ -94,7 +94,7 @@ fn compile(
         ),
         ("alloc", source.join("alloc/src"), &[]),
     ];
-    // Paths in messages and line tables as in a compiler's own libraries.
+    // Paths in messages and line tables look as in the compiler's own libraries.
     let remaps = [source, &changed]
         .map(|folder| format!("--remap-path-prefix={}=/rustc/library", folder.display()));
     for (name, folder, extra) in crates {
@@ -140,15 +140,15 @@ fn compile(
     fs::remove_dir_all(&changed).map_err(at(&changed))
 }
 
-/// How `core` asks LLVM for a fence within a thread, for which LLVM's NVPTX back end ends in an error.
+/// The intrinsic for a fence within a thread, for which LLVM's NVPTX back end fails.
 const FENCE: &str = "intrinsics::atomic_singlethreadfence::<";
 
-/// Copies the sources of `core`, with fences within a thread (`compiler_fence`, which crates such as zeroize call) as empty
-/// assembly that may touch all memory: that keeps the compiler from moving accesses across it, which is all that is asked
-/// for.
+/// Copies the sources of `core` and replaces fences within a thread (`compiler_fence`, which crates such as zeroize call) by
+/// empty assembly that may access all memory. This keeps the compiler from moving accesses across it, which is all that such a
+/// fence has to do.
 fn copy_core(source: &Path, to: &Path) -> Result<(), CudaBuilderError> {
     copy_folder(&source.join("core/src"), to)?;
-    // Files of other libraries stay where they are.
+    // Files of other libraries are used in place.
     let others = format!("\"{}/", source.display()).replace('\\', "/");
     for entry in fs::read_dir(to).map_err(at(to))? {
         let path = entry.map_err(at(to))?.path();
@@ -182,7 +182,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), CudaBuilderError> {
             copy_folder(&from, &to)?;
         } else {
             let bytes = fs::read(&from).map_err(at(&from))?;
-            // (Not fs::copy: it would take over that nobody may write.)
+            // fs::copy would also copy a read-only permission.
             fs::write(&to, bytes).map_err(at(&to))?;
         }
     }

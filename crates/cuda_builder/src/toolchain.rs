@@ -1,4 +1,4 @@
-//! The compiler in use, and the sources of `core` that belong to it.
+//! The compiler in use and the matching sources of `core`.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::error::CudaBuilderError;
 
-/// Names a folder with the sources of the Rust library, for machines where they are at no usual place.
+/// The variable that names a folder with the sources of the Rust library, for machines where they are in an unusual place.
 pub const RUST_SRC_VARIABLE: &str = "CUDA_BUILDER_RUST_SRC";
 
 /// A rustc and its cargo.
@@ -16,15 +16,15 @@ pub const RUST_SRC_VARIABLE: &str = "CUDA_BUILDER_RUST_SRC";
 pub struct Toolchain {
     pub rustc: OsString,
     pub cargo: OsString,
-    /// The whole of `rustc -vV`, which identifies the compiler.
+    /// The complete output of `rustc -vV`, which identifies the compiler.
     pub identity: String,
-    /// `1.95.0`
+    /// The version, such as `1.95.0`.
     pub release: String,
     sysroot: PathBuf,
 }
 
 impl Toolchain {
-    /// The toolchain that runs the build script, or else the one on the search path.
+    /// Finds the toolchain that runs the build script or, outside of a build script, the one on the search path.
     pub fn current() -> Result<Self, CudaBuilderError> {
         let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -52,7 +52,7 @@ impl Toolchain {
             .filter(|v| !v.is_empty())
             .map(PathBuf::from)
         {
-            // Who names a folder wants that one: no other is tried.
+            // If the user names a folder, no other is tried.
             looked_in.extend([given.join("library"), given]);
         } else {
             looked_in.push(self.sysroot.join("lib/rustlib/src/rust/library"));
@@ -83,7 +83,7 @@ impl Toolchain {
     }
 }
 
-/// The version of a source tree, where it is written down: in `src/version` of a full tree or in the folder's name.
+/// The version of a source tree, from `src/version` of a complete tree or from the folder's name.
 fn source_version(library: &Path) -> Option<String> {
     let top = library.parent()?;
     if let Ok(text) = std::fs::read_to_string(top.join("src/version")) {
@@ -114,8 +114,8 @@ fn output_of(program: &OsString, arguments: &[&str]) -> Result<String, CudaBuild
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Takes from a command the variables by which an outer cargo or its user would change what is built, but leaves
-/// those about the network, registries, and the job server.
+/// Removes those environment variables by which an outer cargo or its user would change what is built, but keeps those for the
+/// network, registries and the job server.
 pub fn isolate(command: &mut Command) {
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(changes_the_build) {

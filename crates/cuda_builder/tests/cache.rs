@@ -1,4 +1,4 @@
-//! The compiled `core` is made once, and only a complete one counts.
+//! The compiled `core` is built once, and only a complete one is used.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn builds_at_the_same_time_share_one_core_and_an_interrupted_one_is_repeated() {
     let finished = sysroots(cache.path());
     assert_eq!(finished.len(), 1, "{finished:?}");
 
-    // As if the machine had gone down while `core` was being compiled.
+    // Simulates a crash while `core` was being compiled.
     let sysroot = &finished[0];
     fs::rename(sysroot, sysroot.with_extension("part")).unwrap();
     let libraries = sysroot
@@ -36,7 +36,7 @@ fn builds_at_the_same_time_share_one_core_and_an_interrupted_one_is_repeated() {
     assert_eq!(sysroots(cache.path()), finished);
 }
 
-/// The finished ones.
+/// The finished sysroots in the cache.
 fn sysroots(cache: &Path) -> Vec<PathBuf> {
     fs::read_dir(cache)
         .unwrap()

@@ -1,4 +1,4 @@
-//! What goes wrong is said in words that help.
+//! Error messages explain what went wrong.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use common::{BARE, builder, crate_of};
 use cuda_builder::CudaBuilderError;
 
-/// The error of a build, or `None`, said loudly, where there are no sources of `core`.
+/// The error of a build, or `None` with a reported skip where the sources of `core` are missing.
 fn error_of(source: &str) -> Option<CudaBuilderError> {
     let krate = crate_of(source);
     match builder(krate.path()).build() {
@@ -31,7 +31,7 @@ fn a_folder_without_a_crate_is_named() {
 }
 
 #[test]
-fn the_compilers_words_are_passed_on() {
+fn the_compilers_messages_are_passed_on() {
     let Some(error) =
         error_of(&BARE.replace("*x.add(3) = a * b + c;", "*x.add(3) = undefined_name;"))
     else {
@@ -47,7 +47,7 @@ fn the_compilers_words_are_passed_on() {
 }
 
 #[test]
-fn a_crate_without_kernels_is_refused() {
+fn a_crate_without_kernels_is_rejected() {
     let without = BARE.replace("extern \"ptx-kernel\" ", "");
     let Some(error) = error_of(&without) else {
         return;
@@ -121,9 +121,9 @@ fn a_build_script_that_unwraps_shows_the_message() {
     );
 }
 
-/// rust-cuda's own projects name them; a patch does not apply if one is missing.
+/// rust-cuda's own projects enable these features; a `[patch]` does not apply if one is missing.
 #[test]
-fn features_of_rust_cudas_crates_can_be_named() {
+fn features_of_rust_cudas_crates_exist() {
     let krate = crate_of(BARE);
     let path = |name: &str| format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"));
     let manifest = format!(

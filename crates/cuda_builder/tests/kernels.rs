@@ -1,4 +1,4 @@
-//! Kernel crates written for rust-cuda compile unchanged, to the instructions one expects.
+//! Kernel crates written for rust-cuda compile unchanged and give the expected instructions.
 
 mod common;
 
@@ -9,7 +9,7 @@ fn count(text: &str, what: &str) -> usize {
     text.matches(what).count()
 }
 
-/// The text of one of the facilities' kernels; nothing where kernels cannot be built.
+/// The PTX of one kernel of `facilities`, or `None` where kernels cannot be built.
 fn facility(name: &str) -> Option<String> {
     let text = text_of(builder(kernels("facilities")))?;
     Some(ptx::entry(&text, name).unwrap().to_owned())
@@ -43,7 +43,7 @@ fn barriers_are_neither_copied_nor_lost() {
     };
     let body = ptx::entry(&text, "three_barriers").unwrap();
     assert_eq!(count(body, "bar.sync"), 3, "{body}");
-    // A kernel for every facility is a lot of code: the ends and the middle of the range will do.
+    // The kernels are a lot of code, so only both ends and the middle of the range of architectures are assembled.
     common::assemble(&text, &["sm_75", "sm_90", "sm_120"]);
 }
 
@@ -61,7 +61,7 @@ fn fences_within_a_thread_keep_stores_apart() {
 }
 
 #[test]
-fn remainders_are_computed_exactly_and_what_is_written_out_stays() {
+fn remainders_are_computed_exactly_and_written_out_formulas_do_not_change() {
     let Some(body) = facility("remainders") else {
         return;
     };
@@ -71,11 +71,11 @@ fn remainders_are_computed_exactly_and_what_is_written_out_stays() {
 }
 
 #[test]
-fn an_index_less_a_condition_is_not_taken_for_one_less_its_negation() {
+fn an_index_minus_a_condition_is_not_mistaken_for_one_minus_its_negation() {
     let Some(body) = facility("steps_back") else {
         return;
     };
-    // One extension to a word for each of the two conditions, and none of the loads is at the place before.
+    // Each of the two conditions is extended to a word once, and no load is from the wrong element.
     assert_eq!(count(&body, "selp.b32"), 2, "{body}");
     for wrong in ["+80]", "+176]"] {
         assert!(!body.contains(wrong), "{body}");
@@ -83,7 +83,7 @@ fn an_index_less_a_condition_is_not_taken_for_one_less_its_negation() {
 }
 
 #[test]
-fn the_lower_byte_of_a_float_is_stored_as_it_is() {
+fn the_lower_byte_of_a_float_is_stored_unconverted() {
     let Some(body) = facility("odd_place") else {
         return;
     };
@@ -92,7 +92,7 @@ fn the_lower_byte_of_a_float_is_stored_as_it_is() {
 }
 
 #[test]
-fn atomics_of_a_threads_own_memory_are_plain() {
+fn atomics_in_a_threads_own_memory_become_plain_accesses() {
     let Some(text) = text_of(builder(kernels("facilities"))) else {
         return;
     };
@@ -105,7 +105,7 @@ fn atomics_of_a_threads_own_memory_are_plain() {
     ] {
         assert!(body.contains(plain), "{plain} in {body}");
     }
-    // A function that may be called with any address asks where it lies; a kernel with one of the host's need not.
+    // A function that can be called with any address tests it at run time; a kernel whose address comes from the host need not.
     let (_, add) = text.split_once("10facilities3add(").unwrap();
     let (add, _) = add.split_once("ret;").unwrap();
     for asked in ["isspacep.local \town", "@!own atom.add.u32", "@own st.b32"] {
@@ -149,7 +149,7 @@ fn kernels_keep_their_variables_in_registers() {
 }
 
 #[test]
-fn instructions_of_newer_architectures_appear_when_compiled_for_them() {
+fn newer_instructions_appear_when_compiled_for_their_architectures() {
     let newer = builder(kernels("facilities"))
         .arch(NvvmArch::Compute80)
         .build_args(&["--features=sm_80"]);

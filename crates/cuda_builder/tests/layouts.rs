@@ -1,4 +1,4 @@
-//! What host and device share lies in memory the same way.
+//! Data that host and device share has the same layout on both.
 
 mod common;
 #[path = "../../cuda_std/tests/kernels/layouts/src/values.rs"]
@@ -15,7 +15,7 @@ fn bytes(ptx: &str, name: &str) -> Vec<u8> {
     let (length, rest) = declaration.split_once("] = {").expect(name);
     let (list, _) = rest.split_once('}').expect(name);
     let mut bytes: Vec<u8> = list.split(", ").map(|byte| byte.parse().unwrap()).collect();
-    // Zeros at the end are left out.
+    // PTX omits trailing zeros.
     bytes.resize(length.parse().unwrap(), 0);
     bytes
 }
@@ -38,7 +38,7 @@ fn types_of_glam_and_structures_of_them_are_the_same_on_both_sides() {
             assert_eq!(layouts.next(), Some(align_of::<$type>()), "alignment of {name}");
             let found = bytes(&ptx, stringify!($name));
             assert_eq!(found.len(), size_of::<$type>(), "{name}");
-            // SAFETY: as many bytes as the type has, which rustc made of a value of it for the device.
+            // SAFETY: the static has as many bytes as the type, and rustc made them from a value of that type for the device.
             let found = unsafe { found.as_ptr().cast::<$type>().read_unaligned() };
             assert_eq!(found, $value, "{name}");
         )*};
@@ -60,9 +60,9 @@ fn vectors_have_the_alignments_of_cuda() {
     assert_eq!((align_of::<U8Vec4>(), align_of::<I16Vec2>()), (4, 4));
 }
 
-/// cust knows an older glam than kernels do; what it may copy to the device is the same in both.
+/// cust uses an older glam than the kernels; the types that it may copy to the device must have the same layout in both.
 #[test]
-fn what_cust_copies_is_what_kernels_know() {
+fn types_that_cust_copies_have_the_layout_that_kernels_expect() {
     fn copied<T: cust_core::DeviceCopy>(value: T) -> (T, usize, usize) {
         (value, size_of::<T>(), align_of::<T>())
     }
@@ -70,7 +70,7 @@ fn what_cust_copies_is_what_kernels_know() {
         ($($name:ident($($x:literal),*))*) => {$(
             let (theirs, size, align) = copied(glam_of_cust::$name::new($($x),*));
             assert_eq!((size, align), (size_of::<$name>(), align_of::<$name>()), stringify!($name));
-            // SAFETY: the sizes are equal, and any bits are a value.
+            // SAFETY: the sizes are equal, and every bit pattern is a valid value.
             let ours: $name = unsafe { std::mem::transmute_copy(&theirs) };
             assert_eq!(ours, $name::new($($x),*));
         )*};

@@ -1,4 +1,4 @@
-//! Without the sources of `core` the message says what to install.
+//! Without the sources of `core`, the message says what to install.
 
 mod common;
 
@@ -6,11 +6,11 @@ use common::{BARE, builder, crate_of};
 use cuda_builder::{CudaBuilderError, RUST_SRC_VARIABLE};
 
 #[test]
-fn missing_and_foreign_sources_are_told_apart() {
+fn missing_sources_and_sources_of_another_version_give_different_errors() {
     let krate = crate_of(BARE);
     let place = tempfile::tempdir().unwrap();
     let library = place.path().join("rustc-1.0.0/library");
-    // SAFETY: the only test of this process has just begun; nobody reads the environment at the same time.
+    // SAFETY: this is the only test of the process and it has just started, so that no other thread reads the environment.
     unsafe { std::env::set_var(RUST_SRC_VARIABLE, &library) };
 
     let error = builder(krate.path()).build().unwrap_err();

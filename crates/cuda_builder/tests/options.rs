@@ -1,4 +1,4 @@
-//! Every option does what it says, or is refused.
+//! Every option either has its documented effect or is rejected.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{BARE, builder, built, crate_of, text_of};
 use cuda_builder::{CudaBuilderError, DebugInfo, NvvmArch, ptx};
 
 #[test]
-fn arithmetic_is_not_touched_unless_asked() {
+fn arithmetic_is_exact_unless_an_option_changes_it() {
     let krate = crate_of(BARE);
     let Some(plain) = text_of(builder(krate.path())) else {
         return;
@@ -50,7 +50,7 @@ fn arithmetic_is_not_touched_unless_asked() {
 }
 
 #[test]
-fn line_info_tells_lines_and_leaves_the_code_as_it_is() {
+fn line_info_adds_lines_without_changing_the_code() {
     let krate = crate_of(BARE);
     let Some(plain) = text_of(builder(krate.path())) else {
         return;
@@ -81,7 +81,7 @@ fn line_info_tells_lines_and_leaves_the_code_as_it_is() {
 }
 
 #[test]
-fn other_outputs_go_where_they_are_asked_for() {
+fn other_outputs_go_to_the_given_paths() {
     let krate = crate_of(BARE);
     let (ptx, ll) = (krate.path().join("copy.ptx"), krate.path().join("final.ll"));
     let builder = builder(krate.path())
@@ -147,7 +147,7 @@ fn every_architecture_of_the_enum_is_one_of_the_compiler() {
 fn every_architecture_of_the_enum_is_one_of_cuda_std() {
     let known = include_str!("../../cuda_std/src/cfg.rs");
     for arch in NvvmArch::ALL {
-        // As in the environment variable `CUDA_ARCH`.
+        // This is the form of the environment variable `CUDA_ARCH`.
         let number = format!("\"{}0\"", arch.capability_value());
         assert!(known.contains(&number), "{arch}");
     }
@@ -168,7 +168,7 @@ fn kernels_see_the_architecture_they_are_compiled_for() {
 }
 
 #[test]
-fn options_without_a_meaning_here_are_refused_by_name() {
+fn unsupported_options_are_rejected_by_name() {
     let krate = crate_of(BARE);
     let refused = [
         (builder(krate.path()).ftz(true), "ftz"),

@@ -1,4 +1,4 @@
-//! A PTX file with a record is taken for the sources it was made from, and for no others.
+//! A PTX file with a record is accepted for the sources that it was made from, and for no others.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{BARE, builder, built};
 const TAIL: &str = "#[path = \"more.rs\"] mod more;\n";
 
 #[test]
-fn a_record_fits_its_sources_wherever_they_lie_and_no_changed_ones() {
+fn a_record_matches_its_sources_in_any_folder_but_no_changed_ones() {
     let here = tempfile::tempdir().unwrap();
     let krate = here.path().join("a/kernels");
     common::write_crate(&krate, &(BARE.to_owned() + TAIL));
@@ -21,14 +21,14 @@ fn a_record_fits_its_sources_wherever_they_lie_and_no_changed_ones() {
     let text = record.header() + &fs::read_to_string(ptx).unwrap();
     assert!(!text.contains(here.path().to_str().unwrap()), "{text}");
 
-    // The same sources in another place give the same file, and it fits them.
+    // The same sources in another folder give the same file, and it matches them.
     let moved = here.path().join("deeper/in/b/kernels");
     common::write_crate(&moved, &(BARE.to_owned() + TAIL));
     fs::write(moved.join("src/more.rs"), "// nothing yet\r\n").unwrap();
     fs::copy(krate.join("Cargo.lock"), moved.join("Cargo.lock")).unwrap();
     assert_eq!(builder(&moved).check_prebuilt(&text).unwrap(), Ok(()));
     assert_eq!(builder(&moved).check_same(&text).unwrap(), Ok(()));
-    // Another compiler and another cuda_builder may give another text, which is good enough where none can be made.
+    // A different compiler or cuda_builder may give different PTX, which is acceptable only where none can be built.
     for (tool, line) in [
         ("compiler", "// compiler: rustc "),
         ("builder", "// builder: "),
@@ -37,12 +37,15 @@ fn a_record_fits_its_sources_wherever_they_lie_and_no_changed_ones() {
         assert_ne!(other, text);
         assert_eq!(builder(&moved).check_prebuilt(&other).unwrap(), Ok(()));
         let stale = builder(&moved).check_same(&other).unwrap().unwrap_err();
-        assert_eq!(stale.differences, [format!("the {tool} is another one")]);
+        assert_eq!(
+            stale.differences,
+            [format!("the {tool} is a different one")]
+        );
     }
     let (ptx, record) = built(builder(&moved)).unwrap();
     assert_eq!(record.header() + &fs::read_to_string(ptx).unwrap(), text);
 
-    // What does not reach the GPU does not matter.
+    // A file that does not affect the PTX does not matter.
     fs::write(krate.join("src/unused.rs"), "// changed\n").unwrap();
     let manifest = fs::read_to_string(krate.join("Cargo.toml")).unwrap();
     fs::write(krate.join("Cargo.toml"), format!("# a comment\n{manifest}")).unwrap();

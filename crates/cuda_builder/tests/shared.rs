@@ -1,4 +1,4 @@
-//! Shared memory: every static and every array is one variable of shared memory, wherever and however it is used, or is refused.
+//! Every static and every array in shared memory is a single variable, wherever and however it is used, or is rejected.
 
 mod common;
 
@@ -9,12 +9,12 @@ fn count(text: &str, what: &str) -> usize {
     text.matches(what).count()
 }
 
-/// The PTX of the kernels of `shared`; nothing where kernels cannot be built.
+/// The PTX of the crate `shared`, or `None` where kernels cannot be built.
 fn shared() -> Option<String> {
     text_of(builder(kernels("shared")))
 }
 
-/// The declarations whose names have `part` in them.
+/// The declarations whose names contain `part`.
 fn declarations<'a>(ptx: &'a str, part: &str) -> Vec<&'a str> {
     let of_module = |line: &&str| line.starts_with('.') && line.ends_with(';');
     let named = |line: &&str| line.split('=').next().unwrap_or_default().contains(part);
@@ -45,9 +45,9 @@ fn each_static_is_declared_once_in_shared_memory() {
 }
 
 #[test]
-fn an_array_is_one_for_all_crates_that_inline_or_instantiate_its_function() {
+fn all_crates_that_inline_or_instantiate_a_function_share_its_array() {
     let Some(ptx) = shared() else { return };
-    // `words`, `array::<u64>`, `array::<f64>`, and the kernel's own.
+    // The arrays are `words`, `array::<u64>`, `array::<f64>`, and the kernel's own.
     let arrays = declarations(&ptx, "SharedArray");
     assert_eq!(arrays.len(), 4, "{arrays:?}");
     assert_eq!(arrays.iter().filter(|a| a.ends_with("[512];")).count(), 3);
@@ -55,12 +55,12 @@ fn an_array_is_one_for_all_crates_that_inline_or_instantiate_its_function() {
 }
 
 #[test]
-fn accesses_say_that_they_are_of_shared_memory() {
+fn accesses_are_marked_as_shared() {
     let Some(ptx) = shared() else { return };
     let broadcast = ptx::entry(&ptx, "broadcast").unwrap();
     assert_eq!(count(broadcast, "st.shared.b32"), 1, "{broadcast}");
     assert_eq!(count(broadcast, "ld.shared.b32"), 1, "{broadcast}");
-    // Every spelling of the address, in functions and another module: four stores, and five loads of three statics.
+    // The address is taken in every way, in functions and another module: four stores, and five loads of three statics.
     let addresses = ptx::entry(&ptx, "addresses").unwrap();
     assert_eq!(count(addresses, "st.shared.b32"), 4, "{addresses}");
     assert_eq!(count(addresses, "ld.shared.b32"), 5, "{addresses}");
@@ -82,7 +82,7 @@ fn accesses_say_that_they_are_of_shared_memory() {
 fn an_address_that_leaves_its_function_is_generic() {
     let Some(ptx) = shared() else { return };
     let escapes = ptx::entry(&ptx, "escapes").unwrap();
-    // To a choice of two memories, to memory, to a function, into two numbers and a difference.
+    // The address goes into a choice between two memories, to memory, to a function, and into two numbers and a difference.
     assert_eq!(count(escapes, "cvta.shared.u64"), 6, "{escapes}");
     assert_eq!(count(escapes, "\tst.b32"), 1, "{escapes}");
     for wrong in ["shared.b", "cvta.global.u64"] {
@@ -91,7 +91,7 @@ fn an_address_that_leaves_its_function_is_generic() {
 }
 
 #[test]
-fn the_dev_profile_shares_too() {
+fn the_dev_profile_uses_shared_memory_too() {
     let Some(ptx) = text_of(builder(kernels("shared")).release(false)) else {
         return;
     };
@@ -101,7 +101,7 @@ fn the_dev_profile_shares_too() {
 }
 
 #[test]
-fn an_address_as_the_initial_value_of_a_static_is_refused_by_name() {
+fn an_address_as_the_initial_value_of_a_static_is_rejected_by_name() {
     let refused = builder(kernels("shared")).build_args(&["--features=address_in_static"]);
     match refused.build() {
         Err(CudaBuilderError::NoRustSource { .. }) => {}

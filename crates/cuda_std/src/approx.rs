@@ -1,8 +1,8 @@
-//! The GPU's fast inexact instructions.
+//! The GPU's fast, inexact instructions.
 //!
-//! All flush subnormal arguments and results to zero (of the same sign). Their results differ between a GPU and the emulator: there,
-//! each function returns the nearest number to the exact result, from a computation in `f64` (so that one in many
-//! millions is off by one ULP), flushed in the same way. Nothing that must have the same bits everywhere may use them.
+//! All of them flush subnormal arguments and results to zero of the same sign. Their results differ between a GPU and the
+//! emulator, which computes each function in `f64`, rounds it to the nearest number (wrong by one ULP in about one of many
+//! million cases) and flushes it in the same way. Code whose bits must be the same everywhere must not use them.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -16,7 +16,7 @@ macro_rules! approx {
             #[cfg(target_arch = "nvptx64")]
             {
                 let result: $ty;
-                // SAFETY: arithmetic.
+                // SAFETY: the instruction only computes from registers.
                 unsafe {
                     asm!(concat!($ptx, " {}, {};"), out($reg) result, in($reg) x,
                         options(pure, nomem, nostack, preserves_flags));
@@ -36,12 +36,12 @@ macro_rules! approx {
 approx! {
     /// 1/√x: `rsqrt.approx.ftz.f32`, relative error below 2^-22.9.
     rsqrt_f32, f32, reg32, "rsqrt.approx.ftz.f32", |x| rsqrt(x);
-    /// 1/√x: `rsqrt.approx.ftz.f64`. A seed: only the upper 32 bits of the result are not 0. In the emulator, the value to within 1
+    /// 1/√x: `rsqrt.approx.ftz.f64`. The result is only a seed, whose lower 32 bits are 0. In the emulator it is accurate to 1
     /// ULP.
     rsqrt_f64, f64, reg64, "rsqrt.approx.ftz.f64", |x| rsqrt(x);
     /// 1/x: `rcp.approx.ftz.f32`, within 1 ULP.
     rcp_f32, f32, reg32, "rcp.approx.ftz.f32", |x| 1.0 / x;
-    /// 1/x: `rcp.approx.ftz.f64`. A seed: only the upper 32 bits of the result are not 0.
+    /// 1/x: `rcp.approx.ftz.f64`. The result is only a seed, whose lower 32 bits are 0.
     rcp_f64, f64, reg64, "rcp.approx.ftz.f64", |x| 1.0 / x;
     /// √x: `sqrt.approx.ftz.f32`, relative error below 2^-22.
     sqrt_f32, f32, reg32, "sqrt.approx.ftz.f32", |x| x.sqrt();
@@ -55,7 +55,7 @@ approx! {
     cos_f32, f32, reg32, "cos.approx.ftz.f32", |x| libm::cos(x);
 }
 
-/// 1/√x to within 1 ULP; the rounded root of the rounded quotient is not.
+/// 1/√x to within 1 ULP. Rounding the root of the rounded quotient would be less accurate.
 #[cfg(not(target_arch = "nvptx64"))]
 fn rsqrt(x: f64) -> f64 {
     let y = 1.0 / x.sqrt();

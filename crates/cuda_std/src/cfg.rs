@@ -2,7 +2,7 @@
 
 macro_rules! capabilities {
     ($($name:ident, $arch:literal, $version:literal;)*) => {
-        /// A compute capability; later ones are greater.
+        /// A compute capability. Later capabilities compare greater.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum ComputeCapability {
@@ -62,8 +62,9 @@ const fn same(a: &str, b: &str) -> bool {
 }
 
 impl ComputeCapability {
-    /// The capability compiled for: `cuda_builder` sets the environment variable `CUDA_ARCH` (700 for sm_70). A constant, so
-    /// that the branches of other capabilities disappear. 7.0 if the variable is not set, as in the emulator.
+    /// The capability that the kernel is compiled for, from the environment variable `CUDA_ARCH` (700 for sm_70), which
+    /// `cuda_builder` sets. It is a constant, so that branches for other capabilities disappear. 7.0 if the variable is not
+    /// set, as in the emulator.
     #[inline(always)]
     #[must_use]
     pub const fn from_cuda_arch_env() -> Self {

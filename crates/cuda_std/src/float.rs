@@ -2,10 +2,10 @@
 
 /// The functions that `std` adds to floating-point numbers.
 ///
-/// They give the same bits on a GPU and on the CPU. Rounding, `sqrt` and `mul_add` are instructions, correctly rounded. The transcendental
-/// functions are those of the crate `libm`, plain IEEE arithmetic in a fixed order, with errors of about 1 ULP; the `tests` of
-/// this crate hold them to 2 ULP of `std` (`atanh` to 4). (In a crate with `std`, `x.sin()` means `std`'s function, whose bits may
-/// differ: write `GpuFloat::sin(x)`.)
+/// The results have the same bits on a GPU and on the CPU. Rounding, `sqrt` and `mul_add` are instructions and correctly
+/// rounded. The transcendental functions are those of the crate `libm`, which uses plain IEEE arithmetic in a fixed order and
+/// has errors of about 1 ULP; the tests of this crate check that they are within 2 ULP of `std` (`atanh` within 4). In a crate
+/// that uses `std`, `x.sin()` means `std`'s function, whose bits may differ: write `GpuFloat::sin(x)` there.
 pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// The largest integer not above the number.
     #[must_use = "returns the result, the number stays as it is"]
@@ -22,7 +22,7 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// The integer part.
     #[must_use = "returns the result, the number stays as it is"]
     fn trunc(self) -> Self;
-    /// The number less its integer part.
+    /// The fractional part: the number minus its integer part.
     #[must_use = "returns the result, the number stays as it is"]
     fn fract(self) -> Self;
     /// The magnitude.
@@ -37,16 +37,16 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// `self · a + b`, rounded once.
     #[must_use = "returns the result, the number stays as it is"]
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The integer n with `self = n · rhs + self.rem_euclid(rhs)`.
+    /// The Euclidean quotient: the integer n with `self = n · rhs + self.rem_euclid(rhs)`.
     #[must_use = "returns the result, the number stays as it is"]
     fn div_euclid(self, rhs: Self) -> Self;
-    /// The remainder in [0, |rhs|) (|rhs| itself where the sum rounds up).
+    /// The Euclidean remainder in [0, |rhs|), or |rhs| itself where the sum rounds up.
     #[must_use = "returns the result, the number stays as it is"]
     fn rem_euclid(self, rhs: Self) -> Self;
     /// An integer power, by repeated multiplication.
     #[must_use = "returns the result, the number stays as it is"]
     fn powi(self, n: i32) -> Self;
-    /// A power.
+    /// `self` to the power `n`.
     #[must_use = "returns the result, the number stays as it is"]
     fn powf(self, n: Self) -> Self;
     /// The square root, correctly rounded.
@@ -61,7 +61,7 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// The natural logarithm.
     #[must_use = "returns the result, the number stays as it is"]
     fn ln(self) -> Self;
-    /// The logarithm to a base: quotient of two natural logarithms.
+    /// The logarithm to a given base, as the quotient of two natural logarithms.
     #[must_use = "returns the result, the number stays as it is"]
     fn log(self, base: Self) -> Self;
     /// The logarithm to base 2.
@@ -73,7 +73,7 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// The cube root.
     #[must_use = "returns the result, the number stays as it is"]
     fn cbrt(self) -> Self;
-    /// The length of the vector (self, other), without overflow on the way.
+    /// The length of the vector (self, other), without intermediate overflow.
     #[must_use = "returns the result, the number stays as it is"]
     fn hypot(self, other: Self) -> Self;
     /// The sine of an angle in radians.
@@ -97,7 +97,7 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// The angle of the vector (x = other, y = self) in [-π, π].
     #[must_use = "returns the result, the number stays as it is"]
     fn atan2(self, other: Self) -> Self;
-    /// Sine and cosine.
+    /// The sine and the cosine of an angle in radians.
     #[must_use = "returns the result, the number stays as it is"]
     fn sin_cos(self) -> (Self, Self);
     /// e to the power of the number, less 1, accurate near 0.
@@ -132,7 +132,7 @@ mod private {
     impl Sealed for f64 {}
 }
 
-/// Instructions: from `core` on the device, where `std`'s inherent functions do not exist.
+/// Uses `core`'s functions on the device, where `std`'s inherent functions do not exist.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! instruction {
     ($ty:ident, $name:ident($($argument:expr),*)) => { core::$ty::math::$name($($argument),*) };

@@ -1,9 +1,10 @@
-//! Functions beyond `std`'s: the error function and its kin, gamma, Bessel, and multiples of π.
+//! Functions that `std` does not have: the error function and its relatives, gamma and Bessel functions, and functions of
+//! multiples of π.
 
 use crate::float::GpuFloat;
 
-/// Further functions of `f32` and `f64`, the same bits on a GPU and on the CPU. Those of `f32` compute in `f64` where `libm` has
-/// none of its own.
+/// Further functions of `f32` and `f64`, with the same bits on a GPU and on the CPU. The `f32` functions compute in `f64` where
+/// `libm` has no `f32` version.
 pub trait FloatExt: Sized + private::Sealed {
     /// cos(π · self), exact for multiples of ½.
     #[must_use]
@@ -11,16 +12,17 @@ pub trait FloatExt: Sized + private::Sealed {
     /// The error function, 2/√π ∫₀ˣ e^(-t²) dt.
     #[must_use]
     fn error_function(self) -> Self;
-    /// 1 less the error function.
+    /// 1 minus the error function.
     #[must_use]
     fn complementary_error_function(self) -> Self;
-    /// The x whose complementary error function is `self` in [0, 2]; relative error below 1e-13 except near its zero, 1.
+    /// The x whose complementary error function is `self`, which must be in [0, 2]; the relative error is below 1e-13 except
+    /// near the function's zero at 1.
     #[must_use]
     fn inv_complementary_error_function(self) -> Self;
     /// e^(x²) times the complementary error function.
     #[must_use]
     fn scaled_complementary_error_function(self) -> Self;
-    /// A fraction with magnitude in [0.5, 1) (or 0) and an exponent of 2, whose product is `self`.
+    /// Splits `self` into a fraction with magnitude in [0.5, 1) (or 0) and an exponent of 2.
     #[must_use]
     fn frexp(self) -> (Self, i32);
     /// The exponent of 2 of the leading bit.
@@ -44,13 +46,14 @@ pub trait FloatExt: Sized + private::Sealed {
     /// The natural logarithm of 1 + self.
     #[must_use]
     fn log1p(self) -> Self;
-    /// The distribution function of the standard normal distribution.
+    /// The cumulative distribution function of the standard normal distribution.
     #[must_use]
     fn norm_cdf(self) -> Self;
-    /// The x at which [`norm_cdf`](Self::norm_cdf) is `self` in (0, 1); relative error below 1e-13 except near its zero, ½.
+    /// The x at which [`norm_cdf`](Self::norm_cdf) is `self`, which must be in (0, 1); the relative error is below 1e-13 except
+    /// near the function's zero at ½.
     #[must_use]
     fn inv_norm_cdf(self) -> Self;
-    /// 1 over the cube root.
+    /// The reciprocal of the cube root.
     #[must_use]
     fn rcbrt(self) -> Self;
     /// The number clamped to [0, 1]; 0 for NaN.
@@ -59,7 +62,7 @@ pub trait FloatExt: Sized + private::Sealed {
     /// self · 2^exp.
     #[must_use]
     fn scale_by_n(self, exp: i32) -> Self;
-    /// Sine and cosine of π · self.
+    /// The sine and the cosine of π · self.
     #[must_use]
     fn sincospi(self) -> (Self, Self);
     /// sin(π · self), exact for multiples of ½.
@@ -236,7 +239,7 @@ fn sincospi(x: f64) -> (f64, f64) {
         2 => (-sin, -cos),
         _ => (-cos, sin),
     };
-    // -0.0 has a sign only as the argument itself.
+    // A result of -0.0 occurs only for the argument -0.0.
     (
         if sin == 0.0 {
             GpuFloat::copysign(0.0, x)
@@ -249,10 +252,10 @@ fn sincospi(x: f64) -> (f64, f64) {
 
 /// e^(x²) erfc(x).
 fn erfcx(x: f64) -> f64 {
-    /// Beyond, erfc is near the end of the exponent's range, and few terms of the asymptotic series do.
-    const FAR: f64 = 25.0;
-    if x < FAR {
-        // The error of the rounded square would be multiplied by e^(x²).
+    /// From here on, erfc approaches underflow, and a few terms of the asymptotic series suffice.
+    const ASYMPTOTIC_FROM: f64 = 25.0;
+    if x < ASYMPTOTIC_FROM {
+        // Without this correction, the rounding error of the square would be multiplied by e^(x²).
         let square = x * x;
         let rounding = GpuFloat::mul_add(x, x, -square);
         let power = GpuFloat::exp(square);
@@ -277,7 +280,7 @@ fn norm_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The inverse of [`norm_cdf`]: a rough value for the smaller tail, then Halley's iteration.
+/// The inverse of [`norm_cdf`], by Halley's iteration from an approximation for the smaller tail.
 fn inv_norm_cdf(p: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) {
         return f64::NAN;
@@ -299,7 +302,7 @@ fn inv_norm_cdf(p: f64) -> f64 {
         / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
         - t;
     for _ in 0..3 {
-        // (Φ(x) - tail)/φ(x) without underflow: Φ(x)/φ(x) = √(π/2) erfcx(-x/√2), and φ(x) by its logarithm.
+        // (Φ(x) - tail)/φ(x) without underflow: Φ(x)/φ(x) = √(π/2) erfcx(-x/√2), and φ(x) is computed from its logarithm.
         let ratio = 1.253_314_137_315_500_3 * erfcx(-x * core::f64::consts::FRAC_1_SQRT_2);
         let density = -0.5 * x * x - 0.918_938_533_204_672_8;
         let error = ratio - GpuFloat::exp(GpuFloat::ln(tail) - density);

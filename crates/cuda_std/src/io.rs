@@ -1,21 +1,23 @@
 //! Printing and assertions in kernels.
 //!
 //! [`print`](macro@print), [`println`](macro@println), [`assert_eq`](macro@assert_eq) and [`assert_ne`](macro@assert_ne) do on
-//! the device and in the emulator what `std`'s do elsewhere. A name of the standard prelude and a glob import of another
-//! macro of that name are an ambiguity in Rust. So on the CPU `cuda_std::println!` and the prelude's *are* `std`'s, whose output
-//! the emulator cannot capture; import these by name, `use cuda_std::io::println;`, where that matters.
+//! the device and in the emulator what `std`'s macros do elsewhere. In Rust, a macro of the standard prelude and another macro
+//! of the same name from a glob import are ambiguous. Therefore on the CPU `cuda_std::println!` and that of `cuda_std::prelude`
+//! *are* `std`'s, whose output the emulator cannot capture; where that matters, import these macros by name: `use
+//! cuda_std::io::println;`.
 //!
-//! On the device a line goes to a buffer of 1 MiB that the driver prints when the host synchronises; when it is full, the oldest
-//! text is lost. In the emulator it goes to standard output, or to [`Stats::output`](crate::emulator::Stats::output).
+//! On the device a line goes to a buffer of 1 MiB that the driver prints when the host synchronises; when the buffer is full,
+//! the oldest text is lost. In the emulator a line goes to standard output, or to
+//! [`Stats::output`](crate::emulator::Stats::output).
 
 use alloc::string::String;
 use core::fmt::Arguments;
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
-    /// The driver's printf: `valist` points to the arguments, packed as C lays out a struct of them.
+    /// The driver's printf. `valist` points to the arguments, laid out like the fields of a C struct.
     pub fn vprintf(format: *const u8, valist: *const core::ffi::c_void) -> i32;
-    /// The driver's assertion: prints, and makes the launch fail.
+    /// The driver's assertion, which prints a message and makes the launch fail.
     pub fn __assertfail(
         message: *const u8,
         file: *const u8,
@@ -34,14 +36,14 @@ pub use crate::{
     __assert_eq as assert_eq, __assert_ne as assert_ne, __print as print, __println as println,
 };
 
-/// What `print!` calls.
+/// The function that `print!` calls.
 #[doc(hidden)]
 pub fn print_arguments(text: Arguments<'_>) {
     #[cfg(target_arch = "nvptx64")]
     {
         let text = terminated(text);
         let arguments = [text.as_ptr()];
-        // SAFETY: both strings end with 0, and the one argument is the string that the format asks for.
+        // SAFETY: both strings end with 0, and the format expects one string.
         unsafe {
             vprintf(c"%s".as_ptr().cast(), arguments.as_ptr().cast());
         }
@@ -50,7 +52,7 @@ pub fn print_arguments(text: Arguments<'_>) {
     {
         let text: String = alloc::format!("{text}");
         match crate::emulator::try_current().and_then(|thread| thread.block().output) {
-            // SAFETY: the launch keeps its output until its threads have ended.
+            // SAFETY: the launch keeps its output buffer until its threads have ended.
             Some(output) => unsafe { &*output }
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -60,7 +62,7 @@ pub fn print_arguments(text: Arguments<'_>) {
     }
 }
 
-/// What a failed assertion calls.
+/// The function that a failed assertion calls.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
@@ -87,7 +89,7 @@ pub fn assertion_failed(message: Arguments<'_>, file: &'static str, line: u32) {
     }
 }
 
-/// Prints from a kernel, see [`io`](mod@crate::io).
+/// Prints from a kernel; see [`io`](mod@crate::io).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __print {
@@ -96,7 +98,7 @@ macro_rules! __print {
     };
 }
 
-/// Prints a line from a kernel, see [`io`](mod@crate::io). Lines of different threads do not mix.
+/// Prints a line from a kernel; see [`io`](mod@crate::io). Lines of different threads do not mix.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __println {

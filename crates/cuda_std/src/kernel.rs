@@ -1,11 +1,12 @@
-//! Kernels as the host knows them.
+//! Kernels as the host sees them.
 
 use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 
-/// A kernel: its name, the arguments of a launch, and what one thread does on the CPU. [`#[kernel]`](macro@crate::kernel) implements
-/// it for a type with the function's name in camel case; a generic kernel has a generic type.
+/// A kernel: its name, the arguments of a launch, and the function that one thread runs on the CPU.
+/// [`#[kernel]`](macro@crate::kernel) implements this trait for a type with the function's name in camel case; for a generic
+/// kernel the type is generic, too.
 ///
 /// ```
 /// use cuda_std::emulator::Launch;
@@ -26,12 +27,12 @@ use core::marker::PhantomData;
 /// assert_eq!(Double::<f32>::name(), Some("double_f32"));
 /// assert_eq!(Double::<f64>::name(), None);
 /// let mut data = vec![1, 2, 3];
-/// // SAFETY: the pointer is valid for 3 values and nobody else uses it.
+/// // SAFETY: the pointer is valid for 3 values and nothing else uses it.
 /// unsafe { Launch::new(1, 32).run_kernel::<Double<u32>>((data.as_mut_ptr(), 3)) }.unwrap();
 /// assert_eq!(data, [2, 4, 6]);
 /// ```
 ///
-/// Arguments of other types or of another number do not compile:
+/// Arguments of a wrong type or number do not compile:
 /// ```compile_fail
 /// # use cuda_std::{emulator::Launch, prelude::*};
 /// #[kernel]
@@ -42,17 +43,22 @@ use core::marker::PhantomData;
 /// unsafe { Launch::new(1, 1).run_kernel::<Fill>((data.as_mut_ptr(), 1.0_f64)) }.unwrap();
 /// ```
 pub trait Kernel {
-    /// A tuple of the parameters' types, in their order. A reference is a raw pointer here, a slice a [`RawSlice`] or [`RawSliceMut`],
-    /// and lifetimes are `'static`.
+    /// A tuple of the parameters' types, in order. References become raw pointers, slices become [`RawSlice`] or
+    /// [`RawSliceMut`], and all lifetimes are `'static`.
     type Arguments;
 
-    /// The name of the PTX entry; `None` for an instance of a generic kernel that its list does not have.
-    fn name() -> Option<&'static str>;
+    /// The exported kernel; `None` for an instance of a generic kernel that is not in its list of instances.
+    fn exported() -> Option<Exported>;
 
-    /// What one thread does, to be called from inside the [`emulator`](crate::emulator).
+    /// The name of the PTX entry, if it is exported.
+    fn name() -> Option<&'static str> {
+        Self::exported().map(|entry| entry.name)
+    }
+
+    /// Runs one thread of the kernel; to be called from inside the [`emulator`](crate::emulator).
     ///
     /// # Safety
-    /// As the kernel.
+    /// The same as for the kernel.
     unsafe fn call(arguments: Self::Arguments);
 
     /// Calls `each` with the address of every launch argument, in the order of the PTX entry's parameters: two for a slice.
@@ -65,7 +71,7 @@ pub trait Kernel {
 pub struct RawSlice<T> {
     /// The first element.
     pub pointer: *const T,
-    /// How many there are.
+    /// The number of elements.
     pub length: usize,
 }
 
@@ -75,19 +81,19 @@ pub struct RawSlice<T> {
 pub struct RawSliceMut<T> {
     /// The first element.
     pub pointer: *mut T,
-    /// How many there are.
+    /// The number of elements.
     pub length: usize,
 }
 
 impl<T> RawSlice<T> {
-    /// `length` elements from `pointer` on.
+    /// A slice of `length` elements that starts at `pointer`.
     pub fn new(pointer: *const T, length: usize) -> Self {
         Self { pointer, length }
     }
 }
 
 impl<T> RawSliceMut<T> {
-    /// `length` elements from `pointer` on.
+    /// A slice of `length` elements that starts at `pointer`.
     pub fn new(pointer: *mut T, length: usize) -> Self {
         Self { pointer, length }
     }
@@ -109,22 +115,36 @@ impl<T> Clone for RawSliceMut<T> {
 
 impl<T> Copy for RawSliceMut<T> {}
 
-/// A kernel that takes the arguments `A`, as a value: for kernels that are chosen at run time.
+/// A kernel that takes the arguments `A`, as a value, for kernels that are chosen at run time.
 pub struct Entry<A> {
     code: Code,
     each: fn(&A, &mut dyn FnMut(*const c_void)),
     arguments: PhantomData<fn(A)>,
 }
 
+/// A kernel as its crate exports it. The crate compiles its function once, for all crates that launch it.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported {
+    /// The name of the PTX entry.
+    pub name: &'static str,
+    /// Runs one thread with the arguments at this address; see [`one_thread`].
+    pub thread: unsafe fn(*const ()),
+}
+
 /// A kernel without the types of its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Code {
-    /// The name of the PTX entry, if there is one.
-    pub name: Option<&'static str>,
-    /// The descriptor's type in words.
+    /// The exported kernel; `None` for an instance that is not exported.
+    pub exported: Option<Exported>,
+    /// The name of the descriptor's type, for messages.
     pub of: &'static str,
-    /// What one thread does with arguments at this address, see [`one_thread`].
-    pub thread: unsafe fn(*const ()),
+}
+
+impl Code {
+    /// The name of the PTX entry, if it is exported.
+    pub fn name(&self) -> Option<&'static str> {
+        self.exported.map(|entry| entry.name)
+    }
 }
 
 impl<A> Clone for Entry<A> {
@@ -137,7 +157,7 @@ impl<A> Copy for Entry<A> {}
 
 impl<A> fmt::Debug for Entry<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Entry({})", self.code.name.unwrap_or(self.code.of))
+        write!(f, "Entry({})", self.name().unwrap_or(self.code.of))
     }
 }
 
@@ -146,9 +166,8 @@ impl<A> Entry<A> {
     pub fn of<K: Kernel<Arguments = A>>() -> Self {
         Self {
             code: Code {
-                name: K::name(),
+                exported: K::exported(),
                 of: core::any::type_name::<K>(),
-                thread: one_thread::<K>,
             },
             each: K::each,
             arguments: PhantomData,
@@ -157,7 +176,7 @@ impl<A> Entry<A> {
 
     /// The name of the PTX entry, if there is one.
     pub fn name(&self) -> Option<&'static str> {
-        self.code.name
+        self.code.name()
     }
 
     /// The kernel without the types of its arguments.
@@ -165,17 +184,17 @@ impl<A> Entry<A> {
         self.code
     }
 
-    /// Calls `each` with the address of every launch argument, see [`Kernel::each`].
+    /// Calls `each` with the address of every launch argument; see [`Kernel::each`].
     pub fn each(&self, arguments: &A, each: &mut dyn FnMut(*const c_void)) {
         (self.each)(arguments, each);
     }
 }
 
-/// What one thread of a kernel does; a function for [`crate::emulator::Launch::run_erased`].
+/// Runs one thread of a kernel; the function to pass to [`crate::emulator::Launch::run_erased`].
 ///
 /// # Safety
-/// `arguments` must point to the kernel's [`Arguments`](Kernel::Arguments), which meet the kernel's own contract.
+/// `arguments` must point to the kernel's [`Arguments`](Kernel::Arguments), which must meet the kernel's own contract.
 pub unsafe fn one_thread<K: Kernel>(arguments: *const ()) {
-    // SAFETY: the caller's promise; kernels take what is copied bit by bit.
+    // SAFETY: the caller promises this; a kernel's arguments may be copied bit by bit.
     unsafe { K::call(arguments.cast::<K::Arguments>().read()) }
 }

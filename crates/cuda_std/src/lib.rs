@@ -1,15 +1,16 @@
 //! The GPU side of Rust kernels: rust-cuda's device API over rustc's own NVPTX back end, and an emulator of the grid
 //! for the CPU.
 //!
-//! A kernel crate written for rust-cuda compiles against this crate unchanged: to PTX with `cuda_builder`, and to CPU
-//! code whose kernels the [`emulator`] runs.
+//! A kernel crate written for rust-cuda compiles against this crate unchanged: `cuda_builder` compiles it to PTX, and a CPU
+//! build gives functions that the [`emulator`] runs.
 //!
 //! - [`thread`]: indices, barriers, fences; [`warp`]: shuffles, votes, reductions
 //! - [`shared`]: shared memory; [`atomic`]: atomics with a scope
-//! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: the fast inexact instructions
+//! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions
 //! - [`io`]: printing and assertions; [`mem`], [`misc`], [`ptr`], [`cfg`](mod@cfg)
 //!
-//! On the device the crate also brings the panic handler (it traps) and the global allocator (the driver's `malloc`).
+//! On the device the crate also provides the panic handler, which traps, and the global allocator, which calls the driver's
+//! `malloc`.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -26,7 +27,7 @@
 )]
 
 extern crate alloc;
-// The macros speak of `::cuda_std`, here too.
+// The macros refer to `::cuda_std`, also in this crate.
 extern crate self as cuda_std;
 
 #[doc(hidden)]
@@ -61,15 +62,15 @@ pub use half::{bf16, f16};
 #[cfg(target_arch = "nvptx64")]
 pub use io::{assert_eq, assert_ne, print, println};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use kernel::{Code, Entry, Kernel, RawSlice, RawSliceMut};
+pub use kernel::{Code, Entry, Exported, Kernel, RawSlice, RawSliceMut};
 pub use plain::Plain;
 #[cfg(feature = "vek")]
 pub use vek;
-// Those of the standard prelude, so that a glob import of this crate is not ambiguous with it.
+// These are the standard prelude's own macros, so that a glob import of this crate is not ambiguous.
 #[cfg(not(target_arch = "nvptx64"))]
 pub use std::{assert_eq, assert_ne, print, println};
 
-/// What nearly every kernel needs.
+/// The items that nearly every kernel needs.
 pub mod prelude {
     pub use crate::{f16, kernel, print, println, thread};
     pub use alloc::borrow::ToOwned;
@@ -81,8 +82,8 @@ pub mod prelude {
     pub use core::{assert_eq, assert_ne};
 }
 
-/// The entry that `#[kernel]` writes. Here, because the calling convention is unstable and the kernel's crate need not
-/// enable it.
+/// Declares the entry that `#[kernel]` generates. The macro is in this crate because the calling convention is unstable and the
+/// kernel's crate should not have to enable it.
 #[cfg(target_arch = "nvptx64")]
 #[doc(hidden)]
 #[macro_export]

@@ -1,7 +1,7 @@
-//! The heap of the device, and how much shared memory a block has.
+//! The heap of the device, and the sizes of a block's shared memory.
 
-/// The global allocator of device code, over the driver's `malloc` and `free`: every thread allocates for itself, slowly, from a heap
-/// of 8 MiB unless the host sets another size. Memory outlives the kernel until it is freed.
+/// The global allocator of device code, which calls the driver's `malloc` and `free`. Every thread allocates for itself, which
+/// is slow, from a heap of 8 MiB unless the host sets another size. Memory outlives the kernel until it is freed.
 #[derive(Debug)]
 pub struct CUDAAllocator;
 
@@ -12,20 +12,20 @@ mod device {
     use core::ffi::c_void;
 
     unsafe extern "C" {
-        /// Memory of the device heap, or null.
+        /// Allocates memory of the device heap, or returns null.
         pub fn malloc(size: usize) -> *mut c_void;
-        /// Gives memory of `malloc` back.
+        /// Frees memory that `malloc` returned.
         pub fn free(pointer: *mut c_void);
     }
 
-    /// What `malloc` aligns to.
+    /// The alignment of `malloc`'s memory in bytes.
     const MALLOC_ALIGN: usize = 16;
 
-    // SAFETY: malloc gives memory of its own, aligned to 16; for more, the block is aligned by hand and the pointer that malloc
-    // gave lies right before it.
+    // SAFETY: malloc returns memory that nothing else uses, aligned to 16 bytes. For larger alignments, `alloc` aligns the
+    // block and stores malloc's pointer right before it.
     unsafe impl GlobalAlloc for CUDAAllocator {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            // SAFETY: any size is allowed; null means no memory.
+            // SAFETY: any size is allowed; null means that there is no memory.
             unsafe {
                 if layout.align() <= MALLOC_ALIGN {
                     return malloc(layout.size()).cast();
@@ -34,7 +34,7 @@ mod device {
                 if block.is_null() {
                     return block;
                 }
-                // At least 16 bytes lie before the aligned address, since malloc aligns to 16.
+                // malloc aligns to 16 bytes, so there is room for a pointer before the aligned address.
                 let aligned = block.add(layout.align() - block as usize % layout.align());
                 aligned.cast::<*mut u8>().sub(1).write(block);
                 aligned
@@ -42,7 +42,7 @@ mod device {
         }
 
         unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-            // SAFETY: `alloc` made the pointer with this layout.
+            // SAFETY: `alloc` returned the pointer for this layout.
             unsafe {
                 if layout.align() <= MALLOC_ALIGN {
                     free(pointer.cast());
@@ -60,14 +60,14 @@ mod device {
 #[cfg(target_arch = "nvptx64")]
 pub use device::{free, malloc};
 
-/// Bytes of dynamic shared memory that the launch gave each block.
+/// The bytes of dynamic shared memory that the launch gave each block.
 #[inline(always)]
 #[must_use]
 pub fn dynamic_smem_size() -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
         let bytes: u32;
-        // SAFETY: reads a special register.
+        // SAFETY: the instruction only reads a special register.
         unsafe {
             core::arch::asm!("mov.u32 {}, %dynamic_smem_size;", out(reg32) bytes,
                 options(pure, nomem, nostack, preserves_flags));
@@ -84,15 +84,15 @@ pub fn dynamic_smem_size() -> u32 {
     }
 }
 
-/// Bytes of shared memory of each block, static and dynamic. A GPU rounds up to its unit of allocation; the emulator counts the
-/// static arrays that the block has come by so far.
+/// The bytes of shared memory of each block, static and dynamic. A GPU rounds up to its unit of allocation; the emulator counts
+/// the static arrays that the block has reached so far.
 #[inline(always)]
 #[must_use]
 pub fn total_smem_size() -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
         let bytes: u32;
-        // SAFETY: reads a special register.
+        // SAFETY: the instruction only reads a special register.
         unsafe {
             core::arch::asm!("mov.u32 {}, %total_smem_size;", out(reg32) bytes,
                 options(pure, nomem, nostack, preserves_flags));

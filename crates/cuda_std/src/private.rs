@@ -1,8 +1,8 @@
-//! What the macros expand to. Nothing here is for direct use.
+//! Items that the macros' expansions use. Nothing here is for direct use.
 
 pub use alloc::format;
 
-/// A value that can be a kernel's argument: copied bit by bit to the device.
+/// A value that can be an argument of a kernel: it is copied bit by bit to the device.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the argument of a kernel",
     label = "not `Copy`",
@@ -16,12 +16,13 @@ impl<T: Copy> KernelArgument for T {}
 #[inline(always)]
 pub fn assert_kernel_argument<T: KernelArgument>() {}
 
-/// Tells slices from other types: `Width::<T>::IS_SLICE` is the constant below for slices, else that of [`Thin`].
+/// Distinguishes slices from other types: `Width::<T>::IS_SLICE` is the inherent constant for slices and that of [`Thin`] for
+/// all other types.
 pub struct Width<T>(core::marker::PhantomData<T>);
 
-/// What is no slice.
+/// Types that are not slices.
 pub trait Thin {
-    /// No.
+    /// False: such a type takes one launch argument.
     const IS_SLICE: bool = false;
 }
 
@@ -30,7 +31,7 @@ impl<T> Thin for Width<T> {}
 macro_rules! wide {
     ($($ty:ty),*) => {$(
         impl<T> Width<$ty> {
-            /// Yes: two launch arguments.
+            /// True: a slice takes two launch arguments.
             pub const IS_SLICE: bool = true;
         }
     )*};
@@ -38,20 +39,20 @@ macro_rules! wide {
 
 wide!(&[T], &mut [T], *const [T], *mut [T]);
 
-/// Tells types that can be changed through a shared reference from others.
+/// Distinguishes types that can be changed through a shared reference from others.
 #[cfg(target_arch = "nvptx64")]
 pub struct Interior<T>(core::marker::PhantomData<T>);
 
 #[cfg(target_arch = "nvptx64")]
 impl<T: core::marker::Freeze> Interior<T> {
-    /// No: chosen before the constant of [`Mutable`] where the type has it.
+    /// False. An inherent constant takes precedence over that of [`Mutable`].
     pub const IS_MUTABLE: bool = false;
 }
 
-/// What is not known to be frozen.
+/// Types that are not known to be `Freeze`.
 #[cfg(target_arch = "nvptx64")]
 pub trait Mutable {
-    /// Yes.
+    /// True, where [`Interior`] has no inherent constant.
     const IS_MUTABLE: bool = true;
 }
 

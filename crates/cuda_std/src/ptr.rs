@@ -1,4 +1,4 @@
-//! Address spaces of pointers. On the GPU alone: the CPU's memory has one.
+//! Address spaces of pointers. They exist only on the GPU, because the CPU has a single one.
 
 use crate::gpu_only;
 #[cfg(target_arch = "nvptx64")]
@@ -7,11 +7,11 @@ use core::arch::asm;
 /// A kind of GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSpace {
-    /// Memory of the device, for every thread.
+    /// Memory of the device, accessible to every thread.
     Global,
     /// Memory of a block.
     Shared,
-    /// Memory of the device that kernels only read.
+    /// Memory of the device that kernels can only read.
     Constant,
     /// Memory of one thread.
     Local,
@@ -23,7 +23,7 @@ pub enum AddressSpace {
 /// On the CPU.
 ///
 /// # Safety
-/// The pointer is valid.
+/// The pointer must be valid.
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -31,7 +31,7 @@ pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace)
     let inside: u32;
     macro_rules! ask {
         ($space:literal) => {
-            // SAFETY: looks at the address only.
+            // SAFETY: the instructions only inspect the address.
             unsafe {
                 asm!("{{", ".reg .pred p;", concat!("isspacep.", $space, " p, {};"), "selp.u32 {}, 1, 0, p;", "}}",
                     in(reg64) ptr, out(reg32) inside, options(pure, nomem, nostack, preserves_flags))
@@ -47,13 +47,13 @@ pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace)
     inside != 0
 }
 
-/// The address within `address_space` of a generic pointer.
+/// Converts a generic pointer to the address within `address_space`.
 ///
 /// # Panics
 /// On the CPU.
 ///
 /// # Safety
-/// The pointer is valid and points into the address space.
+/// The pointer must be valid and point into the address space.
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -64,7 +64,7 @@ pub unsafe fn convert_generic_to_specific_address_space<T>(
     let converted: *const T;
     macro_rules! convert {
         ($space:literal) => {
-            // SAFETY: computes an address.
+            // SAFETY: the instruction only computes an address.
             unsafe {
                 asm!(concat!("cvta.to.", $space, ".u64 {}, {};"), out(reg64) converted, in(reg64) ptr,
                     options(pure, nomem, nostack, preserves_flags))
@@ -80,13 +80,13 @@ pub unsafe fn convert_generic_to_specific_address_space<T>(
     converted
 }
 
-/// The generic pointer of an address within `address_space`.
+/// Converts an address within `address_space` to a generic pointer.
 ///
 /// # Panics
 /// On the CPU.
 ///
 /// # Safety
-/// The pointer is valid in the address space.
+/// The pointer must be valid in the address space.
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -97,7 +97,7 @@ pub unsafe fn convert_specific_address_space_to_generic<T>(
     let converted: *const T;
     macro_rules! convert {
         ($space:literal) => {
-            // SAFETY: computes an address.
+            // SAFETY: the instruction only computes an address.
             unsafe {
                 asm!(concat!("cvta.", $space, ".u64 {}, {};"), out(reg64) converted, in(reg64) ptr,
                     options(pure, nomem, nostack, preserves_flags))

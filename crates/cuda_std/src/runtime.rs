@@ -1,8 +1,8 @@
-//! What a program without `std` has to bring along: the panic handler, what the compiler calls by name, and, in
+//! The items that a program without `std` must provide: the panic handler, functions that the compiler calls by name and, in
 //! [`mem`](crate::mem), the allocator.
 
-/// Stops the kernel; the host sees an error at its next synchronisation. The message is not printed: formatting it
-/// in every kernel that could panic would cost registers and code.
+/// Stops the kernel; the host sees an error at its next synchronisation. The message is not printed, because formatting it
+/// would cost registers and code in every kernel that can panic.
 #[panic_handler]
 fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
     // SAFETY: a trap has no preconditions.
@@ -11,11 +11,11 @@ fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
 
 /// C's `memcmp`, which the compiler calls to compare slices and strings.
 ///
-/// The one of compiler_builtins takes no part in link-time optimisation, so it never reaches the PTX. (The NVPTX back
-/// end writes out copies and fills itself.)
+/// The version in compiler_builtins takes no part in link-time optimisation, so that it never reaches the PTX. (The NVPTX back
+/// end expands copies and fills inline.)
 ///
 /// # Safety
-/// As in C: `count` readable bytes at `a` and at `b`.
+/// The same as in C: `count` bytes must be readable at `a` and at `b`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, count: usize) -> i32 {
     let mut i = 0;
@@ -30,10 +30,10 @@ unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, count: usize) -> i32 {
     0
 }
 
-/// `bcmp`: like [`memcmp`], but only zero or not counts.
+/// Like [`memcmp`], except that only whether the result is zero has a meaning.
 ///
 /// # Safety
-/// As [`memcmp`].
+/// The same as for [`memcmp`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, count: usize) -> i32 {
     // SAFETY: the same contract.

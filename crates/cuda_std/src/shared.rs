@@ -1,11 +1,11 @@
-//! Shared memory: arrays that each block of threads has to itself.
+//! Shared memory: arrays that belong to one block of threads.
 //!
-//! - [`shared_array!`](crate::shared_array) and [`dynamic_shared_mem`] give raw pointers, as rust-cuda does. A GPU reads through
-//!   them with generic loads.
-//! - [`SharedSlice`] is the fast way: it holds a 32-bit shared address, its loads and stores are `ld.shared` and `st.shared`,
-//!   and in the emulator it checks every index.
+//! - [`shared_array!`](crate::shared_array) and [`dynamic_shared_mem`] return raw pointers, as in rust-cuda. A GPU accesses
+//!   memory through them with generic loads and stores.
+//! - [`SharedSlice`] is faster: it holds a 32-bit shared address and uses `ld.shared` and `st.shared`; in the emulator it
+//!   checks every index.
 //!
-//! Shared memory is not initialised. What one thread writes another may read after
+//! Shared memory is not initialised. A thread may read what another thread has written after both have called
 //! [`sync_threads`](crate::thread::sync_threads).
 
 mod slice;
@@ -14,12 +14,11 @@ pub use slice::{F2, F4, SharedSlice, SharedValue, U4};
 
 /// A pointer `*mut T` to `N` elements of shared memory: `shared_array![T; N]`.
 ///
-/// Each place in the source that says so is one array, the same however often a thread comes by. The array is not
-/// initialised.
+/// Each use of the macro in the source is one array, however often a thread executes it. The array is not initialised.
 ///
 /// # Safety
-/// Expanding the macro is safe, using the pointer is not: keep to the `N` elements, write before you read, and let
-/// [`sync_threads`](crate::thread::sync_threads) stand between the writes of one thread and the reads of another.
+/// Expanding the macro is safe, but using the pointer is not: stay within the `N` elements, write an element before reading it,
+/// and put [`sync_threads`](crate::thread::sync_threads) between one thread's writes and another thread's reads.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -54,7 +53,7 @@ macro_rules! shared_array {
     }};
 }
 
-/// A pointer to the dynamic shared memory of the block, whose size the launch sets. Aligned to 16 bytes; the same pointer for
+/// A pointer to the dynamic shared memory of the block, whose size the launch sets. It is aligned to 16 bytes and the same for
 /// every call and every type.
 #[inline(always)]
 #[must_use]
@@ -62,7 +61,7 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     #[cfg(target_arch = "nvptx64")]
     {
         let address: u64;
-        // SAFETY: takes the address of a symbol that is declared below.
+        // SAFETY: the assembly only takes the address of a symbol that is declared below.
         unsafe {
             core::arch::asm!(
                 "{{",
@@ -90,10 +89,10 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 #[cfg(target_arch = "nvptx64")]
 core::arch::global_asm!(".extern .shared .align 16 .b8 cuda_std_dynamic_shared[];");
 
-/// The shared memory of the type `Tag`, which stands for one place in the source, for the elements of type `T` that it has there.
+/// The shared memory that belongs to `Tag`, a type that stands for one place in the source, and to the element type `T`.
 ///
-/// On the device it is neither inlined nor told apart by its body: `cuda_builder` makes one array of all its copies for a `Tag`
-/// and `T`, and takes its address where it is called.
+/// On the device this function must be neither inlined nor merged with functions of equal bodies: `cuda_builder` combines all
+/// its copies for one `Tag` and `T` into one array, whose address it takes at the calls.
 #[doc(hidden)]
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 #[must_use]
@@ -101,7 +100,7 @@ pub fn static_memory<Tag: 'static, T>() -> *mut T {
     #[cfg(target_arch = "nvptx64")]
     {
         let address: u64;
-        // SAFETY: declares an array and takes its address.
+        // SAFETY: the assembly only declares an array and takes its address.
         unsafe {
             core::arch::asm!(
                 "{{",
@@ -131,7 +130,7 @@ pub fn static_memory<Tag: 'static, T>() -> *mut T {
     }
 }
 
-/// The identity of a type regardless of its lifetimes.
+/// The identity of a type, ignoring its lifetimes.
 #[cfg(not(target_arch = "nvptx64"))]
 fn type_id<T>() -> core::any::TypeId {
     trait Named {
@@ -148,6 +147,6 @@ fn type_id<T>() -> core::any::TypeId {
         }
     }
     let named: &dyn Named = &core::marker::PhantomData::<T>;
-    // SAFETY: lifetimes do not exist at run time, and nothing but the type's identity is asked for.
+    // SAFETY: lifetimes do not exist at run time, and the reference is used only for the type's identity.
     unsafe { core::mem::transmute::<&dyn Named, &(dyn Named + 'static)>(named) }.id()
 }

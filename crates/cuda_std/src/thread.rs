@@ -1,6 +1,6 @@
-//! Where a thread stands in block and grid, barriers and fences.
+//! The indices of a thread in its block and in the grid, barriers, and fences.
 //!
-//! A launch runs a *grid* of *blocks* of *threads*; each has up to three dimensions, of which x runs fastest.
+//! A launch runs a *grid* of *blocks* of *threads*. Each has up to three dimensions, and x varies fastest.
 
 use glam::{UVec2, UVec3};
 
@@ -90,8 +90,8 @@ pub fn grid_dim() -> UVec3 {
     UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
 }
 
-/// A number of the thread's own, 0 to the number of threads of the launch - 1, for any dimensions: threads of a block
-/// follow each other, x fastest, and blocks do likewise. Wraps if there are more than 2³² threads.
+/// The linear index of the thread in the whole launch, for any dimensions, in [0, number of threads): the threads of a block
+/// are consecutive, x fastest, and so are the blocks. Wraps if there are more than 2³² threads.
 #[inline(always)]
 #[must_use]
 pub fn index() -> u32 {
@@ -106,7 +106,7 @@ pub fn index() -> u32 {
         .wrapping_add(thread)
 }
 
-/// Index of the thread in the grid along x: the thread's own number in a one-dimensional launch.
+/// Index of the thread in the grid along x, which is unique in a one-dimensional launch.
 #[inline(always)]
 #[must_use]
 pub fn index_1d() -> u32 {
@@ -152,11 +152,11 @@ pub fn warp_size() -> u32 {
     crate::warp::WARP_SIZE
 }
 
-/// Waits until all threads of the block have come here. What they wrote before to global and shared memory is visible to all
-/// of them afterwards.
+/// Waits until all threads of the block have called it. Afterwards, everything that they wrote to global and shared memory
+/// before the call is visible to all of them.
 ///
-/// All threads of the block must call it, the same number of times: not in a branch that only some take. The emulator reports
-/// it if they do not; a GPU hangs or goes on with wrong data.
+/// All threads of the block must call it the same number of times, so it must not be in a branch that only some of them take.
+/// If they do not, the emulator reports an error; a GPU hangs or continues with wrong data.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads() {
@@ -179,7 +179,7 @@ unsafe extern "C" {
     safe fn barrier_or(predicate: u32) -> u32;
 }
 
-/// [`sync_threads`] that also returns in how many threads of the block `predicate` is not 0.
+/// Does the same as [`sync_threads`] and also returns the number of threads of the block whose `predicate` is not 0.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_count(predicate: u32) -> u32 {
@@ -193,7 +193,8 @@ pub fn sync_threads_count(predicate: u32) -> u32 {
     )
 }
 
-/// [`sync_threads`] that also returns whether `predicate` is not 0 in every thread of the block: not 0, or 0.
+/// Does the same as [`sync_threads`] and also returns a value that is not 0 if `predicate` is not 0 in every thread of the
+/// block.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_and(predicate: u32) -> u32 {
@@ -207,7 +208,7 @@ pub fn sync_threads_and(predicate: u32) -> u32 {
     )
 }
 
-/// [`sync_threads`] that also returns whether `predicate` is not 0 in some thread of the block: not 0, or 0.
+/// Does the same as [`sync_threads`] and also returns a value that is not 0 if `predicate` is not 0 in any thread of the block.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_or(predicate: u32) -> u32 {
@@ -221,14 +222,14 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
     )
 }
 
-/// A memory fence for the whole grid: what the thread wrote before is visible to the device's other threads before what
-/// it writes after. Nobody waits.
+/// A memory fence for the whole grid: other threads of the device see what this thread wrote before the fence before they see
+/// what it writes afterwards. No thread waits.
 #[inline(always)]
 pub fn grid_fence() {
     device_fence();
 }
 
-/// A memory fence for the whole device, see [`grid_fence`].
+/// A memory fence for the whole device; see [`grid_fence`].
 #[inline(always)]
 pub fn device_fence() {
     #[cfg(target_arch = "nvptx64")]
@@ -240,7 +241,7 @@ pub fn device_fence() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
 }
 
-/// A memory fence for the device, other devices and the host, see [`grid_fence`].
+/// A memory fence for this device, other devices and the host; see [`grid_fence`].
 #[inline(always)]
 pub fn system_fence() {
     #[cfg(target_arch = "nvptx64")]
@@ -252,8 +253,8 @@ pub fn system_fence() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
 }
 
-/// Suspends the thread for about `nanos` nanoseconds (at most twice that; sm_70 and later). In the emulator the other threads
-/// of the block run instead.
+/// Suspends the thread for about `nanos` nanoseconds, at most twice that; needs sm_70. In the emulator the other threads of the
+/// block run meanwhile.
 #[inline(always)]
 pub fn nanosleep(nanos: u32) {
     #[cfg(target_arch = "nvptx64")]

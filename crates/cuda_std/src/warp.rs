@@ -1,9 +1,9 @@
 //! Operations among the 32 lanes of a warp.
 //!
 //! All of them are collective: the lanes named in `mask` wait for each other and exchange values. Every lane of the mask must
-//! make the same call with the same mask, none of them may have exited, and the calling lane must be in it; else a GPU
-//! computes nonsense or hangs, and the emulator reports an error. Keep these calls out of branches that lanes of the mask do not
-//! take together. A mask may name lanes that a block of fewer than 32 threads does not have.
+//! make the same call with the same mask, none of them may have exited, and the calling lane must be in the mask. Otherwise a
+//! GPU computes nonsense or hangs, and the emulator reports an error. Keep these calls out of branches that the lanes of the
+//! mask do not take together. A mask may name lanes that a block of fewer than 32 threads does not have.
 
 use half::{bf16, f16};
 
@@ -18,7 +18,7 @@ mod kinds;
 
 pub use kinds::{WARP_SIZE, WarpReductionOp, WarpShuffleMode};
 
-/// Waits for the lanes of `mask`; what they wrote before is visible to them afterwards.
+/// Waits for the lanes of `mask`; whatever they wrote before the call is visible to all of them afterwards.
 ///
 /// # Safety
 /// See the [module](self).
@@ -43,8 +43,8 @@ pub fn lane_id() -> u32 {
     }
 }
 
-/// The lanes that run this call together. On a GPU from Volta on, lanes of a branch need not be together; in the emulator
-/// all lanes that get here are, unless they wait for others first.
+/// The lanes that execute this call together. On GPUs since Volta, lanes that take the same branch need not execute together;
+/// in the emulator all lanes that arrive here do, unless they have to wait for others first.
 #[inline(always)]
 #[must_use]
 #[track_caller]
@@ -52,7 +52,8 @@ pub fn activemask() -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
         let mask: u32;
-        // SAFETY: reading the mask has no preconditions. Not pure: it differs from place to place.
+        // SAFETY: reading the mask has no preconditions. The assembly is not `pure`, because the mask differs from place to
+        // place.
         unsafe {
             asm!("activemask.b32 {};", out(reg32) mask, options(nomem, nostack, preserves_flags))
         };
@@ -62,14 +63,14 @@ pub fn activemask() -> u32 {
     emulator::wait_for_active(Location::caller())
 }
 
-/// Reduces `value` over the lanes of `mask`; every one of them gets the result. Sums wrap. Needs sm_80.
+/// Reduces `value` over the lanes of `mask` and returns the result to each of them. Sums wrap. Needs sm_80.
 ///
 /// # Safety
 /// See the [module](self).
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller makes the same promise.
     unsafe { T::reduce(mask, value, op) }
 }
 
@@ -138,18 +139,18 @@ reduce! {
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller makes the same promise.
     unsafe { T::match_any(mask, value) }
 }
 
-/// The lanes of `mask` if all hold the same bits, else `None`.
+/// The lanes of `mask` if all of them hold the same bits, otherwise `None`.
 ///
 /// # Safety
 /// See the [module](self).
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller makes the same promise.
     unsafe { T::match_all(mask, value) }
 }
 
@@ -236,7 +237,7 @@ pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
     }
 }
 
-/// The lanes of `mask` in which `predicate` holds, a bit each.
+/// The lanes of `mask` in which `predicate` holds, one bit for each.
 ///
 /// # Safety
 /// See the [module](self).
@@ -255,21 +256,21 @@ macro_rules! shuffle {
     ($($(#[$doc:meta])* $name:ident, $mode:ident, $argument:ident;)*) => {$(
         $(#[$doc])*
         ///
-        /// `width` (1, 2, 4, 8, 16 or 32) cuts the warp into segments that exchange values among themselves only. Returns the value,
-        /// and whether the lane asked for lies in the segment; if not, the lane gets its own value. The value of a lane
-        /// outside of `mask` is unspecified.
+        /// `width` (1, 2, 4, 8, 16 or 32) divides the warp into segments, and lanes exchange values only within their segment.
+        /// Returns the value, and whether the requested lane lies in the segment; if it does not, the value is the caller's
+        /// own. The value of a lane outside of `mask` is unspecified.
         ///
-        /// Values of 8 to 32 bits take one instruction, larger ones one for each 32 bits.
+        /// Values of 8 to 32 bits take one instruction, larger values one for each 32 bits.
         ///
         /// # Panics
-        /// If `width` is none of these.
+        /// If `width` is not one of these numbers.
         ///
         /// # Safety
         /// See the [module](self).
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name<T: WarpShuffleValue>(mask: u32, value: T, $argument: u32, width: u32) -> (T, bool) {
-            // SAFETY: the caller's promise is the same.
+            // SAFETY: the caller makes the same promise.
             unsafe { T::shuffle(WarpShuffleMode::$mode, mask, value, $argument, width) }
         }
     )*};
@@ -282,13 +283,13 @@ shuffle! {
     warp_shuffle_up, Up, delta;
     /// The value of lane `idx` of the segment.
     warp_shuffle_idx, Idx, idx;
-    /// The value of the lane whose number is this one's exclusive-or `lane_mask`.
+    /// The value of the lane whose index is the exclusive-or of this lane's index and `lane_mask`.
     warp_shuffle_xor, Xor, lane_mask;
 }
 
 /// A value that can be shuffled.
 pub trait WarpShuffleValue: Sized {
-    /// Shuffles; `b` is the distance, lane or lane mask. `mode` must be a constant.
+    /// Shuffles `value`; `b` is the distance, lane or lane mask. `mode` must be a constant.
     ///
     /// # Safety
     /// See the [module](self).
@@ -368,7 +369,7 @@ fn host(operation: Operation, mask: u32, value: u128) -> (u128, bool) {
     })
 }
 
-/// LLVM's intrinsics: unlike inline assembly, LLVM knows that they must not be moved into or out of branches.
+/// LLVM's intrinsics. Unlike for inline assembly, LLVM knows that they must not be moved into or out of branches.
 #[cfg(target_arch = "nvptx64")]
 mod device {
     use super::WarpShuffleMode;
@@ -398,8 +399,8 @@ mod device {
         safe fn shuffle_xor(mask: u32, value: u32, b: u32, c: u32) -> u32;
     }
 
-    /// The lanes of the mask and whether all hold `value`. Made of other operations: the intrinsic of the instruction
-    /// returns a pair in a form that Rust cannot declare.
+    /// The lanes of the mask and whether all of them hold `value`. It is composed of other operations, because the
+    /// instruction's intrinsic returns a pair in a form that Rust cannot declare.
     #[inline(always)]
     pub fn match_all_32(mask: u32, value: u32) -> (u32, bool) {
         let same = match_any_32(mask, value);
@@ -413,7 +414,8 @@ mod device {
         (mask, same == mask)
     }
 
-    /// The value, and whether the lane asked for is in the segment, which follows from the lane numbers as PTX defines it.
+    /// The value, and whether the requested lane is in the segment; the latter follows from the lane indices by PTX's
+    /// definition.
     #[inline(always)]
     pub fn shuffle(
         mode: WarpShuffleMode,

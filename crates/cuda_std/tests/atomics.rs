@@ -1,4 +1,4 @@
-//! Atomics of every scope and type, from the threads of several blocks at once.
+//! Threads of several blocks use atomics of every scope and type at once.
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -97,7 +97,7 @@ fn every_thread_changes_integers() {
     assert_eq!((word(0), word(1)), (2 * THREADS, THREADS.wrapping_neg()));
     assert_eq!((word(2) as i32, word(3) as i32), (523, -500));
     assert_eq!((word(4), word(6)), (u32::MAX, 0xffff_0000));
-    // Bits 0 and 31 - 30 of 31 get one more turn: 1024 = 31 · 33 + 1.
+    // 1024 = 31 · 33 + 1, so bit 0 flips 34 times and each other bit 33 times.
     assert_eq!(word(5), (u32::MAX >> 1) ^ 1);
     assert_eq!((word(7), word(8)), (THREADS, THREADS.wrapping_neg()));
     assert_eq!((word(9), word(10)), (THREADS % 17, 17 - THREADS % 17));

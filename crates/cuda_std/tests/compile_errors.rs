@@ -1,4 +1,4 @@
-//! What `#[kernel]` and the other attributes accept, and the words in which they refuse the rest.
+//! Tests what `#[kernel]` and the other attributes accept, and the messages with which they reject everything else.
 
 #[test]
 fn attributes_explain_what_they_refuse() {

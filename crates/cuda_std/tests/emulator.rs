@@ -1,4 +1,4 @@
-//! The emulator runs kernels as a GPU does: barriers, shared memory, dimensions, order; and finds what is wrong.
+//! The emulator runs kernels as a GPU does (barriers, shared memory, dimensions, order) and detects their errors.
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
 #![allow(clippy::manual_is_multiple_of, clippy::if_same_then_else)]
 
@@ -109,7 +109,7 @@ fn sums(seed: u64, with_barrier: bool) -> Vec<f32> {
 }
 
 #[test]
-fn a_missing_barrier_shows_for_some_seed_and_a_right_kernel_never_fails() {
+fn some_seed_exposes_a_missing_barrier_and_a_correct_kernel_never_fails() {
     let expected: Vec<f32> = (0..4)
         .map(|b| (b * BLOCK..(b + 1) * BLOCK).map(|i| i as f32).sum())
         .collect();
@@ -549,7 +549,7 @@ fn a_thread_without_barriers_costs_less_than_a_microsecond() {
         .unwrap()
     };
     run();
-    // The machine may be busy: the best of several.
+    // The machine may be busy, so the best of several runs counts.
     let best = (0..20).map(|_| {
         let start = Instant::now();
         run();

@@ -1,4 +1,4 @@
-//! The float functions keep their accuracy: against `std`, against each other, against known values.
+//! The float functions keep their accuracy, measured against `std`, against each other, and against tabulated values.
 
 use cuda_std::{FloatExt, GpuFloat, approx};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ macro_rules! against_std {
                     $(
                         let (ours, std) = (GpuFloat::$name(x), f64::$name(x));
                         prop_assert!(ulps(ours, std) <= 2, "{}({x}) = {ours}, std {std}", stringify!($name));
-                        // The f32 functions, against f64 rounded.
+                        // The f32 functions are compared with the rounded f64 result.
                         let y = x as f32;
                         let (ours, std) = (GpuFloat::$name(y), f64::$name(f64::from(y)) as f32);
                         prop_assert!(ulps_f32(ours, std) <= 2, "{}({y}f32) = {ours}, std {std}", stringify!($name));
@@ -81,13 +81,13 @@ proptest! {
     }
 
     #[test]
-    fn integer_powers_lose_an_ulp_a_product(x in 0.5..2.0f64, n in -40..40i32) {
+    fn integer_powers_lose_at_most_an_ulp_per_product(x in 0.5..2.0f64, n in -40..40i32) {
         prop_assert!(ulps(GpuFloat::powi(x, n), f64::powf(x, n.into())) <= 64);
     }
 
     #[test]
     fn the_inverse_hyperbolic_tangent_is_odd_and_near_std(x in 0.0..0.999f64) {
-        // For negative numbers std's formula cancels.
+        // For negative arguments, cancellation makes std's formula inaccurate.
         prop_assert!(ulps(GpuFloat::atanh(x), f64::atanh(x)) <= 4);
         prop_assert_eq!(GpuFloat::atanh(-x), -GpuFloat::atanh(x));
     }
@@ -95,7 +95,7 @@ proptest! {
     #[test]
     fn multiples_of_pi(x in -100.0..100.0f64) {
         let (sin, cos) = x.sincospi();
-        // The reference loses what π·x rounds.
+        // The reference loses the digits that rounding π·x drops.
         prop_assert!((sin - f64::sin(std::f64::consts::PI * x)).abs() < 1e-13);
         prop_assert!((cos - f64::cos(std::f64::consts::PI * x)).abs() < 1e-13);
         prop_assert!((sin * sin + cos * cos - 1.0).abs() < 1e-15);
@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn the_normal_distribution_and_its_inverse(p in prop_oneof![1e-300..1e-3f64, 0.001..0.499f64, 0.501..0.999f64]) {
         let x = p.inv_norm_cdf();
-        // d ln Φ / d ln x, by which an error of x shows in p.
+        // The condition number of Φ, by which a relative error of x is amplified in p: at most about d ln Φ / d ln x.
         let condition = 1.0 + x * x;
         prop_assert!((x.norm_cdf() / p - 1.0).abs() < 2e-13 * condition, "{p} {x} {}", x.norm_cdf());
         let y = p.inv_complementary_error_function();
@@ -112,8 +112,8 @@ proptest! {
     }
 
     #[test]
-    fn the_scaled_error_function_is_smooth_where_its_formulae_meet(x in 20.0..30.0f64) {
-        // x erfcx(x) √π = 1 - 1/(2x²) + … rises steadily.
+    fn the_scaled_error_function_is_smooth_where_its_formulas_meet(x in 20.0..30.0f64) {
+        // x erfcx(x) √π = 1 - 1/(2x²) + … increases monotonically.
         let product = |x: f64| x * x.scaled_complementary_error_function() * 1.772_453_850_905_516;
         let series = |x: f64| 1.0 - 0.5 / (x * x) + 0.75 / x.powi(4) - 1.875 / x.powi(6);
         prop_assert!((product(x) - series(x)).abs() < 5e-10);
@@ -128,7 +128,7 @@ proptest! {
         prop_assert!(ulps_f32(approx::sqrt_f32(x), x.sqrt()) <= 1);
         prop_assert!(ulps(approx::rcp_f64(wide), 1.0 / wide) == 0);
         let y = approx::rsqrt_f64(wide);
-        // |1 - x y²| in twice the precision.
+        // |1 - x y²|, computed with twice the precision.
         let z = wide * y;
         let residual = f64::mul_add(-z, y, 1.0) - f64::mul_add(wide, y, -z) * y;
         prop_assert!(residual.abs() <= 2.3e-16, "{wide} {y} {residual}");
@@ -171,7 +171,7 @@ fn special_values() {
 
 #[test]
 fn functions_beyond_std_have_their_tabulated_values() {
-    // To 16 digits, from Abramowitz & Stegun's definitions in 50-digit arithmetic.
+    // To 16 digits, from the definitions of Abramowitz & Stegun evaluated with 50 digits.
     let near = |value: f64, expected: f64| {
         assert!(ulps(value, expected) <= 8, "{value:e} is not {expected:e}");
     };

@@ -1,4 +1,4 @@
-//! Statics of shared memory in the emulator: each block has its own, however they are reached.
+//! Statics of shared memory in the emulator: each block has its own, whichever way it takes the address.
 #![allow(
     clippy::missing_safety_doc,
     clippy::undocumented_unsafe_blocks,
@@ -21,7 +21,7 @@ mod elsewhere {
     pub static mut BYTES: std::mem::MaybeUninit<[u8; 64]> = std::mem::MaybeUninit::uninit();
 }
 
-/// Every spelling of the address outside of a kernel.
+/// Takes the address in every way that the language allows outside of a kernel.
 fn addresses() -> [*mut u32; 5] {
     let of_slice: &mut [u32] = unsafe { &mut WORDS };
     [
@@ -61,7 +61,7 @@ fn turned_around(first: u32, workers: usize) {
 }
 
 #[test]
-fn each_block_has_its_own_whoever_runs_at_the_same_time() {
+fn each_block_has_its_own_statics_while_other_launches_run() {
     std::thread::scope(|scope| {
         for launch in 0..4 {
             scope.spawn(move || turned_around(launch * 1001, 3));
@@ -74,7 +74,7 @@ static ARRIVED: AtomicU64 = AtomicU64::new(0);
 #[address_space(shared)]
 static mut KEPT: MaybeUninit<u64> = MaybeUninit::uninit();
 
-/// Each block leaves a number in shared memory, waits until all blocks have, and reads its own.
+/// Each block stores a number in shared memory, waits until all blocks have done so, and reads it back.
 #[kernel]
 unsafe fn meet(out: *mut u64) {
     let block = u64::from(thread::block_idx_x());
@@ -89,17 +89,17 @@ unsafe fn meet(out: *mut u64) {
 }
 
 #[test]
-fn blocks_that_wait_for_each_other_keep_theirs() {
+fn blocks_that_wait_for_each_other_keep_their_statics() {
     let mut out = [0; 5];
     let pointer = out.as_mut_ptr();
     unsafe { Launch::new(5, 1).workers(5).run(|| meet(pointer)) }.unwrap();
     assert_eq!(out, [1000, 1001, 1002, 1003, 1004]);
 }
 
-/// One for all types, as a static of a generic function is.
+/// Like every static of a generic function, this one is shared by all types.
 #[allow(
     clippy::extra_unused_type_parameters,
-    reason = "a static of a generic function is one for all types"
+    reason = "a static of a generic function is shared by all types"
 )]
 fn counter<T>() -> &'static AtomicU32 {
     #[address_space(shared)]
@@ -107,7 +107,7 @@ fn counter<T>() -> &'static AtomicU32 {
     &COUNT
 }
 
-/// One for each type, as an array of a generic function is.
+/// Every array of a generic function exists once for each type.
 fn array<T>() -> *mut T {
     shared_array![T; 32]
 }
@@ -139,7 +139,7 @@ unsafe fn counted(out: *mut u32) {
 }
 
 #[test]
-fn generic_functions_share_statics_and_have_arrays_of_their_own() {
+fn instances_of_a_generic_function_share_its_statics_but_not_its_arrays() {
     let mut out = [0; 3];
     let pointer = out.as_mut_ptr();
     unsafe { launch(1, 32, 0, || counted(pointer)) }.unwrap();
@@ -152,7 +152,7 @@ unsafe fn not_written(out: *mut u32) {
 }
 
 #[test]
-fn a_block_finds_neither_the_initial_value_nor_what_another_left() {
+fn a_block_sees_neither_the_initial_value_nor_another_blocks_values() {
     turned_around(3, 1);
     let mut out = [0; 3];
     let pointer = out.as_mut_ptr();

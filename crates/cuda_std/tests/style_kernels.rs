@@ -1,4 +1,4 @@
-//! Kernels written for rust-cuda, as they are, in the emulator. The same files become PTX in cuda_builder's tests.
+//! Kernels written for rust-cuda run unchanged in the emulator. cuda_builder's tests compile the same files to PTX.
 #![allow(
     clippy::missing_safety_doc,
     clippy::undocumented_unsafe_blocks,

@@ -11,7 +11,7 @@ use cuda_std::{bf16, f16};
 
 const ALL: u32 = u32::MAX;
 
-/// What `f` returns in each thread of one block of `n`.
+/// Runs `f` in each thread of one block of `n` threads and returns its results.
 fn in_block<T: Send + Copy + Default>(n: u32, f: impl Fn() -> T) -> Vec<T> {
     let results = Mutex::new(vec![T::default(); n as usize]);
     let body = || {
@@ -141,7 +141,7 @@ fn votes_see_every_lane_of_the_mask() {
 }
 
 #[test]
-fn halves_of_a_warp_vote_apart() {
+fn halves_of_a_warp_vote_separately() {
     let votes = in_block(32, || unsafe {
         if warp::lane_id() < 16 {
             warp::warp_vote_ballot(0xffff, true)
@@ -167,7 +167,7 @@ fn matches_find_equal_bits() {
 }
 
 #[test]
-fn reductions_of_signed_and_unsigned_integers() {
+fn signed_and_unsigned_integers_are_reduced() {
     use WarpReductionOp::{Add, And, Max, Min, Or, Xor};
     let signed = in_block(32, || unsafe {
         let x = warp::lane_id() as i32 - 10;

@@ -1,8 +1,8 @@
-//! `#[address_space(shared)]`: statics of which every block has its own.
+//! `#[address_space(shared)]`: statics of which every block has its own copy.
 //!
-//! On the device the static keeps its type and gets a symbol by which `cuda_builder` recognises it in the PTX, where it moves
-//! the static to shared memory. On the CPU the static is one of the process, which the emulator lends to one block after the
-//! other; it learns of the static through a list that the linker gathers.
+//! On the device the static keeps its type and gets a symbol by which `cuda_builder` recognises it in the PTX and moves it to
+//! shared memory. On the CPU it is a static of the process, which the emulator lends to one block after another; the emulator
+//! finds it in a list that the linker collects.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,7 +19,7 @@ pub fn expand(space: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let declared: ItemStatic = syn::parse2(item).map_err(|error| {
         Error::new(
             error.span(),
-            "#[address_space(..)] goes on a `static` with an initial value",
+            "#[address_space(..)] can only be applied to a `static` with an initial value",
         )
     })?;
     match place.to_string().as_str() {
@@ -41,7 +41,7 @@ fn bad_space(space: &TokenStream) -> Error {
 }
 
 fn shared(mut declared: ItemStatic) -> TokenStream {
-    // Nobody else can name the static: it gets a symbol here.
+    // No other code can refer to the static by its symbol, so the macro may choose it.
     declared.attrs.retain(|attribute| !names_symbol(attribute));
     let (name, ty) = (&declared.ident, &declared.ty);
     let symbol = symbol(name);
@@ -49,8 +49,8 @@ fn shared(mut declared: ItemStatic) -> TokenStream {
         StaticMutability::Mut(_) => quote!((&raw mut #name).cast::<u8>()),
         _ => quote!((&raw const #name).cast_mut().cast::<u8>()),
     };
-    // What is not `static mut` must be such that it can be written to all the same. A stable compiler cannot tell; for the CPU it
-    // is enough that the emulator can overwrite it.
+    // A static that is not `static mut` must still be writable. A stable compiler cannot check this; on the CPU it is enough
+    // that the emulator can overwrite the static.
     let (section, check) = match declared.mutability {
         StaticMutability::Mut(_) => (TokenStream::new(), TokenStream::new()),
         _ => (
@@ -81,13 +81,13 @@ fn shared(mut declared: ItemStatic) -> TokenStream {
             #[::cuda_std::__private::linkme::distributed_slice(::cuda_std::__private::SHARED_STATICS)]
             #[linkme(crate = ::cuda_std::__private::linkme)]
             static SHARED_STATIC: ::cuda_std::__private::SharedStatic =
-                // SAFETY: the static's address and size.
+                // SAFETY: these are the static's address and size.
                 unsafe { ::cuda_std::__private::SharedStatic::new(#address, ::core::mem::size_of::<#ty>()) };
         };
     }
 }
 
-/// Whether an attribute says what the symbol is or where it lies.
+/// Whether an attribute sets the static's symbol or section.
 fn names_symbol(attribute: &Attribute) -> bool {
     let path = match &attribute.meta {
         Meta::List(list) if list.path.is_ident("unsafe") => list
@@ -101,7 +101,8 @@ fn names_symbol(attribute: &Attribute) -> bool {
     matches!(path.as_str(), "no_mangle" | "export_name" | "link_section")
 }
 
-/// A symbol for one declaration, the same in every build of the same source: crate, name, number. `cuda_builder` knows how it begins.
+/// A symbol for one declaration, which is the same in every build of the same source: a prefix that `cuda_builder` knows, the
+/// crate, the name and a number.
 fn symbol(name: &Ident) -> String {
     static SEEN: Mutex<Option<HashMap<u64, u64>>> = Mutex::new(None);
     let variable = |name| std::env::var(name).unwrap_or_default();

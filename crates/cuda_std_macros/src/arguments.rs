@@ -1,5 +1,5 @@
-//! What may be a kernel's parameter, and how it crosses from the host: checks by form, for the messages; what a type
-//! really is, `cuda_std` checks in the expanded code.
+//! The parameters that a kernel may have, and how they are passed from the host. The checks here are syntactic and exist for
+//! the sake of their messages; the expanded code uses `cuda_std` to check the actual types.
 
 use quote::format_ident;
 use syn::visit::{self, Visit};
@@ -7,21 +7,21 @@ use syn::{Error, FnArg, Ident, Pat, Result, Signature, Type};
 
 /// One parameter of a kernel.
 pub struct Argument {
-    /// Its name, or a made-up one for `_`.
+    /// Its name, or a generated one for `_`.
     pub name: Ident,
     /// Its type as written.
     pub ty: Type,
-    /// How it is passed.
+    /// The way in which it is passed.
     pub form: Form,
 }
 
-/// How a parameter is passed.
+/// The way in which a parameter is passed.
 pub enum Form {
     /// One launch argument, which must be `Copy`.
     Value,
     /// One launch argument that is a `&mut` reference.
     Exclusive,
-    /// Two launch arguments: pointer and length. Holds the element, and whether it may be written.
+    /// Two launch arguments, pointer and length. Holds the element type, and whether the kernel may write the elements.
     Slice {
         element: Box<Type>,
         mutable: bool,
@@ -29,7 +29,7 @@ pub enum Form {
     },
 }
 
-/// The parameters of a kernel, or every complaint about them.
+/// Returns the parameters of a kernel, or all errors in them.
 pub fn parse(signature: &Signature) -> Result<Vec<Argument>> {
     let mut errors = Errors::default();
     if let Some(dots) = &signature.variadic {
@@ -58,7 +58,7 @@ fn argument(pattern: &Pat, ty: &Type, index: usize) -> Result<Argument> {
         other => {
             return Err(Error::new_spanned(
                 other,
-                "a kernel's parameter must be a plain name: take it apart in the body",
+                "a kernel's parameter must be a plain name: destructure it in the body",
             ));
         }
     };
@@ -118,7 +118,7 @@ fn unwrapped(ty: &Type) -> &Type {
     }
 }
 
-/// Looks for types that mean nothing on the other side.
+/// Looks for types that have no meaning on the device.
 #[derive(Default)]
 struct Forbidden {
     errors: Errors,
@@ -162,12 +162,12 @@ impl<'ast> Visit<'ast> for Forbidden {
     }
 }
 
-/// Several errors as one.
+/// Several errors combined into one.
 #[derive(Default)]
 pub struct Errors(Option<Error>);
 
 impl Errors {
-    /// Adds one.
+    /// Adds an error.
     pub fn push(&mut self, error: Error) {
         match &mut self.0 {
             Some(all) => all.combine(error),
@@ -175,7 +175,7 @@ impl Errors {
         }
     }
 
-    /// All of them, if there are any.
+    /// Returns the errors, if there are any.
     pub fn finish(self) -> Result<()> {
         self.0.map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! The type by which the host knows a kernel: its name, its arguments, its function on the CPU.
+//! The type by which the host knows a kernel: its name, its arguments and its function on the CPU.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -8,9 +8,9 @@ use syn::{GenericParam, ItemFn, Lifetime, Type, TypeReference};
 use crate::arguments::{Argument, Form};
 use crate::options::Instance;
 
-/// The descriptor of a kernel: a type with the kernel's name in camel case. (A type of the kernel's own name would clash with a
-/// module of that name, from which kernels are often exported: `mod add; pub use add::add;`.) A glob import brings it into the
-/// kernel's scope, so that a type of the user's that has its name comes first.
+/// The descriptor of a kernel: a type with the kernel's name in camel case. (A type with the kernel's own name would clash with
+/// a module of that name, from which kernels are often exported: `mod add; pub use add::add;`.) A glob import brings it into
+/// the kernel's scope, so that a type of the same name in the user's code takes precedence.
 pub fn descriptor(
     function: &ItemFn,
     arguments: &[Argument],
@@ -20,7 +20,7 @@ pub fn descriptor(
     let name = Ident::new(&camel_case(&kernel.to_string()), kernel.span());
     let module = format_ident!("__kernel_{kernel}");
     let doc = format!(
-        " The kernel [`{kernel}`](fn@{kernel}) for launches by its type, see [`Kernel`](::cuda_std::Kernel)."
+        " The kernel [`{kernel}`](fn@{kernel}) for launches by its type; see [`Kernel`](::cuda_std::Kernel)."
     );
 
     let parameters: Vec<&GenericParam> = (function.sig.generics.params.iter())
@@ -63,23 +63,46 @@ pub fn descriptor(
         .unzip();
     let calls = arguments.iter().map(unpassed);
     let pointers = arguments.iter().map(|a| pointers(a, &a.name));
-    let found = if instances.is_empty() {
-        let entry = kernel.to_string();
-        quote!(::core::option::Option::Some(#entry))
-    } else {
-        let instances = instances.iter().map(|instance| {
-            let (entry, given) = (instance.entry(kernel).to_string(), &instance.arguments);
-            quote! {
-                if this == ::core::any::TypeId::of::<#module::#name<#(#given),*>>() {
-                    return ::core::option::Option::Some(#entry);
-                }
+    // A function that is not generic is compiled in the kernel's crate, not in each that launches the kernel.
+    let thread_of = |entry: &Ident, given: TokenStream| {
+        let thread = format_ident!("__thread_of_{entry}");
+        let function = quote! {
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(never)]
+            unsafe fn #thread(arguments: *const ()) {
+                // SAFETY: the caller's promise is the same.
+                unsafe { ::cuda_std::emulator::one_thread::<#module::#name #given>(arguments) }
             }
-        });
-        quote! {
+        };
+        let entry = entry.to_string();
+        let exported = quote! {
+            ::core::option::Option::Some(::cuda_std::Exported { name: #entry, thread: #thread })
+        };
+        (function, exported)
+    };
+    let (threads, found) = if instances.is_empty() {
+        let (function, exported) = thread_of(kernel, TokenStream::new());
+        (vec![function], exported)
+    } else {
+        let (functions, instances): (Vec<_>, Vec<_>) = (instances.iter())
+            .map(|instance| {
+                let given = &instance.arguments;
+                let given = quote!(<#(#given),*>);
+                let (function, exported) = thread_of(&instance.entry(kernel), given.clone());
+                let instance = quote! {
+                    if this == ::core::any::TypeId::of::<#module::#name #given>() {
+                        return #exported;
+                    }
+                };
+                (function, instance)
+            })
+            .unzip();
+        let found = quote! {
             let this = ::core::any::TypeId::of::<Self>();
             #(#instances)*
             ::core::option::Option::None
-        }
+        };
+        (functions, found)
     };
     let turbofish = (!names.is_empty()).then(|| quote!(::<#(#names),*>));
     quote! {
@@ -94,6 +117,7 @@ pub fn descriptor(
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(unused_imports)]
         #vis use #module::*;
+        #(#threads)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::unused_unit, unused_parens, private_interfaces)]
         impl<#(#bounded),*> ::cuda_std::Kernel for #module::#name<#(#names),*>
@@ -101,12 +125,12 @@ pub fn descriptor(
         {
             type Arguments = (#(#tuple,)*);
 
-            fn name() -> ::core::option::Option<&'static str> {
+            fn exported() -> ::core::option::Option<::cuda_std::Exported> {
                 #found
             }
 
             unsafe fn call((#(#values,)*): Self::Arguments) {
-                // SAFETY: the caller's promise is that of the kernel.
+                // SAFETY: the caller makes the kernel's own promise.
                 unsafe { #kernel #turbofish(#(#calls),*) }
             }
 
@@ -118,7 +142,7 @@ pub fn descriptor(
     }
 }
 
-/// The type in which an argument is handed to a launch: pointers for references, pointer and length for slices.
+/// The type in which a launch receives an argument: a pointer for a reference, pointer and length for a slice.
 fn passed(argument: &Argument) -> Type {
     let mut ty = match (&argument.form, &argument.ty) {
         (
@@ -147,7 +171,7 @@ fn passed(argument: &Argument) -> Type {
     ty
 }
 
-/// The kernel's argument, made of what was handed to the launch.
+/// The expression that makes the kernel's argument from what the launch received.
 fn unpassed(argument: &Argument) -> TokenStream {
     let name = &argument.name;
     match &argument.form {
@@ -176,7 +200,7 @@ fn unpassed(argument: &Argument) -> TokenStream {
     }
 }
 
-/// Hands the addresses of an argument's parts to `each`.
+/// Passes the addresses of an argument's parts to `each`.
 fn pointers(argument: &Argument, name: &Ident) -> TokenStream {
     match &argument.form {
         Form::Slice { .. } => quote! {
@@ -196,7 +220,7 @@ fn reference(ty: &Type) -> Option<&TypeReference> {
     }
 }
 
-/// Makes every lifetime `'static`: a descriptor has none of its own.
+/// Replaces every lifetime by `'static`, because a descriptor has no lifetime parameters.
 struct Static;
 
 impl VisitMut for Static {

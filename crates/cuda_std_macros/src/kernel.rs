@@ -1,4 +1,4 @@
-//! `#[kernel]`: checks the function, then writes it three times, as PTX entry, as CPU function, and as a type that describes it.
+//! `#[kernel]` checks the function and expands it to a PTX entry, a function for the CPU and a type that describes it.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -19,8 +19,12 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
         .into_iter()
         .flat_map(KernelOption::into_instances)
         .collect();
-    let mut function: ItemFn = syn::parse2(item)
-        .map_err(|error| Error::new(error.span(), "#[kernel] goes on a function with a body"))?;
+    let mut function: ItemFn = syn::parse2(item).map_err(|error| {
+        Error::new(
+            error.span(),
+            "#[kernel] can only be applied to a function with a body",
+        )
+    })?;
     let arguments = check(&function, &instances)?;
 
     function.attrs.retain(|attribute| !is_no_mangle(attribute));
@@ -48,7 +52,7 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
     })
 }
 
-/// Everything but the arguments' types, then those.
+/// Checks everything but the arguments, then parses these.
 fn check(function: &ItemFn, instances: &[Instance]) -> Result<Vec<Argument>> {
     let signature = &function.sig;
     let mut errors = Errors::default();
@@ -72,7 +76,7 @@ fn check(function: &ItemFn, instances: &[Instance]) -> Result<Vec<Argument>> {
         if !known {
             errors.push(Error::new_spanned(
                 abi,
-                "a kernel has the calling convention of kernels: leave `extern` out (\"C\" is accepted)",
+                "a kernel has its own calling convention: omit `extern` (\"C\" is accepted)",
             ));
         }
     }
@@ -86,7 +90,7 @@ fn check(function: &ItemFn, instances: &[Instance]) -> Result<Vec<Argument>> {
             errors.push(Error::new_spanned(
                 parameter,
                 "a generic kernel needs a list of the instances to export: #[kernel(instances(f32: f32, f64: f64))] exports \
-                 this kernel's name with `_f32` and `_f64` at its end",
+                 this kernel's name with `_f32` and `_f64` appended",
             ));
         }
     }
@@ -115,7 +119,7 @@ fn check(function: &ItemFn, instances: &[Instance]) -> Result<Vec<Argument>> {
     }
 }
 
-/// Statements that refuse types which only look like a kernel argument.
+/// Statements that reject types which only look like a kernel's argument.
 fn check_argument(argument: &Argument) -> TokenStream {
     let ty = &argument.ty;
     match argument.form {
@@ -134,8 +138,8 @@ fn check_argument(argument: &Argument) -> TokenStream {
     }
 }
 
-/// The PTX entry. The unstable calling convention is written by a macro of `cuda_std` that may use it, so
-/// that the kernel's crate need not enable it.
+/// The PTX entry. A macro of `cuda_std`, which may use the unstable calling convention, writes it, so that the kernel's crate
+/// need not enable the feature.
 fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> TokenStream {
     let ItemFn {
         attrs, vis, sig, ..
@@ -145,7 +149,7 @@ fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> Toke
         .iter()
         .any(|argument| matches!(argument.form, Form::Slice { .. }));
     let (parameters, body) = if slices {
-        // A function of its own keeps what `&mut` promises about aliasing.
+        // A function of its own preserves the aliasing guarantees of `&mut`.
         let mut inner = sig.clone();
         inner.ident = format_ident!("kernel_body");
         let (parameters, values): (Vec<_>, Vec<_>) = arguments.iter().map(pass).unzip();
@@ -153,7 +157,7 @@ fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> Toke
             #[inline(always)]
             #[allow(clippy::too_many_arguments)]
             #inner #body
-            // SAFETY: the launch hands over what the kernel's own contract asks for.
+            // SAFETY: the launch passes arguments that meet the kernel's own contract.
             unsafe { kernel_body(#(#values),*) }
         }};
         (quote!(#(#parameters),*), call)
@@ -168,8 +172,8 @@ fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> Toke
     }
 }
 
-/// The generic function, and a PTX entry for each instance. In an entry's scope the generic parameters are the names of what they
-/// stand for, so that the types of its parameters can be written as they are.
+/// The generic function, and a PTX entry for each instance. Within an entry, the generic parameters are aliases of their
+/// values, so that the types of its parameters can be copied as they are written.
 fn device_instances(
     function: &ItemFn,
     arguments: &[Argument],
@@ -190,7 +194,7 @@ fn device_instances(
                 #(#aliases)*
                 ::cuda_std::__ptx_entry! {
                     [] [pub] #name [] [#(#parameters),*] []
-                    // SAFETY: the launch hands over what the kernel's own contract asks for.
+                    // SAFETY: the launch passes arguments that meet the kernel's own contract.
                     { unsafe { #generic::<#(#values_of),*>(#(#values),*) } }
                 }
             };
@@ -206,7 +210,7 @@ fn device_instances(
     }
 }
 
-/// The launch parameters of an argument, and the expression that makes it of them.
+/// The launch parameters of an argument, and the expression that makes the argument from them.
 fn pass(argument: &Argument) -> (TokenStream, TokenStream) {
     let (name, ty) = (&argument.name, &argument.ty);
     let Form::Slice {

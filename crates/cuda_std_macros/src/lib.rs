@@ -1,5 +1,5 @@
-//! The attribute macros of `cuda_std`, which re-exports them; not for direct use. A module an attribute; `arguments` holds what a
-//! kernel's parameters may be.
+//! The attribute macros of `cuda_std`, which re-exports them; this crate is not for direct use. Each attribute has a module;
+//! `arguments` defines which parameters a kernel may have.
 
 mod address_space;
 mod arguments;
@@ -12,26 +12,25 @@ use proc_macro::TokenStream;
 
 /// Makes a function an entry point of the GPU, callable like any other function on the CPU.
 ///
-/// On the device the function becomes an exported PTX entry of its own name. A slice (`&[T]`, `&mut [T]`,
-/// `*const [T]`, `*mut [T]`) takes two launch arguments, pointer and number of elements; every other parameter takes
-/// one. On the CPU the function stays a plain `unsafe fn` of the same signature, to be called from inside
-/// `cuda_std::emulator`.
+/// On the device the function becomes an exported PTX entry of the same name. A slice (`&[T]`, `&mut [T]`, `*const [T]`, `*mut
+/// [T]`) takes two launch arguments, pointer and number of elements; every other parameter takes one. On the CPU the function
+/// remains an ordinary `unsafe fn` of the same signature, to be called from inside `cuda_std::emulator`.
 ///
-/// A kernel is an `unsafe fn` that returns nothing. Its parameters are named, and are scalars, raw pointers, references, slices or
-/// `Copy` structs.
+/// A kernel is an `unsafe fn` that returns nothing. Its parameters have names and are scalars, raw pointers, references, slices
+/// or `Copy` structs.
 ///
 /// # The descriptor
-/// Beside the function, the host gets a type with the kernel's name in camel case (`nbody_kick` and `NbodyKick`), which implements
-/// `cuda_std::Kernel`: the entry's name, the types of the launch arguments and the function on the CPU. A launch by this type does
-/// not compile with arguments of other types or of another number.
+/// In addition to the function, the host gets a type with the kernel's name in camel case (`NbodyKick` for `nbody_kick`), which
+/// implements `cuda_std::Kernel`: it has the entry's name, the types of the launch arguments and the function on the CPU. A
+/// launch by this type with arguments of a wrong type or number does not compile.
 ///
 /// # Generic kernels
 /// `#[kernel(instances(f32: f32, f64: f64))]` on `pub unsafe fn scale<S: Float>(data: *mut S, by: S, n: u32)` exports the entries
-/// `scale_f32` and `scale_f64`, and the descriptor is `Scale<S>`. Several arguments stand in angle brackets, as in
+/// `scale_f32` and `scale_f64`, and the descriptor is `Scale<S>`. Several generic arguments are written in angle brackets, as in
 /// `instances(f32_4: <f32, 4>)`. In the parameters' types, an associated type of a generic parameter is written
 /// `<S as Trait>::Type`.
 ///
-/// The hints `grid_dim = …` and `block_dim = …` of rust-cuda are accepted and change nothing.
+/// The hints `grid_dim = …` and `block_dim = …` of rust-cuda are accepted and have no effect.
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(options.into(), item.into())
@@ -39,13 +38,13 @@ pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Chooses the memory in which a `static` lives: `shared`, `global` or `constant`.
+/// Chooses the memory that holds a `static`: `shared`, `global` or `constant`.
 ///
-/// `#[address_space(shared)] static mut TILE: [f32; 256] = [0.0; 256];` is one array for each block, in whatever module,
-/// function or crate it is declared, and wherever it is used. It is an ordinary static otherwise: `TILE[i]`, `&raw mut TILE`
-/// and `TILE.as_mut_ptr()` mean the block's memory. That is not initialised at the start of a kernel: the initial value is
-/// dropped, and the address cannot be the initial value of another static. A static that is not `mut` needs a type that
-/// can be changed all the same, such as an atomic.
+/// `#[address_space(shared)] static mut TILE: [f32; 256] = [0.0; 256];` declares one array for each block, whichever module,
+/// function or crate it is in, and wherever it is used. Otherwise it is an ordinary static: `TILE[i]`, `&raw mut TILE` and
+/// `TILE.as_mut_ptr()` refer to the block's memory. That memory is not initialised when a kernel starts: the initial value is
+/// dropped, and the address cannot be the initial value of another static. A static that is not `mut` needs a type that can
+/// still be changed, such as an atomic.
 ///
 /// On the CPU the emulator runs one block at a time in a program that has such statics.
 ///
@@ -57,7 +56,7 @@ pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// A function of the device alone: on the CPU it panics with its name when called.
+/// A function that exists only on the device: on the CPU it panics with its name.
 #[proc_macro_attribute]
 pub fn gpu_only(_attribute: TokenStream, item: TokenStream) -> TokenStream {
     markers::gpu_only(item.into())
@@ -65,7 +64,7 @@ pub fn gpu_only(_attribute: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Marks a `#[no_mangle]` function that other PTX or cubin files call. rustc keeps such functions anyway; the attribute
+/// Marks a `#[no_mangle]` function that other PTX or cubin files call. rustc keeps such functions anyway; the attribute only
 /// checks that the function is one.
 #[proc_macro_attribute]
 pub fn externally_visible(_attribute: TokenStream, item: TokenStream) -> TokenStream {

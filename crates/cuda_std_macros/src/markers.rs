@@ -26,7 +26,7 @@ pub fn externally_visible(item: TokenStream) -> Result<TokenStream> {
     if !function.attrs.iter().any(is_no_mangle) {
         return Err(Error::new_spanned(
             &function.sig,
-            "an #[externally_visible] function must be #[unsafe(no_mangle)] too, or nobody can name it",
+            "an #[externally_visible] function must also be #[unsafe(no_mangle)], or other code cannot refer to it",
         ));
     }
     Ok(function.into_token_stream())

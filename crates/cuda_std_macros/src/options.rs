@@ -1,4 +1,4 @@
-//! What may stand in the parentheses of `#[kernel(…)]`.
+//! The options of `#[kernel(…)]`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -9,16 +9,16 @@ use syn::{
     LitInt, Result, Token, Type, parenthesized,
 };
 
-/// One of the options.
+/// An option.
 pub enum KernelOption {
-    /// `grid_dim = 1d` and the like: a hint for another compiler, checked and dropped.
+    /// `grid_dim = 1d` and the like: a hint for another compiler, which is checked and dropped.
     Hint,
     /// `instances(f32: f32, …)`
     Instances(Vec<Instance>),
 }
 
 impl KernelOption {
-    /// The instances that it lists.
+    /// The instances that the option lists.
     pub fn into_instances(self) -> Vec<Instance> {
         match self {
             Self::Hint => Vec::new(),
@@ -64,11 +64,11 @@ impl Parse for KernelOption {
     }
 }
 
-/// An instance of a generic kernel: what its entry's name ends with, and its generic arguments.
+/// An instance of a generic kernel: the suffix of its entry's name, and its generic arguments.
 pub struct Instance {
-    /// Without the underscore before it; may begin with a digit.
+    /// The suffix without the underscore before it. It may begin with a digit.
     pub suffix: TokenStream,
-    /// In the order of the generic parameters.
+    /// The arguments in the order of the generic parameters.
     pub arguments: Vec<GenericArgument>,
 }
 
@@ -92,12 +92,12 @@ impl Parse for Instance {
 }
 
 impl Instance {
-    /// The name of its PTX entry. The only place where such names are made.
+    /// The name of its PTX entry. These names are made only here.
     pub fn entry(&self, kernel: &Ident) -> Ident {
         Ident::new(&format!("{kernel}_{}", self.suffix), kernel.span())
     }
 
-    /// Declarations that give its arguments the names of the generic parameters, and these names.
+    /// Returns declarations that make the generic parameters aliases of its arguments, and the parameters' names.
     pub fn aliases(&self, generics: &Generics) -> (Vec<TokenStream>, Vec<Ident>) {
         let parameters = generics
             .params

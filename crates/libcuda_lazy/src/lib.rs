@@ -1,18 +1,18 @@
 //! The entry points of NVIDIA's driver, bound to `libcuda.so.1` when they are first used.
 //!
-//! `cust` wants to be linked against libcuda, which exists only where a driver is installed. This crate defines the
-//! symbols of libcuda in its place: each is a jump through a table, which the first call fills from `libcuda.so.1`.
-//! So a program that uses `cust` can be built, and starts, on any machine, and finds the driver where there is one.
+//! `cust` must be linked against libcuda, which exists only where a driver is installed. This crate defines the symbols of
+//! libcuda instead: each is a jump through a table, which the first call fills from `libcuda.so.1`. A program that uses `cust`
+//! can therefore be built and started on any machine, and finds the driver where there is one.
 //!
 //! How to link it:
-//! - `cust`'s build script looks for `$CUDA_LIBRARY_PATH/lib64`: let `CUDA_LIBRARY_PATH` be the folder `link` of
-//!   this crate (in the `[env]` section of `.cargo/config.toml`), where `libcuda.a` is an empty linker script.
-//! - Call [`load`] before anything of `cust`. It tells whether there is a driver, and its mere presence in the
-//!   program makes every linker take the symbols.
+//! - `cust`'s build script searches `$CUDA_LIBRARY_PATH/lib64`: set `CUDA_LIBRARY_PATH` to the folder `link` of this crate (in
+//!   the `[env]` section of `.cargo/config.toml`), where `libcuda.a` is an empty linker script.
+//! - Call [`load`] before any function of `cust`. It returns whether there is a driver, and because the program refers to it,
+//!   every linker includes the symbols.
 //!
-//! Calls without a driver return `CUDA_ERROR_NO_DEVICE` (100); calls of a function that the installed driver does not
-//! have return `CUDA_ERROR_NOT_FOUND` (500). Two exceptions, because formatting an error in `cust` relies on them:
-//! `cuGetErrorString` and `cuGetErrorName` always give a text.
+//! Without a driver, calls return `CUDA_ERROR_NO_DEVICE` (100); calls to a function that the installed driver does not have
+//! return `CUDA_ERROR_NOT_FOUND` (500). There are two exceptions, because formatting an error in `cust` relies on them:
+//! `cuGetErrorString` and `cuGetErrorName` always return a text.
 //!
 //! The variable `TRISOLAR_LIBCUDA` names another library to load instead of `libcuda.so.1`.
 
@@ -36,26 +36,26 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 pub use shims::SYMBOLS;
 
-/// Names the library to load instead of `libcuda.so.1`.
+/// The variable that names the library to load instead of `libcuda.so.1`.
 pub const LIBRARY_VARIABLE: &str = "TRISOLAR_LIBCUDA";
 
 const DEFAULT_LIBRARY: &str = "libcuda.so.1";
 
-/// Why there is no driver.
+/// The reason why there is no driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// The library is not installed, or the dynamic linker refuses it.
+    /// The library is not installed, or the dynamic linker rejects it.
     #[error("no NVIDIA driver: {reason}")]
     NotLoaded {
-        /// What was asked for.
+        /// The requested library.
         library: OsString,
-        /// The dynamic linker's words; they name the library.
+        /// The dynamic linker's message, which names the library.
         reason: String,
     },
     /// The library loads, but has none of the driver's functions.
     #[error("{} is not NVIDIA's driver library: it has no cuInit", library.display())]
     NotADriver {
-        /// What was asked for.
+        /// The requested library.
         library: OsString,
     },
 }
@@ -69,18 +69,18 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Name or path it was loaded by.
+    /// The name or path from which it was loaded.
     pub fn library(&self) -> &std::ffi::OsStr {
         &self.library
     }
 
-    /// The functions of [`SYMBOLS`] that it does not have, in their order. Calls of them return
+    /// The functions of [`SYMBOLS`] that the library does not have, in their order. Calls to them return
     /// `CUDA_ERROR_NOT_FOUND`.
     pub fn missing(&self) -> &[&'static str] {
         &self.missing
     }
 
-    /// Highest version of CUDA that it supports, major and minor; `None` if it does not tell.
+    /// The highest version of CUDA that it supports, major and minor; `None` if it does not report one.
     pub fn version(&self) -> Option<(u32, u32)> {
         let mut version: c_int = 0;
         // SAFETY: the symbol is cuDriverGetVersion, which takes a pointer to an int and needs no cuInit.
@@ -92,9 +92,9 @@ impl Driver {
     }
 }
 
-/// Loads the driver library, once for the process; later calls give the first one's answer.
+/// Loads the driver library once for the process; later calls return the result of the first.
 ///
-/// This starts nothing: `cuInit` is still to be called.
+/// The driver is not initialised: the caller still has to call `cuInit`.
 ///
 /// # Errors
 /// [`LoadError`] if there is no driver library on this machine.
@@ -103,7 +103,7 @@ pub fn load() -> Result<&'static Driver, LoadError> {
     DRIVER.get_or_init(bind).as_ref().map_err(Clone::clone)
 }
 
-/// Fills the table: with the library's functions, or with answers for their absence.
+/// Fills the table with the library's functions, or with replacements for missing ones.
 fn bind() -> Result<Driver, LoadError> {
     let name = std::env::var_os(LIBRARY_VARIABLE)
         .filter(|v| !v.is_empty())
@@ -120,12 +120,12 @@ fn bind() -> Result<Driver, LoadError> {
         get_version: None,
     };
     for (slot, symbol) in shims::table().iter().zip(SYMBOLS) {
-        // SAFETY: the type is only a pointer here; who calls the entry point knows its signature.
+        // SAFETY: the type is only a pointer here; the callers of the entry point know its signature.
         let address = unsafe { library.get::<*mut ()>(symbol.as_bytes()) }.map(|s| *s);
         match address {
             Ok(address) if !address.is_null() => {
                 if *symbol == "cuDriverGetVersion" {
-                    // SAFETY: the signature is that of the driver API.
+                    // SAFETY: this is the function's signature in the driver API.
                     driver.get_version = Some(unsafe {
                         std::mem::transmute::<*mut (), unsafe extern "C" fn(*mut c_int) -> c_int>(
                             address,
@@ -140,15 +140,15 @@ fn bind() -> Result<Driver, LoadError> {
             }
         }
     }
-    // The table points into the library from now on: it must never be unloaded.
+    // The table points into the library from now on, so the library must never be unloaded.
     std::mem::forget(library);
     Ok(driver)
 }
 
 fn open(name: &OsString) -> Result<Library, LoadError> {
-    // SAFETY: running the initialisers of the driver's library is what the program asks for.
+    // SAFETY: the program asks for the driver's library, so that running its initialisers is intended.
     let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| {
-        // libloading wraps the dynamic linker's message; the inner one says it all.
+        // libloading wraps the dynamic linker's message; the inner message is sufficient.
         let reason =
             std::error::Error::source(&e).map_or_else(|| e.to_string(), |inner| inner.to_string());
         LoadError::NotLoaded {
@@ -156,7 +156,7 @@ fn open(name: &OsString) -> Result<Library, LoadError> {
             reason,
         }
     })?;
-    // SAFETY: as in `bind`.
+    // SAFETY: the same as in `bind`.
     match unsafe { library.get::<*mut ()>(b"cuInit") } {
         Ok(_) => Ok(library),
         Err(_) => Err(LoadError::NotADriver {
@@ -165,8 +165,8 @@ fn open(name: &OsString) -> Result<Library, LoadError> {
     }
 }
 
-/// Called by the first entry point that is used, from assembly.
+/// The assembly calls it when the first entry point is used.
 extern "C" fn bind_for_entry_point() {
-    // The answer is in the table already, whichever it is.
+    // Either way, the table now holds an address for every entry point.
     let _ = load();
 }

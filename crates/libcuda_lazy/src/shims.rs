@@ -1,8 +1,9 @@
-//! The entry points: jumps through a table of addresses, in assembly because they must pass any arguments on untouched.
+//! The entry points: jumps through a table of addresses. They are in assembly because they must pass on any arguments
+//! unchanged.
 //!
-//! A slot of the table first holds the address of `libcuda_lazy_first_call`, which saves the argument registers, has
-//! the table filled, and jumps through its slot again. All symbols are hidden: they serve this program or shared
-//! object alone, and the driver's own calls are never diverted to them.
+//! A slot of the table first holds the address of `libcuda_lazy_first_call`, which saves the argument registers, fills the
+//! table, and jumps through its slot again. All symbols are hidden: only this program or shared object uses them, and the
+//! driver's own calls never reach them.
 
 use std::arch::global_asm;
 use std::sync::atomic::AtomicPtr;
@@ -22,7 +23,7 @@ unsafe extern "C" {
     static TABLE: [AtomicPtr<()>; SYMBOLS.len()];
 }
 
-/// The address behind each of [`SYMBOLS`].
+/// The table of the addresses of [`SYMBOLS`].
 pub fn table() -> &'static [AtomicPtr<()>] {
     // SAFETY: the assembly below defines one writable, aligned slot of pointer size for each of SYMBOLS.
     unsafe { &TABLE }
@@ -43,7 +44,7 @@ macro_rules! entry_points {
             ".hidden ", stringify!($name), "\n.globl ", stringify!($name), "\n",
             ".type ", stringify!($name), ",@function\n",
             stringify!($name), ":\n",
-            // r11 is nobody's: neither an argument nor preserved.
+            // r11 is free: it neither holds an argument nor is preserved.
             "lea r11, [rip + .Llibcuda_lazy_", stringify!($name), "]\n",
             "jmp qword ptr [r11]\n",
             ".size ", stringify!($name), ", . - ", stringify!($name), "\n",
@@ -67,7 +68,7 @@ macro_rules! entry_points {
             ".hidden ", stringify!($name), "\n.globl ", stringify!($name), "\n",
             ".type ", stringify!($name), ",@function\n",
             stringify!($name), ":\n",
-            // x16 and x17 are set aside for what stands between caller and callee.
+            // x16 and x17 are reserved for code between caller and callee.
             "adrp x17, .Llibcuda_lazy_", stringify!($name), "\n",
             "add x17, x17, :lo12:.Llibcuda_lazy_", stringify!($name), "\n",
             "ldr x16, [x17]\n",
@@ -80,7 +81,7 @@ macro_rules! entry_points {
 
 with_symbols!(entry_points);
 
-// In: r11 = address of the slot. The stack is 8 off a multiple of 16, as after any call.
+// Input: r11 = address of the slot. The stack pointer is 8 below a multiple of 16, as after any call.
 #[cfg(target_arch = "x86_64")]
 global_asm!(
     ".pushsection .text.libcuda_lazy,\"ax\",@progbits",
@@ -136,7 +137,7 @@ global_asm!(
     bind = sym crate::bind_for_entry_point,
 );
 
-// In: x17 = address of the slot.
+// Input: x17 = address of the slot.
 #[cfg(target_arch = "aarch64")]
 global_asm!(
     ".pushsection .text.libcuda_lazy,\"ax\",@progbits",

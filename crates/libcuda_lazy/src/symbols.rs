@@ -1,6 +1,6 @@
-//! The names of the driver's entry points: everything that `cust_raw` 0.11 declares (a test compares).
+//! The names of the driver's entry points: everything that `cust_raw` 0.11 declares, which a test checks.
 
-/// Hands the whole list, separated by blanks, to another macro.
+/// Passes the whole list, separated by spaces, to another macro.
 macro_rules! with_symbols {
     ($then:ident) => {
         $then! {

@@ -1,4 +1,4 @@
-//! Calls reach the library with all their arguments, the very first one too.
+//! Calls reach the library with all their arguments, including the very first one.
 
 mod common;
 
@@ -17,7 +17,7 @@ pub extern "C" fn cuCtxDetach(
     a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64, i: u64, j: u64,
     r: f64, s: f64, t: f64, u: f64, v: f64, w: f64, x: f64, y: f64, z: f64,
 ) -> c_int {
-    // The first call goes through code that clobbers registers: each must arrive in its place.
+    // The first call goes through code that clobbers registers, so each argument must be checked.
     let whole = [a, b, c, d, e, f, g, h, i, j].iter().fold(0, |s, x| s * 10 + x);
     let real = [r, s, t, u, v, w, x, y, z].iter().fold(0.0, |s, x| s * 10.0 + x);
     c_int::from(whole == 1234567890) + 2 * c_int::from(real == 987654321.0)
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
 }
 "#;
 
-// The same symbol as cust_raw's cuCtxDetach, with a signature that fills all argument registers and part of the stack.
+// The same symbol as cust_raw's cuCtxDetach, with a signature that uses all argument registers and part of the stack.
 unsafe extern "C" {
     #[link_name = "cuCtxDetach"]
     #[rustfmt::skip]
@@ -68,7 +68,7 @@ fn calls_reach_the_driver_with_their_arguments() {
     common::use_library(&library);
 
     for call in 0..2 {
-        // SAFETY: the fake driver's function has this signature.
+        // SAFETY: this is the signature of the fake driver's function.
         #[rustfmt::skip]
         let answer = unsafe {
             probe(1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
@@ -113,7 +113,7 @@ fn calls_reach_the_driver_with_their_arguments() {
     assert_eq!(driver.version(), Some((12, 8)));
     assert!(!driver.missing().contains(&"cuInit"));
     assert_eq!(driver.missing().len(), libcuda_lazy::SYMBOLS.len() - 4);
-    // SAFETY: no context is needed to be told that the function does not exist.
+    // SAFETY: the function does not exist in the fake driver, so no context is needed to call it.
     let code = unsafe { cu::cuCtxSynchronize() };
     assert_eq!(code as u32, 500);
 }

@@ -1,9 +1,9 @@
-//! A library that is not the driver's is refused by name.
+//! A library that is not the driver's is rejected by name.
 
 mod common;
 
 #[test]
-fn a_library_without_cuinit_is_refused() {
+fn a_library_without_cuinit_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let library = common::shared_library(
         dir.path(),

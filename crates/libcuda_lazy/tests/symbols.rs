@@ -1,4 +1,4 @@
-//! The list of entry points is that of the bindings in use.
+//! The list of entry points matches the bindings in use.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -38,12 +38,12 @@ fn every_function_of_cust_raw_has_an_entry_point() {
     let ours: BTreeSet<&str> = libcuda_lazy::SYMBOLS.iter().copied().collect();
     assert!(
         declared.contains("cuInit") && declared.contains("cuLaunchKernel"),
-        "the bindings were not understood"
+        "the bindings could not be parsed"
     );
     assert_eq!(
         ours.len(),
         libcuda_lazy::SYMBOLS.len(),
-        "a name is there twice"
+        "a name is listed twice"
     );
     assert_eq!(ours, declared);
 }

@@ -1,4 +1,4 @@
-//! A program that uses cust starts and fails politely where no driver is installed.
+//! A program that uses cust starts and returns errors where no driver is installed.
 
 mod common;
 

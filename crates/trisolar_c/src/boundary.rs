@@ -14,12 +14,12 @@ pub(crate) type Status = i32;
 
 /// The reason why a call failed.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     status: Status,
     message: String,
 }
 
-impl Failure {
+impl CallFailure {
     /// `TRISOLAR_BAD_INPUT`.
     pub(crate) fn input(message: String) -> Self {
         Self { status: 2, message }
@@ -31,7 +31,7 @@ impl Failure {
     }
 }
 
-impl From<EngineError> for Failure {
+impl From<EngineError> for CallFailure {
     fn from(error: EngineError) -> Self {
         let status = match error {
             EngineError::Cancelled => 130,
@@ -45,7 +45,7 @@ impl From<EngineError> for Failure {
     }
 }
 
-impl From<IoError> for Failure {
+impl From<IoError> for CallFailure {
     fn from(error: IoError) -> Self {
         match error {
             IoError::UnknownFormat { .. } => Self::input(error.to_string()),
@@ -67,7 +67,7 @@ pub(crate) fn last_error() -> *const c_char {
 }
 
 /// Runs the body of a function of the interface, and catches panics.
-pub(crate) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> Status {
+pub(crate) fn guard(work: impl FnOnce() -> Result<(), CallFailure>) -> Status {
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return 0,
         Ok(Err(failure)) => failure,
@@ -77,7 +77,7 @@ pub(crate) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> Status {
                 .map(String::as_str)
                 .or_else(|| panic.downcast_ref::<&str>().copied())
                 .unwrap_or("no message");
-            Failure {
+            CallFailure {
                 status: 3,
                 message: format!("internal error: {said}"),
             }
@@ -95,8 +95,8 @@ pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-fn null(name: &str) -> Failure {
-    Failure::input(format!(
+fn null(name: &str) -> CallFailure {
+    CallFailure::input(format!(
         "invalid value 'NULL' for '{name}': must point at something"
     ))
 }
@@ -105,7 +105,10 @@ fn null(name: &str) -> Failure {
 ///
 /// # Safety
 /// `pointer` is NULL or a text that ends with NUL and stays as it is for `'a`.
-pub(crate) unsafe fn input<'a>(pointer: *const c_char, name: &str) -> Result<&'a CStr, Failure> {
+pub(crate) unsafe fn input<'a>(
+    pointer: *const c_char,
+    name: &str,
+) -> Result<&'a CStr, CallFailure> {
     if pointer.is_null() {
         return Err(null(name));
     }
@@ -114,17 +117,18 @@ pub(crate) unsafe fn input<'a>(pointer: *const c_char, name: &str) -> Result<&'a
 }
 
 /// The text as UTF-8.
-pub(crate) fn text<'a>(text: &'a CStr, name: &str) -> Result<&'a str, Failure> {
-    text.to_str()
-        .map_err(|e| Failure::input(format!("invalid value for '{name}': it is not UTF-8: {e}")))
+pub(crate) fn text<'a>(text: &'a CStr, name: &str) -> Result<&'a str, CallFailure> {
+    text.to_str().map_err(|e| {
+        CallFailure::input(format!("invalid value for '{name}': it is not UTF-8: {e}"))
+    })
 }
 
 /// An object of this library.
 ///
 /// # Safety
 /// `pointer` is NULL or points at a `T` that stays as it is for `'a`.
-pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
-    // SAFETY: the caller's promise.
+pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, CallFailure> {
+    // SAFETY: the caller guarantees this.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
@@ -135,7 +139,7 @@ pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a 
 pub(crate) unsafe fn place<'a, T>(
     pointer: *mut T,
     name: &str,
-) -> Result<&'a mut MaybeUninit<T>, Failure> {
+) -> Result<&'a mut MaybeUninit<T>, CallFailure> {
     // SAFETY: the caller's promise; MaybeUninit has the layout of T and any contents.
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or_else(|| null(name))
 }
@@ -143,12 +147,12 @@ pub(crate) unsafe fn place<'a, T>(
 /// A place for a pointer to a new object, NULL until there is one.
 ///
 /// # Safety
-/// As [`place`].
+/// The same as for [`place`].
 pub(crate) unsafe fn output<'a, T>(
     pointer: *mut *mut T,
     name: &str,
-) -> Result<&'a mut *mut T, Failure> {
-    // SAFETY: the caller's promise.
+) -> Result<&'a mut *mut T, CallFailure> {
+    // SAFETY: the caller guarantees this.
     Ok(unsafe { place(pointer, name) }?.write(null_mut()))
 }
 
@@ -183,10 +187,10 @@ mod tests {
 
     #[test]
     fn each_thread_has_its_own_last_error() {
-        assert_eq!(guard(|| Err(Failure::failed("here".into()))), 1);
+        assert_eq!(guard(|| Err(CallFailure::failed("here".into()))), 1);
         let there = std::thread::spawn(|| {
             let before = said();
-            assert_eq!(guard(|| Err(Failure::input("there".into()))), 2);
+            assert_eq!(guard(|| Err(CallFailure::input("there".into()))), 2);
             (before, said())
         });
         assert_eq!(there.join().unwrap(), (String::new(), "there".to_owned()));

@@ -8,11 +8,11 @@ use serde_json::json;
 use trisolar::config;
 use trisolar::divergence::{Backend, Driver, GpuChoice, Points, SpecError};
 use trisolar::encounters::files::{Format, REALS, WHOLES};
-use trisolar::encounters::{self, Devices, Ensemble, Given, Summary, Validated};
+use trisolar::encounters::{self, Devices, Ensemble, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 
-use crate::boundary::{self, Failure, Status, guard, input, text};
+use crate::boundary::{self, CallFailure, Status, guard, input, text};
 use crate::{Options, keep_kernels, max_error_of, refused, run_and_monitor};
 
 /// `trisolar_encounters`.
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn trisolar_encounters_points(
             )
         };
         if count > isize::MAX as usize / (21 * 8) {
-            return Err(Failure::input(format!(
+            return Err(CallFailure::input(format!(
                 "invalid value '{count}' for 'count': more points than memory can hold"
             )));
         }
@@ -92,16 +92,18 @@ fn compute(
     points: Option<&Points>,
     options: Option<&Options>,
     out: &mut *mut Encounters,
-) -> Result<(), Failure> {
-    let given: Given =
-        config::parse_as(toml).map_err(|e: config::ParseError| Failure::input(e.to_string()))?;
-    let valid = given.validated(points).map_err(|e: SpecError| refused(e))?;
-    let most = max_error_of(options, given.max_error)?;
+) -> Result<(), CallFailure> {
+    let overrides: Overrides = config::parse_as(toml)
+        .map_err(|e: config::ParseError| CallFailure::input(e.to_string()))?;
+    let valid = overrides
+        .validated(points)
+        .map_err(|e: SpecError| refused(e))?;
+    let most = max_error_of(options, overrides.max_error)?;
     // SAFETY: the caller's promise, see the library.
     let (mut run, callback) = unsafe { run_and_monitor(options)? };
     if run.driver == Driver::Single {
         let reason = "must be threads, or NULL: encounters have no other driver";
-        return Err(Failure::input(format!(
+        return Err(CallFailure::input(format!(
             "invalid value 'single' for 'driver': {reason}"
         )));
     }
@@ -114,7 +116,7 @@ fn compute(
     let summary = Summary::of(&ensemble);
     let found = Encounters::new(valid, ensemble, &summary);
     *out = Box::into_raw(Box::new(found));
-    summary.check(most).map_err(Failure::failed)
+    summary.check(most).map_err(CallFailure::failed)
 }
 
 impl Encounters {
@@ -177,7 +179,7 @@ pub unsafe extern "C" fn trisolar_encounters_save(
         let (found, path) = unsafe { (boundary::object(found, "found")?, input(path, "path")?) };
         let path = Path::new(text(path, "path")?);
         let format = Format::of(path, &found.valid).map_err(|reason| {
-            Failure::input(format!(
+            CallFailure::input(format!(
                 "invalid value '{}' for 'path': {reason}",
                 path.display()
             ))

@@ -26,7 +26,7 @@ mod boundary;
 mod encounters;
 mod monitor;
 
-use boundary::{Failure, Status, guard, input, text};
+use boundary::{CallFailure, Status, guard, input, text};
 use monitor::Callback;
 
 pub use encounters::{EncounterRecord, Encounters};
@@ -79,7 +79,7 @@ pub struct Info {
     pub width: u32,
     /// Pixels.
     pub height: u32,
-    /// Steps taken; of divergence the sum of `times`.
+    /// Steps taken; of divergence the sum of `steps_together`.
     pub pixel_steps: u64,
     /// Pixels whose twins never parted; 0 for other quantities.
     pub never_parted: u64,
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn trisolar_spec_from_toml(
         // SAFETY: the caller's promise, see the module.
         let (toml, out) = unsafe { (input(toml, "toml")?, boundary::output(spec, "spec")?) };
         let given =
-            config::parse(text(toml, "toml")?).map_err(|e| Failure::input(e.to_string()))?;
+            config::parse(text(toml, "toml")?).map_err(|e| CallFailure::input(e.to_string()))?;
         let max_error = given.checked_max_error().map_err(refused)?;
         let valid = Specification::from(given).validate().map_err(refused)?;
         *out = Box::into_raw(Box::new(Spec { valid, max_error }));
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn trisolar_divergence_points(
         };
         let allowed = matches!(numbers, 3 | 9 | 18 | 21) && count <= isize::MAX as usize / (21 * 8);
         if !allowed {
-            return Err(Failure::input(format!(
+            return Err(CallFailure::input(format!(
                 "invalid value '{count} x {numbers}' for 'points': each point needs 3, 9, 18 or 21 numbers"
             )));
         }
@@ -224,7 +224,7 @@ fn compute(
     max_error: Option<f64>,
     options: Option<&Options>,
     out: &mut *mut Map,
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     let most = max_error_of(options, max_error)?;
     // SAFETY: the caller's promise, see the module.
     let (run, callback) = unsafe { run_and_monitor(options)? };
@@ -232,19 +232,19 @@ fn compute(
     let computed = divergence::run(spec, &run, &callback)?;
     let checked = Resolution::check(computed.resolution, most);
     *out = Box::into_raw(Box::new(Map::new(computed)?));
-    checked.map_err(Failure::failed)
+    checked.map_err(CallFailure::failed)
 }
 
 /// The error that is allowed: of the options, or else of the specification.
 fn max_error_of(
     options: Option<&Options>,
     specification: Option<f64>,
-) -> Result<Option<f64>, Failure> {
+) -> Result<Option<f64>, CallFailure> {
     match options.map(|options| options.max_error) {
         None | Some(0.0) => Ok(specification),
         Some(most) => {
             let refused = |allowed| {
-                Failure::input(format!("invalid value '{most}' for 'max_error': {allowed}"))
+                CallFailure::input(format!("invalid value '{most}' for 'max_error': {allowed}"))
             };
             divergence::max_error(most).map_err(refused)?;
             Ok(Some(most))
@@ -256,10 +256,12 @@ fn max_error_of(
 ///
 /// # Safety
 /// Texts are NULL or end with NUL; the header says how progress is called, and what it is called with comes with it.
-unsafe fn run_and_monitor(options: Option<&Options>) -> Result<(RunOptions, Callback), Failure> {
+unsafe fn run_and_monitor(
+    options: Option<&Options>,
+) -> Result<(RunOptions, Callback), CallFailure> {
     match options {
         None => Ok((RunOptions::default(), Callback::none())),
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         Some(options) => unsafe {
             let callback = Callback::new(options.progress, options.user);
             Ok((run_options(options)?, callback))
@@ -268,22 +270,22 @@ unsafe fn run_and_monitor(options: Option<&Options>) -> Result<(RunOptions, Call
 }
 
 /// A value of a specification, under its key.
-fn refused(error: SpecError) -> Failure {
+fn refused(error: SpecError) -> CallFailure {
     let key = error.option.replace('-', "_");
     let SpecError { given, allowed, .. } = error;
-    Failure::input(format!("invalid value '{given}' for '{key}': {allowed}"))
+    CallFailure::input(format!("invalid value '{given}' for '{key}': {allowed}"))
 }
 
 /// # Safety
 /// The texts of `options` are NULL or end with NUL.
-unsafe fn run_options(options: &Options) -> Result<RunOptions, Failure> {
+unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
     let (backend, with_cpu) = match options.backend {
         0 => (Backend::Auto, false),
         1 => (Backend::Cpu, false),
         2 => (Backend::Gpu, false),
         3 => (Backend::Gpu, true),
         other => {
-            return Err(Failure::input(format!(
+            return Err(CallFailure::input(format!(
                 "invalid value '{other}' for 'backend': must be TRISOLAR_AUTO (0), TRISOLAR_CPU (1), \
                  TRISOLAR_GPU (2) or TRISOLAR_GPU_AND_CPU (3)"
             )));
@@ -292,12 +294,12 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, Failure> {
     let threads = match options.threads {
         0 => None,
         n => Some(divergence::threads(&n.to_string()).map_err(|allowed| {
-            Failure::input(format!(
+            CallFailure::input(format!(
                 "invalid value '{n}' for 'threads': {allowed}, or 0 for as many as the process may use"
             ))
         })?),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (gpus, driver) = unsafe {
         (
             named(options.gpus, "gpus")?,
@@ -320,19 +322,19 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, Failure> {
 unsafe fn named<T: FromStr<Err = String>>(
     pointer: *const c_char,
     name: &str,
-) -> Result<Option<T>, Failure> {
+) -> Result<Option<T>, CallFailure> {
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let given = text(unsafe { input(pointer, name)? }, name)?;
     let refused =
-        |allowed| Failure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
+        |allowed| CallFailure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
     given.parse().map(Some).map_err(refused)
 }
 
 impl Map {
-    fn new(map: DivergenceMap) -> Result<Self, Failure> {
+    fn new(map: DivergenceMap) -> Result<Self, CallFailure> {
         let json = map.specification_json();
         Ok(Self {
             engine: boundary::c_string(map.engine),
@@ -376,20 +378,20 @@ pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> 
 
 /// See the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trisolar_map_times(map: *const Map) -> *const u32 {
+pub unsafe extern "C" fn trisolar_map_steps_together(map: *const Map) -> *const u32 {
     // SAFETY: the caller's promise, see the module.
     unsafe { values(map) }
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trisolar_map_copy_times(
+pub unsafe extern "C" fn trisolar_map_copy_steps_together(
     map: *const Map,
-    times: *mut u32,
+    steps_together: *mut u32,
     count: usize,
 ) -> Status {
-    // SAFETY: the caller's promise.
-    guard(|| unsafe { copy_values(map, times, "times", count) })
+    // SAFETY: the caller guarantees this.
+    guard(|| unsafe { copy_values(map, steps_together, "steps_together", count) })
 }
 
 /// See the header.
@@ -406,7 +408,7 @@ pub unsafe extern "C" fn trisolar_map_copy_values_f64(
     to: *mut f64,
     count: usize,
 ) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     guard(|| unsafe { copy_values(map, to, "values", count) })
 }
 
@@ -415,7 +417,7 @@ pub unsafe extern "C" fn trisolar_map_copy_values_f64(
 /// # Safety
 /// `map` is null or a map.
 unsafe fn values<T: Value>(map: *const Map) -> *const T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let map = unsafe { map.as_ref() };
     let values = map.and_then(|map| map.map.values.of::<T>());
     values.map_or(null(), <[T]>::as_ptr)
@@ -430,26 +432,26 @@ unsafe fn copy_values<T: Value>(
     to: *mut T,
     name: &str,
     count: usize,
-) -> Result<(), Failure> {
-    // SAFETY: the caller's promise.
+) -> Result<(), CallFailure> {
+    // SAFETY: the caller guarantees this.
     let (map, to) = unsafe { (boundary::object(map, "map")?, boundary::place(to, name)?) };
     let quantity = map.map.specification.quantity;
     let values = map.map.values.of::<T>().ok_or_else(|| {
         let (is, other) = match quantity.value_type() {
-            ValueType::U32 => ("uint32_t", "trisolar_map_copy_times"),
+            ValueType::U32 => ("uint32_t", "trisolar_map_copy_steps_together"),
             ValueType::F64 => ("double", "trisolar_map_copy_values_f64"),
         };
-        Failure::input(format!(
+        CallFailure::input(format!(
             "invalid value 'map' for 'map': the values of {quantity} are of type {is}; use {other}()"
         ))
     })?;
     if count < values.len() {
-        return Err(Failure::input(format!(
+        return Err(CallFailure::input(format!(
             "invalid value '{count}' for 'count': the map has {} values",
             values.len()
         )));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         values
             .as_ptr()

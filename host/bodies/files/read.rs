@@ -89,14 +89,14 @@ fn text(path: &Path) -> Result<String, FileError> {
 }
 
 /// A place in a text.
-struct Place<'a> {
+struct TextPlace<'a> {
     path: &'a Path,
     line: usize,
     /// The whole line, to count columns in.
     text: &'a str,
 }
 
-impl Place<'_> {
+impl TextPlace<'_> {
     /// An error at a part of the line.
     fn error(&self, part: &str, reason: String) -> FileError {
         let bytes = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
@@ -146,7 +146,7 @@ fn textbook(path: &Path, text: &str, lines: Lines) -> Result<BodyFile, FileError
     let mut identities = Vec::new();
     let mut names: Option<&[&str]> = None;
     for (number, line) in text.lines().enumerate() {
-        let place = Place {
+        let place = TextPlace {
             path,
             line: number + 1,
             text: line,
@@ -226,7 +226,7 @@ fn csv(path: &Path, text: &str) -> Result<BodyFile, FileError> {
     let Some((_, header)) = lines.next() else {
         return filled(path, Bodies::default(), 3, Carried::default(), 1.0);
     };
-    let place = Place {
+    let place = TextPlace {
         path,
         line: 1,
         text: header,
@@ -256,7 +256,7 @@ fn csv(path: &Path, text: &str) -> Result<BodyFile, FileError> {
         if line.trim().is_empty() {
             continue;
         }
-        let place = Place {
+        let place = TextPlace {
             path,
             line: number + 1,
             text: line,

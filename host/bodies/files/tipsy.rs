@@ -8,7 +8,7 @@ use crate::Bodies;
 /// `f32` numbers of a gas, dark and star particle.
 const WORDS: [usize; 3] = [12, 9, 11];
 
-struct Header {
+struct TipsyHeader {
     start: usize,
     time: f64,
     counts: [usize; 3],
@@ -59,7 +59,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Bodies, Carried), String> {
 }
 
 /// Finds the byte order and the length of the header for which the counts agree with the length of the file.
-fn header(bytes: &[u8]) -> Result<Header, String> {
+fn header(bytes: &[u8]) -> Result<TipsyHeader, String> {
     if bytes.len() < 28 {
         return Err(format!(
             "a TIPSY file begins with 28 or 32 bytes; it has {}",
@@ -86,7 +86,7 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
         for start in [32, 28] {
             if counts.iter().sum::<usize>() == bodies && start + size == bytes.len() {
                 let raw = *bytes.first_chunk().expect("28 bytes at least");
-                return Ok(Header {
+                return Ok(TipsyHeader {
                     start,
                     time: if big_endian {
                         f64::from_be_bytes(raw)

@@ -51,7 +51,7 @@ const CPU_PARTICLES: usize = 4096;
 /// Particles for the rates of a GPU.
 const GPU_PARTICLES: usize = 65536;
 /// Shortest time for which forces are measured (seconds).
-const FORCE_TIME: f64 = 0.4;
+const MIN_FORCE_SECONDS: f64 = 0.4;
 
 /// Forces of all particles on all.
 #[derive(Debug, serde::Serialize)]
@@ -218,7 +218,7 @@ fn cluster<'a>(
     Cluster::new(&start, (maker.make)()?).map_err(Failure::from)
 }
 
-/// Measures the forces of all particles on all, for at least [`FORCE_TIME`].
+/// Measures the forces of all particles on all, for at least [`MIN_FORCE_SECONDS`].
 fn rate(maker: &Maker<'_>, order: Order, precision: Precision) -> Result<Rate, Failure> {
     let n = maker.particles;
     let start = cluster(maker, order, precision, n)?;
@@ -231,7 +231,7 @@ fn rate(maker: &Maker<'_>, order: Order, precision: Precision) -> Result<Rate, F
     engine.forces(&places, &mut forces)?;
     let begin = Instant::now();
     let mut times = 0;
-    while times == 0 || begin.elapsed().as_secs_f64() < FORCE_TIME {
+    while times == 0 || begin.elapsed().as_secs_f64() < MIN_FORCE_SECONDS {
         engine.forces(&places, &mut forces)?;
         times += 1;
     }

@@ -157,9 +157,13 @@ fn measure(
 ) -> Result<(Row, Vec<u32>), EngineError> {
     let progress = Progress::new(&label, false);
     let computed = engine.compute(valid, &progress)?;
-    let pixel_steps = computed.times().iter().map(|t| u64::from(*t)).sum();
+    let pixel_steps = computed
+        .steps_together()
+        .iter()
+        .map(|t| u64::from(*t))
+        .sum();
     let row = row(label, valid.pixels(), pixel_steps, computed.elapsed);
-    Ok((row, computed.times().to_vec()))
+    Ok((row, computed.steps_together().to_vec()))
 }
 
 fn row(engine: String, pixels: u64, pixel_steps: u64, elapsed: Duration) -> Row {
@@ -190,7 +194,7 @@ fn measure_plain(valid: &Validated) -> Result<(Row, Vec<(u64, u32)>), Failure> {
     let mut pixel = 0;
     while start.elapsed() < PLAIN_TIME && (sample.len() as u64) < pixels {
         interrupt::check()?;
-        sample.push((pixel, yardstick::times(valid, pixel)));
+        sample.push((pixel, yardstick::steps_together(valid, pixel)));
         pixel = (pixel + stride) % pixels;
         trisolar::divergence::Monitor::progress(
             &progress,

@@ -117,7 +117,7 @@ mod on_gpu {
                 "the tuned kernel does not fit the GPU".into(),
             ));
         };
-        let reference = tuned.times;
+        let reference = tuned.steps_together;
         let mut rows = Vec::new();
         for rung in Rung::ALL {
             for &block in &args.blocks {
@@ -125,7 +125,7 @@ mod on_gpu {
                 let Some(climbed) = climb(gpu, valid, rung, block)? else {
                     continue;
                 };
-                let pairs = climbed.times.iter().zip(&reference);
+                let pairs = climbed.steps_together.iter().zip(&reference);
                 rows.push(Row {
                     kernel: rung.entry(),
                     change: rung.change(),

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use trisolar::hermite::files::Checkpoint;
-use trisolar::hermite::{Abrupt, Given, Scheme, Specification, Times, Validated};
+use trisolar::hermite::{Abrupt, Overrides, Scheme, Specification, Times, Validated};
 use trisolar::run::{self, Claim};
 
 use super::options::Args;
 use super::outputs::OutputArgs;
-use super::{refused, refused_given};
+use super::{refused, refused_overrides};
 use crate::Failure;
 use crate::resume::{Resumed, Typed, with_paths};
 
@@ -21,7 +21,7 @@ pub(super) const WORST: &str = "worst_step";
 
 /// A new or resumed run.
 pub(super) struct Begun {
-    pub state: State,
+    pub state: InitialState,
     /// Its end and its interval of diagnostics, on its own clock, which begins at 0.
     pub times: Times,
     /// The largest allowed energy error.
@@ -36,12 +36,12 @@ pub(super) struct Begun {
 }
 
 /// The particles that it begins with.
-pub(super) enum State {
+pub(super) enum InitialState {
     Start(Validated),
     Resumed(Box<Checkpoint>, Option<Abrupt>),
 }
 
-impl State {
+impl InitialState {
     pub(super) fn specification(&self) -> &Specification {
         match self {
             Self::Start(start) => start.specification(),
@@ -61,9 +61,9 @@ impl Begun {
     /// A new run.
     pub(super) fn begin(args: &Args) -> Result<Self, Failure> {
         let output = args.output.clone();
-        let given = args.given.values.clone();
+        let overrides = args.overrides.values.clone();
         let mut declared = output.declared()?;
-        if let Some(path) = &args.given.values.input {
+        if let Some(path) = &args.overrides.values.input {
             declared.input("--input", path);
         }
         let claim = declared.claim()?;
@@ -71,15 +71,17 @@ impl Begun {
             run::Record::refuse_unfinished("--checkpoint", path)?;
         }
         output.refuse_other_snapshots()?;
-        let (start, mut given) = given.start(None).map_err(|e| refused_given(args, e))?;
-        given.scheme.get_or_insert(Scheme::Plain);
-        let times = given.times_from(start.specification().start_time);
-        let times = times.map_err(|e| refused_given(args, e))?;
+        let (start, mut overrides) = overrides
+            .start(None)
+            .map_err(|e| refused_overrides(args, e))?;
+        overrides.scheme.get_or_insert(Scheme::Plain);
+        let times = overrides.times_from(start.specification().start_time);
+        let times = times.map_err(|e| refused_overrides(args, e))?;
         let record = match &output.checkpoint {
             None => None,
             Some(path) => {
                 let mut record = run::Record::new("cluster", path);
-                record.set(START, &given)?;
+                record.set(START, &overrides)?;
                 // A checkpoint is renewed in place.
                 let kept = OutputArgs {
                     checkpoint: None,
@@ -93,9 +95,9 @@ impl Begun {
         };
         Ok(Self {
             notes: start.notes().to_vec(),
-            state: State::Start(start),
+            state: InitialState::Start(start),
             times,
-            max_error: given.max_error,
+            max_error: overrides.max_error,
             output,
             record,
             claim,
@@ -108,10 +110,10 @@ impl Begun {
         let record = read()?;
         let mut output: OutputArgs = record.get(OUTPUT)?;
         output.checkpoint = Some(path.to_owned());
-        let given: Given = record.get(START)?;
-        let mut has = with_paths(&given);
+        let overrides: Overrides = record.get(START)?;
+        let mut has = with_paths(&overrides);
         has.append(&mut with_paths(&output));
-        let mut here = with_paths(&args.given.values);
+        let mut here = with_paths(&args.overrides.values);
         here.append(&mut with_paths(&args.output));
         typed.refuse_others(&Resumed {
             file: path,
@@ -120,9 +122,9 @@ impl Begun {
             extends: &["end"],
             elsewhere: &["max_error"],
         })?;
-        let asked = &args.given.values;
-        (asked.check_max_error()).map_err(|e| refused_given(args, e))?;
-        let max_error = asked.max_error.or(given.max_error);
+        let asked = &args.overrides.values;
+        (asked.check_max_error()).map_err(|e| refused_overrides(args, e))?;
+        let max_error = asked.max_error.or(overrides.max_error);
 
         let claim = output.declared()?.claim()?;
         // A run that had the lock until now may have renewed it.
@@ -131,14 +133,14 @@ impl Begun {
         let spec = checkpoint.specification.clone();
         let start_time = spec.start_time;
         let on_the_clock = |time: f64| spec.on_the_clock(time);
-        let times_of = |given: &Given| {
-            let times = given.times_from(start_time);
-            times.map_err(|e| refused_given(args, e))
+        let times_of = |overrides: &Overrides| {
+            let times = overrides.times_from(start_time);
+            times.map_err(|e| refused_overrides(args, e))
         };
-        let had = times_of(&given)?;
-        let extended = Given {
-            end: Some(asked.end.or(given.end).unwrap_or(start_time + 1.0)),
-            ..given
+        let had = times_of(&overrides)?;
+        let extended = Overrides {
+            end: Some(asked.end.or(overrides.end).unwrap_or(start_time + 1.0)),
+            ..overrides
         };
         let times = times_of(&extended)?;
         let mut notes = Vec::new();
@@ -173,7 +175,7 @@ impl Begun {
         let worst = record.value(REPORT, WORST).cloned().unwrap_or_default();
         let worst = serde_json::from_value(worst).ok();
         Ok(Self {
-            state: State::Resumed(Box::new(checkpoint), worst),
+            state: InitialState::Resumed(Box::new(checkpoint), worst),
             times,
             max_error,
             output,

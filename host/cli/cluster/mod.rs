@@ -6,7 +6,7 @@ use std::time::Instant;
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, Devices, GivenError, SHAPE_FRACTIONS, Scheme, Star, Times, bodies_of,
+    Cluster, OpenDevices, OverridesError, SHAPE_FRACTIONS, Scheme, Star, Times, bodies_of,
 };
 use trisolar::io::atomic;
 use trisolar::io::npz::NpzWriter;
@@ -23,7 +23,7 @@ mod begin;
 mod options;
 mod outputs;
 
-use begin::{Begun, REPORT, State, WORST};
+use begin::{Begun, InitialState, REPORT, WORST};
 pub(crate) use options::Args;
 use outputs::{OutputArgs, plot_path};
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let begun = match &args.resume {
         // Before anything is read, as far as it is known.
         None => {
-            args.options(args.given.values.scheme)?;
+            args.options(args.overrides.values.scheme)?;
             Begun::begin(&args)?
         }
         Some(path) => Begun::resume(&args, typed, path)?,
@@ -94,7 +94,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(args: &'a Args, begun: Begun, devices: &'a Devices) -> Result<Self, Failure> {
+    fn start(args: &'a Args, begun: Begun, devices: &'a OpenDevices) -> Result<Self, Failure> {
         let Begun {
             state,
             times,
@@ -107,8 +107,8 @@ impl<'a> Run<'a> {
         let engine = devices.engine()?;
         let by = devices.block_steps(engine.as_ref(), state.specification());
         let (mut cluster, series) = match state {
-            State::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
-            State::Resumed(checkpoint, worst) => {
+            InitialState::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
+            InitialState::Resumed(checkpoint, worst) => {
                 let Checkpoint {
                     specification,
                     stars,
@@ -681,10 +681,10 @@ fn file_failed(error: FileError) -> Failure {
 }
 
 /// A refused start, with the names of the options on the command line.
-fn refused_given(args: &Args, error: GivenError) -> Failure {
-    match (error, &args.given.values.input) {
-        (GivenError::Value(e), _) => Failure::value(&e.given, e.option, &e.allowed),
-        (GivenError::File(e), Some(path)) => refused(path, "--input", &e),
+fn refused_overrides(args: &Args, error: OverridesError) -> Failure {
+    match (error, &args.overrides.values.input) {
+        (OverridesError::Value(e), _) => Failure::value(&e.given, e.option, &e.allowed),
+        (OverridesError::File(e), Some(path)) => refused(path, "--input", &e),
         (error, _) => Failure::Failed(error.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use trisolar::divergence::Backend;
-use trisolar::hermite::{BlockStep, Given, Options, Scheme};
+use trisolar::hermite::{BlockStep, Options, Overrides, Scheme};
 
 use super::outputs::OutputArgs;
 use crate::explore::live::LiveArgs;
@@ -21,7 +21,7 @@ use crate::{Failure, values};
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub(super) given: ParameterArgs<Given, Accuracy>,
+    pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
     /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
     /// the checkpoint is renewed. Options of the run that are given again must have the same values; --end extends the run
     #[arg(long, value_name = "FILE.npz", help_heading = "Start")]
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     pub(super) gpus: Option<u32>,
 
     #[command(flatten)]
-    accuracy: PlacedArgs<Given, Accuracy>,
+    accuracy: PlacedArgs<Overrides, Accuracy>,
 
     #[command(flatten)]
     pub(super) live: LiveArgs,

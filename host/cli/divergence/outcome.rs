@@ -9,7 +9,7 @@ use trisolar::gpu::Energy;
 use crate::report::{self, Lines};
 
 /// A map without its values.
-pub(super) struct Outcome {
+pub(super) struct MapOutcome {
     pub specification: serde_json::Value,
     pub pixels: u64,
     /// Whether its pixels are points of the user's.
@@ -33,7 +33,7 @@ pub(super) struct Outcome {
     pub energy: Option<Energy>,
 }
 
-impl Outcome {
+impl MapOutcome {
     /// Of a map that was computed at once.
     pub fn of(map: &DivergenceMap) -> Self {
         Self {

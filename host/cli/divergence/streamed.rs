@@ -11,8 +11,8 @@ use trisolar::output::{Output, Values};
 use trisolar::run;
 use trisolar::store::{self, COMMAND, Store, StoreError};
 
-use super::outcome::Outcome;
-use super::{Job, OUTPUT};
+use super::outcome::MapOutcome;
+use super::{MapJob, OUTPUT};
 use crate::progress::{Progress, Rest};
 use crate::unfinished::{count, ended, kept, refuse};
 use crate::{Failure, interrupt};
@@ -24,12 +24,12 @@ const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 /// outputs from there.
 pub(super) fn run(
     executor: &dyn Executor,
-    job: &Job,
+    job: &MapJob,
     resume: bool,
     options: &RunOptions,
     quiet: bool,
-) -> Result<Outcome, Failure> {
-    let Job { valid, outputs, .. } = job;
+) -> Result<MapOutcome, Failure> {
+    let MapJob { valid, outputs, .. } = job;
     let main = outputs.iter().find(|o| o.is_npy()).unwrap_or(&outputs[0]);
     let (store, resumed) = open(main, job, resume)?;
     let missing = store.missing();
@@ -76,7 +76,7 @@ pub(super) fn run(
 }
 
 /// The map's file, and whether an earlier run has begun it.
-fn open(main: &Output, job: &Job, resume: bool) -> Result<(Store, bool), Failure> {
+fn open(main: &Output, job: &MapJob, resume: bool) -> Result<(Store, bool), Failure> {
     let path = main.path();
     let outputs = || job.outputs.iter().map(Output::path);
     if resume && let Some(store) = Store::resume(path, &job.valid).map_err(refuse)? {
@@ -104,8 +104,8 @@ fn compute(
     missing: &[Range<u64>],
     options: &RunOptions,
     quiet: bool,
-) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome {
+) -> Result<MapOutcome, Failure> {
+    let mut outcome = MapOutcome {
         specification: serde_json::from_str(&valid.json()).unwrap_or_default(),
         pixels: valid.pixels(),
         engine: "none",

@@ -8,7 +8,7 @@ use trisolar::divergence::{EngineError, Points, RunOptions};
 use trisolar::encounters::files::Format;
 use trisolar::encounters::store::{self, Begun, StoreError};
 use trisolar::encounters::{
-    self, Ensemble, Executor, Given, Portion, Summary, Validated, pictures,
+    self, Ensemble, Executor, Overrides, Portion, Summary, Validated, pictures,
 };
 use trisolar::io::IoError;
 use trisolar::run::{self, Claim, RecordError};
@@ -40,7 +40,7 @@ fn main_of(out: &[PathBuf]) -> Option<&Path> {
 }
 
 /// Encounters, their files, and what was begun of them.
-struct Job {
+struct EncountersJob {
     valid: Validated,
     output: OutputArgs,
     /// The files of `--out`.
@@ -51,7 +51,7 @@ struct Job {
     begun: bool,
 }
 
-impl Job {
+impl EncountersJob {
     fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
         let begun = args.begun()?;
         let mut output = OutputArgs {
@@ -140,11 +140,11 @@ impl Job {
         if self.begun && path.exists() {
             return Ok(());
         }
-        let given = Given {
+        let overrides = Overrides {
             max_error: self.output.max_error,
-            ..Given::of(self.valid.specification())
+            ..Overrides::of(self.valid.specification())
         };
-        let text = given.to_toml();
+        let text = overrides.to_toml();
         let text = text.map_err(|reason| refuse(path, "--save-config", &reason))?;
         config::write(path, &text)
     }
@@ -225,7 +225,7 @@ const NO_OUT: &str =
     "--stream and --resume keep records beside a file that is to be written: --out is missing";
 
 /// Encounters with what is to be said about this run.
-struct Outcome {
+struct EncountersOutcome {
     ensemble: Ensemble,
     /// The runs that were computed now.
     computed: Vec<Range<u64>>,
@@ -259,7 +259,7 @@ fn run_on(
     executor: &dyn Executor,
     options: &RunOptions,
 ) -> Result<(), Failure> {
-    let job = Job::new(args, typed)?;
+    let job = EncountersJob::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
     job.save_config()?;
@@ -277,7 +277,7 @@ fn run_on(
             })?;
             progress.finish();
             let written = job.write(&ensemble, |write| Ok(write().map(drop)?))?;
-            Outcome {
+            EncountersOutcome {
                 ensemble,
                 computed: vec![0..job.valid.runs()],
                 resumed: None,
@@ -301,7 +301,7 @@ fn run_on(
     checked.map_err(Failure::Failed)
 }
 
-impl Outcome {
+impl EncountersOutcome {
     /// Seconds of this run, and encounters and kicks per second.
     fn rates(&self) -> [f64; 3] {
         let seconds = self.ensemble.streamed.elapsed.as_secs_f64();
@@ -327,8 +327,8 @@ impl Outcome {
 }
 
 /// Everything as one object.
-fn object(outcome: &Outcome, summary: &Summary) -> serde_json::Value {
-    let Outcome {
+fn object(outcome: &EncountersOutcome, summary: &Summary) -> serde_json::Value {
+    let EncountersOutcome {
         ensemble, written, ..
     } = outcome;
     let [seconds, encounters, kicks] = outcome.rates();
@@ -352,8 +352,8 @@ fn object(outcome: &Outcome, summary: &Summary) -> serde_json::Value {
 }
 
 /// The summary.
-fn text(outcome: &Outcome, summary: &Summary) -> String {
-    let Outcome {
+fn text(outcome: &EncountersOutcome, summary: &Summary) -> String {
+    let EncountersOutcome {
         ensemble, written, ..
     } = outcome;
     let spec = &ensemble.specification;

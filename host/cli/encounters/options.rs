@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{MapBackend, Points};
-use trisolar::encounters::{Given, Validated};
+use trisolar::encounters::{Overrides, Validated};
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::spec::Parameters as _;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["setup", "n", "draw", "map", "size", "seed"])]
     pub(super) points: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) given: ParameterArgs<Given, Accuracy>,
+    pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     pub(super) gpus: Option<u32>,
 
     #[command(flatten)]
-    accuracy: PlacedArgs<Given, Accuracy>,
+    accuracy: PlacedArgs<Overrides, Accuracy>,
     /// Print one JSON object instead of the summary
     #[arg(long, help_heading = "Report")]
     pub(super) json: bool,
@@ -102,16 +102,16 @@ impl Args {
     /// else the defaults. Starts are those of the file of `points`, if there is one.
     pub(super) fn validated(
         &self,
-        under: Option<&Given>,
+        under: Option<&Overrides>,
         points: Option<&Path>,
     ) -> Result<(Validated, Option<f64>), Failure> {
-        let own = &self.given.values;
-        let mut given = own.clone();
+        let own = &self.overrides.values;
+        let mut overrides = own.clone();
         if let Some(path) = &self.config {
-            given = given.over(config::load(path)?);
+            overrides = overrides.merged_over(config::load(path)?);
         }
         if let Some(under) = under {
-            given = given.over(under.clone());
+            overrides = overrides.merged_over(under.clone());
         }
         let points = match points {
             None => None,
@@ -124,7 +124,7 @@ impl Args {
                 self.config.as_deref(),
             )
         };
-        let valid = given.validated(points.as_ref()).map_err(refused)?;
-        Ok((valid, given.max_error))
+        let valid = overrides.validated(points.as_ref()).map_err(refused)?;
+        Ok((valid, overrides.max_error))
     }
 }

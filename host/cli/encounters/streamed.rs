@@ -11,7 +11,7 @@ use trisolar::encounters::{Ensemble, Executor, Records, Streamed, Task};
 use trisolar::io::atomic::stage;
 use trisolar::run;
 
-use super::{Args, Job, OUTPUT, Outcome};
+use super::{Args, EncountersJob, EncountersOutcome, OUTPUT};
 use crate::progress::{Progress, Rest};
 use crate::unfinished::{count, ended, kept, refuse};
 use crate::{Failure, interrupt};
@@ -22,12 +22,12 @@ const RECORDS: Duration = Duration::from_secs(4);
 /// Computes records in the file beside `main`, one of the files that are to be written; then writes the outputs from there.
 pub(super) fn run(
     executor: &dyn Executor,
-    job: &Job,
+    job: &EncountersJob,
     main: &Path,
     args: &Args,
     options: &RunOptions,
     quiet: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<EncountersOutcome, Failure> {
     let (store, resumed) = open(main, job, args.resume.is_some())?;
     let missing = store.missing();
     let there = job.valid.runs() - count(&missing);
@@ -49,7 +49,7 @@ pub(super) fn run(
             .map_err(|e| kept(e, &how_to_go_on(&store)))
     })?;
     store.finish(main)?;
-    Ok(Outcome {
+    Ok(EncountersOutcome {
         ensemble,
         computed: missing,
         resumed: resumed.then_some(there),
@@ -58,7 +58,7 @@ pub(super) fn run(
 }
 
 /// The file of records, and whether an earlier run has begun it.
-fn open(main: &Path, job: &Job, resume: bool) -> Result<(Store, bool), Failure> {
+fn open(main: &Path, job: &EncountersJob, resume: bool) -> Result<(Store, bool), Failure> {
     let plots = job.plots();
     let out = job.output.out.iter().map(|path| ("--out", path));
     let outputs = out.chain(plots.iter().map(|path| ("--plots", path)));
@@ -83,7 +83,7 @@ fn open(main: &Path, job: &Job, resume: bool) -> Result<(Store, bool), Failure> 
 /// Computes what is missing.
 fn compute(
     executor: &dyn Executor,
-    job: &Job,
+    job: &EncountersJob,
     store: &Store,
     missing: &[Range<u64>],
     options: &RunOptions,

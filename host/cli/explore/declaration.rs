@@ -2,7 +2,7 @@
 //! and help are those of the parameters' declarations, as on the command line.
 
 use serde_json::{Map, Value, json};
-use trisolar::divergence::{Given, Integrator, OneOrTwo, Preset, Specification};
+use trisolar::divergence::{Integrator, OneOrTwo, Overrides, Preset, Specification};
 use trisolar::io::colour::ColourMap;
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar::zoom;
@@ -29,7 +29,7 @@ fn group(name: &str) -> &'static str {
 
 /// The parameters on the page.
 fn shown() -> impl Iterator<Item = &'static Declaration> {
-    let all = Given::DECLARATIONS.iter();
+    let all = Overrides::DECLARATIONS.iter();
     all.filter(|parameter| is_shown(parameter.name))
 }
 
@@ -104,9 +104,9 @@ fn presets() -> Vec<Value> {
         "specification": { "integrator": Integrator::Leapfrog, "dt": 0.02, "steps": 2500 },
     })];
     for preset in Preset::ALL {
-        let given = preset.given();
+        let overrides = preset.overrides();
         let mut specification = json!({});
-        if let Some(steps) = given.steps {
+        if let Some(steps) = overrides.steps {
             specification["steps"] = steps.into();
         }
         presets.push(json!({
@@ -116,7 +116,7 @@ fn presets() -> Vec<Value> {
                 Preset::Headline => "The map of Badger's study: explicit Euler, 50000 steps.",
                 Preset::Panorama => "The repetitions of the structure to the right, 200000 steps.",
             },
-            "view": view_of(&given).unwrap_or_else(|| headline.clone()),
+            "view": view_of(&overrides).unwrap_or_else(|| headline.clone()),
         }));
     }
     if let Some(center) = zoom::Preset::Document.center() {
@@ -155,7 +155,9 @@ fn zoom_rates() -> Value {
 /// The values that differ from their defaults, in the order of the options.
 fn differing(specification: &Specification) -> Map<String, Value> {
     let (values, defaults) = (json!(specification), json!(Specification::default()));
-    let names = Given::DECLARATIONS.iter().map(|parameter| parameter.name);
+    let names = Overrides::DECLARATIONS
+        .iter()
+        .map(|parameter| parameter.name);
     names
         .filter(|name| values[name] != defaults[name] || RECTANGLE.contains(name))
         .map(|name| (name.to_owned(), values[name].clone()))
@@ -201,10 +203,10 @@ pub(super) fn python(specification: &Specification) -> String {
     )
 }
 /// The rectangle that a preset gives, if it gives one.
-fn view_of(given: &Given) -> Option<Value> {
-    let span = match given.span? {
+fn view_of(overrides: &Overrides) -> Option<Value> {
+    let span = match overrides.span? {
         OneOrTwo::One(span) => [span; 2],
         OneOrTwo::Two(span) => span,
     };
-    Some(json!({ "center": given.center.unwrap_or_default(), "span": span }))
+    Some(json!({ "center": overrides.center.unwrap_or_default(), "span": span }))
 }

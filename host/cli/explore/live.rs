@@ -6,7 +6,7 @@ use serde_json::Value;
 use trisolar::bodies::DVec3;
 use trisolar::hermite::{self, Cluster, HermiteError, Star};
 use trisolar::nbody::{self, Diagnostics, Snapshot};
-use trisolar_explore::{About, Cloud, Content, LiveRun, Moment, Options, Server};
+use trisolar_explore::{Cloud, Content, LiveRun, Moment, Options, RunProperties, Server};
 
 use super::super::{Failure, interrupt, report};
 use super::ServeArgs;
@@ -48,7 +48,7 @@ impl LiveArgs {
     ///
     /// # Errors
     /// The page cannot be served.
-    pub(crate) fn show(self, about: About) -> Result<Live, Failure> {
+    pub(crate) fn show(self, about: RunProperties) -> Result<Live, Failure> {
         let mut shown = None;
         if let Some(option) = self.serve.given().filter(|_| !self.live) {
             let message =
@@ -74,9 +74,9 @@ impl LiveArgs {
 }
 
 /// The description of an N-body run.
-pub(crate) fn about_nbody(name: &str, device: &str, problem: &nbody::Validated) -> About {
+pub(crate) fn about_nbody(name: &str, device: &str, problem: &nbody::Validated) -> RunProperties {
     let spec = problem.specification();
-    About {
+    RunProperties {
         title: format!("{name}, {} bodies", problem.bodies().len()),
         device: device.to_owned(),
         bodies: problem.bodies().len(),
@@ -87,9 +87,9 @@ pub(crate) fn about_nbody(name: &str, device: &str, problem: &nbody::Validated) 
 }
 
 /// The description of a cluster run.
-pub(crate) fn about_cluster(cluster: &Cluster<'_>, end: f64) -> About {
+pub(crate) fn about_cluster(cluster: &Cluster<'_>, end: f64) -> RunProperties {
     let spec = cluster.specification();
-    About {
+    RunProperties {
         title: format!(
             "Star cluster, {} particles, order {}",
             cluster.stars().len(),

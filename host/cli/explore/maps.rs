@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, Executor as _, Given, GpuChoice, Monitor, Points, Quantity,
+    Backend, Devices, EngineError, Executor as _, GpuChoice, Monitor, Overrides, Points, Quantity,
     RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
 };
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::{config, machine, output};
 use trisolar_explore::{
-    Cancel, Ended, Engine, Kind, Map, Orbit, OrbitEngine, Refusal, Tile, TileEngine, TileSink,
+    Cancel, Ended, Engine, Map, Orbit, OrbitEngine, Refusal, Tile, TileEngine, TileSink, ValueKind,
     Values, View,
 };
 
@@ -23,7 +23,7 @@ use super::{declaration, orbit};
 const MAX_STEPS: u64 = 100_000_000;
 
 /// The devices, and their expected speed.
-enum Place {
+enum NamedDevices {
     Cpu { threads: usize },
     Gpus { names: Vec<String> },
 }
@@ -32,7 +32,7 @@ enum Place {
 pub(super) struct Maps {
     devices: Devices,
     options: RunOptions,
-    place: Place,
+    place: NamedDevices,
 }
 
 impl Maps {
@@ -54,9 +54,9 @@ impl Maps {
         let names: Vec<String> = listed.filter(chosen).map(|gpu| gpu.name).collect();
         let place = if names.is_empty() {
             let threads = options.threads.unwrap_or_else(machine::threads);
-            Place::Cpu { threads }
+            NamedDevices::Cpu { threads }
         } else {
-            Place::Gpus { names }
+            NamedDevices::Gpus { names }
         };
         Ok(Self {
             devices,
@@ -68,10 +68,10 @@ impl Maps {
     /// The devices in words.
     pub fn device(&self) -> String {
         match &self.place {
-            Place::Cpu { threads: 1 } => format!("{}, 1 thread", machine::cpu_name()),
-            Place::Cpu { threads } => format!("{}, {threads} threads", machine::cpu_name()),
-            Place::Gpus { names } if names.len() == 1 => names[0].clone(),
-            Place::Gpus { names } => format!("{} x {}", names.len(), names[0]),
+            NamedDevices::Cpu { threads: 1 } => format!("{}, 1 thread", machine::cpu_name()),
+            NamedDevices::Cpu { threads } => format!("{}, {threads} threads", machine::cpu_name()),
+            NamedDevices::Gpus { names } if names.len() == 1 => names[0].clone(),
+            NamedDevices::Gpus { names } => format!("{} x {}", names.len(), names[0]),
         }
     }
 
@@ -85,7 +85,10 @@ impl Maps {
                 ..Specification::default()
             };
             if let Ok(valid) = small.validate() {
-                drop(maps.devices.run(&valid, &maps.options, &Watch(&Always)));
+                drop(
+                    maps.devices
+                        .run(&valid, &maps.options, &StopWhenUnwanted(&Always)),
+                );
             }
         });
     }
@@ -101,16 +104,19 @@ impl Cancel for Always {
 
 impl Engine for Maps {
     fn declaration(&self) -> Value {
-        declaration::of(&self.device(), matches!(self.place, Place::Gpus { .. }))
+        declaration::of(
+            &self.device(),
+            matches!(self.place, NamedDevices::Gpus { .. }),
+        )
     }
 
     fn map(&self, specification: &Value) -> Result<Arc<dyn Map>, Refusal> {
-        let given = Given::deserialize_from(specification)?;
+        let overrides = Overrides::deserialize_from(specification)?;
         let specification = Specification {
             size: [1, 1],
             center: [0.0, 0.0],
             span: [1.0, 1.0],
-            ..Specification::from(given)
+            ..Specification::from(overrides)
         };
         if specification.quantity != Quantity::Divergence {
             let allowed = "the explorer shows maps of divergence only; trisolar divergence computes the others";
@@ -141,19 +147,19 @@ impl Engine for Maps {
 
     fn concurrency(&self) -> usize {
         match self.place {
-            Place::Cpu { .. } => 1,
-            Place::Gpus { .. } => 2,
+            NamedDevices::Cpu { .. } => 1,
+            NamedDevices::Gpus { .. } => 2,
         }
     }
 
     fn takes_single_pixels(&self) -> bool {
-        matches!(self.place, Place::Cpu { .. })
+        matches!(self.place, NamedDevices::Cpu { .. })
     }
 
     fn expected_rate(&self) -> f64 {
         match &self.place {
-            Place::Cpu { threads } => 1e8 * *threads as f64,
-            Place::Gpus { names } => 5e10 * names.len() as f64,
+            NamedDevices::Cpu { threads } => 1e8 * *threads as f64,
+            NamedDevices::Gpus { names } => 5e10 * names.len() as f64,
         }
     }
 }
@@ -163,7 +169,7 @@ trait FromPage: Sized {
     fn deserialize_from(value: &Value) -> Result<Self, Refusal>;
 }
 
-impl FromPage for Given {
+impl FromPage for Overrides {
     fn deserialize_from(value: &Value) -> Result<Self, Refusal> {
         let Some(object) = value.as_object() else {
             return Err(Refusal::new("specification", value, "must be an object"));
@@ -201,9 +207,9 @@ fn ended(error: EngineError) -> Ended {
 }
 
 /// Ends a run when nobody wants its result.
-struct Watch<'a>(&'a dyn Cancel);
+struct StopWhenUnwanted<'a>(&'a dyn Cancel);
 
-impl Monitor for Watch<'_> {
+impl Monitor for StopWhenUnwanted<'_> {
     fn cancelled(&self) -> bool {
         self.0.cancelled()
     }
@@ -249,8 +255,8 @@ impl TileEngine for OneMap {
         &self.content
     }
 
-    fn kind(&self) -> Kind {
-        Kind::U32
+    fn kind(&self) -> ValueKind {
+        ValueKind::U32
     }
 
     fn steps(&self) -> u64 {
@@ -284,7 +290,7 @@ impl TileEngine for OneMap {
         sink: &dyn TileSink,
         cancel: &dyn Cancel,
     ) -> Result<(), Ended> {
-        let block = Block::around(tiles);
+        let block = TileBlock::around(tiles);
         let valid = self.rectangle(block.center(), [block.span(); 2], [block.width(); 2]);
         let valid = valid.map_err(|e| Ended::Failed(format!("{}: {}", e.option, e.allowed)))?;
         let spans = block.spans(tiles, wanted);
@@ -297,7 +303,9 @@ impl TileEngine for OneMap {
             sink,
         };
         let task = Task::new(&valid, &spans, &to_tiles);
-        let ran = self.devices.stream(&task, &self.options, &Watch(cancel));
+        let ran = self
+            .devices
+            .stream(&task, &self.options, &StopWhenUnwanted(cancel));
         ran.map(drop).map_err(ended)
     }
 
@@ -318,9 +326,9 @@ impl TileEngine for OneMap {
         let valid = s.clone().validate_points(points).map_err(failed)?;
         let map = self
             .devices
-            .run(&valid, &self.options, &Watch(cancel))
+            .run(&valid, &self.options, &StopWhenUnwanted(cancel))
             .map_err(ended)?;
-        Ok(Values::U32(map.times().to_vec()))
+        Ok(Values::U32(map.steps_together().to_vec()))
     }
 }
 
@@ -334,13 +342,13 @@ impl OrbitEngine for OneMap {
 /// The smallest square of 2ᵏ × 2ᵏ tiles that holds some tiles. Its pixels have the coordinates of theirs, bit for bit: corners and
 /// sides are dyadic numbers, and so are all quotients of a pixel's number and their count.
 #[derive(Clone, Copy)]
-struct Block {
+struct TileBlock {
     first: Tile,
     /// Tiles along a side.
     tiles: u64,
 }
 
-impl Block {
+impl TileBlock {
     fn around(tiles: &[Tile]) -> Self {
         let low = |of: fn(&Tile) -> i64| tiles.iter().map(of).min().unwrap_or(0);
         let high = |of: fn(&Tile) -> i64| tiles.iter().map(of).max().unwrap_or(0);
@@ -416,7 +424,7 @@ impl Block {
 
 /// Hands a block's results to its tiles.
 struct ToTiles<'a> {
-    block: Block,
+    block: TileBlock,
     places: Vec<Option<usize>>,
     sink: &'a dyn TileSink,
 }
@@ -456,8 +464,8 @@ mod tests {
     #[test]
     fn every_wanted_pixel_of_every_tile_comes_back_once_and_in_its_place() {
         use std::sync::Mutex;
-        struct Record(Mutex<Vec<Vec<u32>>>);
-        impl TileSink for Record {
+        struct Recorder(Mutex<Vec<Vec<u32>>>);
+        impl TileSink for Recorder {
             fn put(&self, tile: usize, first: usize, values: &Values) {
                 let Values::U32(values) = values else {
                     panic!("counts");
@@ -480,10 +488,10 @@ mod tests {
             vec![at(-3, 5), at(-2, 5)],
             vec![at(2, 2), at(-1, 0), at(0, 1)],
         ] {
-            let block = Block::around(&tiles);
+            let block = TileBlock::around(&tiles);
             let wanted = vec![vec![0..3, 5..29, 40..64]; tiles.len()];
             let spans = block.spans(&tiles, &wanted);
-            let record = Record(Mutex::new(vec![vec![0; 64]; tiles.len()]));
+            let record = Recorder(Mutex::new(vec![vec![0; 64]; tiles.len()]));
             let to_tiles = ToTiles {
                 places: block.places(&tiles),
                 block,

@@ -45,8 +45,8 @@ impl<'a> Energy<'a> {
             }
             error
         });
-        let looks = start.given.energy.unwrap_or_default();
-        let most = start.given.max_error;
+        let looks = start.overrides.energy.unwrap_or_default();
+        let most = start.overrides.max_error;
         let none = looks == EnergyLooks::Never;
         Self {
             problem: &start.problem,

@@ -1,9 +1,9 @@
 //! `trisolar nbody`: integrates bodies that all attract each other, from a model, a file or a checkpoint to the last step.
 
 mod energy;
-mod given;
 mod options;
 mod outputs;
+mod overrides;
 mod plan;
 mod record;
 mod start;
@@ -12,15 +12,15 @@ use std::path::Path;
 use std::time::Instant;
 
 use trisolar::divergence::{Backend, EngineError};
-use trisolar::nbody::{self, Given, Options, Partials, Pause, RunError};
+use trisolar::nbody::{self, Options, Overrides, Partials, Pause, RunError};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Refused, Renewal};
 
 use self::energy::Energy;
 pub(crate) use self::options::Args;
-use self::options::{Format, OutputArgs};
+use self::options::{OutputArgs, OutputFormat};
 use self::outputs::Outputs;
-use self::plan::{Bits, RecordPlan};
+use self::plan::{BitOptions, RecordPlan};
 use self::record::Record;
 use self::start::Start;
 use super::explore::live;
@@ -89,7 +89,7 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
     notes.splice(0..0, start.problem.notes().iter().cloned());
     let spec = start.problem.specification();
     if let (Some(run), None) = (&mut record, &args.resume) {
-        let bits = Bits::new(
+        let bits = BitOptions::new(
             &options(&args, &plan, communicator),
             spec,
             start.problem.bodies().len(),
@@ -244,7 +244,7 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
     let mut declared = outputs.declared();
     for (option, path) in [
         ("--config", &args.config),
-        ("--input", &args.given.values.input),
+        ("--input", &args.overrides.values.input),
     ] {
         if let Some(path) = path {
             declared.input(option, path);
@@ -265,24 +265,24 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
     let record = match &outputs.checkpoint {
         Some(path) => {
             run::Record::refuse_unfinished("--checkpoint", path)?;
-            Some(record(path, &start.given, &args.output, &outputs)?)
+            Some(record(path, &start.overrides, &args.output, &outputs)?)
         }
         None => None,
     };
     if let Some(path) = &outputs.config {
-        given::save(&start.given, path)?;
+        overrides::save(&start.overrides, path)?;
     }
     warn(args, &start);
     let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),
         pause: args.output.pause(spec, start.problem.bodies().len()),
-        bits: Bits {
+        bits: BitOptions {
             // Ranks keep partial sums of rows.
             partials: match communicator.size() {
                 1 => args.partials,
                 _ => Partials::Rows,
             },
-            ..Bits::default()
+            ..BitOptions::default()
         },
     };
     Ok(Begun {
@@ -297,12 +297,12 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
 /// The record of a new run.
 fn record(
     path: &Path,
-    given: &Given,
+    overrides: &Overrides,
     output: &OutputArgs,
     outputs: &Outputs,
 ) -> Result<run::Record, Failure> {
     let mut record = run::Record::new("nbody", path);
-    record.set(START, given)?;
+    record.set(START, overrides)?;
     // A checkpoint is renewed in place.
     let output = OutputArgs {
         checkpoint: None,
@@ -323,21 +323,21 @@ fn resume(
     refuse_gpus(args, communicator)?;
     let record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
     let mut output: OutputArgs = record.get(OUTPUT)?;
-    let mut given: Given = record.get(START)?;
-    let bits: Bits = record.get(COMPUTATION)?;
+    let mut overrides: Overrides = record.get(START)?;
+    let bits: BitOptions = record.get(COMPUTATION)?;
     let mut outputs = Outputs::new(&output)?;
     outputs.checkpoint = Some(path.to_owned());
     output.checkpoint = Some(path.to_owned());
 
-    let mut has = with_paths(&given);
+    let mut has = with_paths(&overrides);
     has.append(&mut with_paths(&output));
     has.append(&mut plain(&bits));
     if output.every.is_none() {
         has.insert("every".into(), output.spacing.into());
     }
-    let mut here = with_paths(&args.given.values);
+    let mut here = with_paths(&args.overrides.values);
     here.append(&mut with_paths(&args.output));
-    here.append(&mut plain(&Bits::typed(args)));
+    here.append(&mut plain(&BitOptions::typed(args)));
     typed.refuse_others(&Resumed {
         file: path,
         has,
@@ -345,7 +345,7 @@ fn resume(
         extends: &["steps"],
         elsewhere: &["max_error"],
     })?;
-    given.max_error = args.max_error()?.or(given.max_error);
+    overrides.max_error = args.max_error()?.or(overrides.max_error);
     if communicator.size() > 1 && bits.partials == Partials::Threads {
         let reason = format!(
             "the run of {} has --partials threads, which works in one process only; start it without mpirun",
@@ -362,12 +362,12 @@ fn resume(
     }
     record.allow_what_is_there(outputs.results().map(|(_, path)| path))?;
     let regular = |step: u64| output.spacing.is_some_and(|k| step.is_multiple_of(k));
-    let start = Start::resumed(path, given, args.given.values.steps, regular)?;
+    let start = Start::resumed(path, overrides, args.overrides.values.steps, regular)?;
     let spec = start.problem.specification();
     record.extend(START, "steps", spec.steps);
     // Its user may have changed it since.
     if let Some(path) = outputs.config.as_ref().filter(|path| !path.exists()) {
-        given::save(&start.given, path)?;
+        overrides::save(&start.overrides, path)?;
     }
     args.output = output;
     warn(args, &start);
@@ -417,7 +417,7 @@ fn warn(args: &Args, start: &Start) {
             report::to_stderr(&format!("warning: {warning}"));
         }
         // The summary and the JSON object contain them.
-        if args.output.format == Format::Textbook {
+        if args.output.format == OutputFormat::Textbook {
             for note in start.problem.notes() {
                 report::to_stderr(&format!("note: {note}"));
             }
@@ -429,7 +429,7 @@ fn warn(args: &Args, start: &Start) {
 /// when the run is resumed.
 fn wants_diagnostics(args: &Args, start: &Start, outputs: &Outputs, energy: &Energy<'_>) -> bool {
     let few = start.problem.bodies().len() <= MAX_BODIES_FOR_DIAGNOSTICS;
-    let summary = args.output.format == Format::Summary;
+    let summary = args.output.format == OutputFormat::Summary;
     outputs.want_energy() || (summary && few && energy.at_ends())
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::Backend;
 use trisolar::io::plot::{Theme, View};
-use trisolar::nbody::{Given, Partials, Schedule, steps};
+use trisolar::nbody::{Overrides, Partials, Schedule, steps};
 use trisolar::run::Paths;
 
 use super::super::explore::live::LiveArgs;
@@ -24,7 +24,7 @@ use super::super::values;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub given: ParameterArgs<Given>,
+    pub overrides: ParameterArgs<Overrides>,
     /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
     /// the checkpoint is renewed. Options of the run that are given again must have the same values; --steps extends the run
     #[arg(
@@ -93,7 +93,7 @@ pub(crate) struct OutputArgs {
         help_heading = "Output",
         default_value = "summary"
     )]
-    pub format: Format,
+    pub format: OutputFormat,
     /// Write the last state to .csv, .npz or .txt; can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Vec<PathBuf>,
@@ -144,7 +144,7 @@ impl Paths for OutputArgs {
 /// What goes to the standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Times, energies, files.
     Summary,
     /// States in the format of Pacheco & Malensek (2021).

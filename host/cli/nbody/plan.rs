@@ -26,12 +26,12 @@ pub(super) struct RecordPlan {
     /// Steps between pauses for checkpoints. Not a matter of time: all ranks pause together.
     pub pause: u64,
     /// What the last bits depend on.
-    pub bits: Bits,
+    pub bits: BitOptions,
 }
 
 /// How to compute, as far as the last bits depend on it: a checkpoint keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Bits {
+pub(super) struct BitOptions {
     /// Always of importance.
     pub partials: Partials,
     /// Of partial sums by thread.
@@ -45,13 +45,13 @@ pub(super) struct Bits {
     pub backend: Option<Backend>,
 }
 
-impl Paths for Bits {
+impl Paths for BitOptions {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         Vec::new()
     }
 }
 
-impl Bits {
+impl BitOptions {
     /// Of a run that begins, by the engine that was chosen for it.
     pub(super) fn new(
         options: &Options,
@@ -64,7 +64,7 @@ impl Bits {
             _ => Backend::Cpu,
         };
         let by_threads = options.partials == Partials::Threads;
-        let few = bodies < trisolar::nbody::FEW;
+        let few = bodies < trisolar::nbody::MIN_BODIES_FOR_THREADS;
         let threads = || match options.threads {
             None if few => 1,
             given => given.unwrap_or_else(machine::threads),

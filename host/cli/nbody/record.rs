@@ -15,11 +15,11 @@ use trisolar::run::{self, Renewal};
 use super::super::report::{self, Lines};
 use super::super::{Failure, interrupt};
 use super::energy::Energy;
-use super::options::{Args, Format};
+use super::options::{Args, OutputFormat};
 use super::outputs::Outputs;
 
 /// Bodies whose orbits are drawn at most.
-const MOST_ORBITS: usize = 100;
+const MAX_DRAWN_ORBITS: usize = 100;
 
 /// What is seen on the way.
 pub(super) struct Record<'a> {
@@ -43,7 +43,7 @@ pub(super) struct Record<'a> {
 impl Record<'_> {
     /// Looks at the bodies, of the start or of a regular step.
     pub(super) fn look(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
-        if self.args.output.format == Format::Textbook {
+        if self.args.output.format == OutputFormat::Textbook {
             self.print(snapshot)?;
         }
         if self.wants_diagnostics {
@@ -239,7 +239,7 @@ impl Record<'_> {
 
     /// Does something with the paths of the bodies.
     fn with_orbits<T>(&self, work: impl FnOnce(&[Trajectory<'_>], &Orbits) -> T) -> T {
-        let n = self.last.bodies.len().min(MOST_ORBITS);
+        let n = self.last.bodies.len().min(MAX_DRAWN_ORBITS);
         let points: Vec<Vec<[f64; 3]>> = (0..n)
             .map(|i| {
                 let positions = self.history.positions.iter();
@@ -318,7 +318,7 @@ impl Record<'_> {
         if self.args.quiet {
             return Ok(());
         }
-        if self.args.output.format == Format::Textbook {
+        if self.args.output.format == OutputFormat::Textbook {
             if let Some(warning) = self.energy.warning() {
                 report::to_stderr(&format!("warning: {warning}"));
             }

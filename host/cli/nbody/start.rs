@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use trisolar::bodies::{numbers, vectors};
 use trisolar::nbody::files::{Checkpoint, FileError, History};
 use trisolar::nbody::{
-    Bodies, Given, GivenError, Integrator, LowerParts, Snapshot, SpecError, Specification,
+    Bodies, Integrator, LowerParts, Overrides, OverridesError, Snapshot, SpecError, Specification,
     Validated,
 };
 use trisolar::spec::Parameters as _;
 
 use super::super::Failure;
-use super::given;
-use super::options::{Args, Format};
+use super::options::{Args, OutputFormat};
+use super::overrides;
 use super::plan::RecordPlan;
 
 /// A problem and where in it to begin.
@@ -28,27 +28,29 @@ pub(super) struct Start {
     /// What it starts from, in words.
     pub name: String,
     /// All that was given or decided, to be saved.
-    pub given: Given,
+    pub overrides: Overrides,
 }
 
 impl Args {
     /// The largest energy error that is allowed, if one is given.
     pub(super) fn max_error(&self) -> Result<Option<f64>, Failure> {
-        let given = &self.given.values;
-        let checked = given.check_max_error();
+        let overrides = &self.overrides.values;
+        let checked = overrides.check_max_error();
         checked.map_err(|error| refused(error, |option| format!("--{option}")))?;
-        Ok(given.max_error)
+        Ok(overrides.max_error)
     }
 
     /// The start that the options, a configuration file, or both ask for.
     pub(super) fn start(&self) -> Result<Start, Failure> {
-        let here = &self.given.values;
-        let mut given = match &self.config {
-            Some(path) => here.clone().over(given::load(path)?),
+        let here = &self.overrides.values;
+        let mut overrides = match &self.config {
+            Some(path) => here.clone().merged_over(overrides::load(path)?),
             None => here.clone(),
         };
-        if self.output.format == Format::Textbook {
-            given.integrator.get_or_insert(Integrator::ExplicitEuler);
+        if self.output.format == OutputFormat::Textbook {
+            overrides
+                .integrator
+                .get_or_insert(Integrator::ExplicitEuler);
         }
         let place = |option: &str| match &self.config {
             Some(path) if !here.has(option) => {
@@ -56,10 +58,10 @@ impl Args {
             }
             _ => format!("--{option}"),
         };
-        let (problem, given) = given.problem().map_err(|error| refused(error, place))?;
-        let name = match &given.input {
+        let (problem, overrides) = overrides.problem().map_err(|error| refused(error, place))?;
+        let name = match &overrides.input {
             Some(path) => path.display().to_string(),
-            None => given.model.unwrap_or_default().to_string(),
+            None => overrides.model.unwrap_or_default().to_string(),
         };
         let from = Snapshot {
             step: 0,
@@ -73,15 +75,15 @@ impl Args {
             start_energy: None,
             history: History::default(),
             name,
-            given,
+            overrides,
         })
     }
 }
 
 /// The library's error under the names that the user gave the values by.
-fn refused(error: GivenError, place: impl Fn(&str) -> String) -> Failure {
+fn refused(error: OverridesError, place: impl Fn(&str) -> String) -> Failure {
     match error {
-        GivenError::Value {
+        OverridesError::Value {
             option,
             given,
             allowed,
@@ -95,7 +97,7 @@ impl Start {
     /// `regular`: a step at which a run that was as long from the start is looked at.
     pub(super) fn resumed(
         path: &Path,
-        given: Given,
+        overrides: Overrides,
         steps: Option<u64>,
         regular: impl Fn(u64) -> bool,
     ) -> Result<Self, Failure> {
@@ -131,7 +133,7 @@ impl Start {
             start_energy,
             history,
             name: path.display().to_string(),
-            given,
+            overrides,
         })
     }
 }
@@ -142,7 +144,7 @@ fn file(error: FileError) -> Failure {
 
 /// All that ranks other than the first need of a start, beside the bodies.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct StartHead {
     specification: Specification,
     step: u64,
     name: String,
@@ -152,7 +154,7 @@ struct Head {
 impl Start {
     /// As bytes for other processes.
     pub(super) fn to_bytes(&self, plan: &RecordPlan) -> Vec<u8> {
-        let head = Head {
+        let head = StartHead {
             specification: self.problem.specification().clone(),
             step: self.from.step,
             name: self.name.clone(),
@@ -179,7 +181,7 @@ impl Start {
         let (head, numbers) = rest
             .split_at_checked(u64::from_le_bytes(*length) as usize)
             .ok_or_else(broken)?;
-        let head: Head = serde_json::from_slice(head).map_err(|_| broken())?;
+        let head: StartHead = serde_json::from_slice(head).map_err(|_| broken())?;
         let (numbers, _) = numbers.as_chunks::<8>();
         let numbers: Vec<f64> = numbers.iter().map(|b| f64::from_le_bytes(*b)).collect();
         let n = numbers.len() / 7;
@@ -207,7 +209,7 @@ impl Start {
             start_energy: None,
             history: History::default(),
             name: head.name,
-            given: Given::default(),
+            overrides: Overrides::default(),
         };
         Ok((start, head.plan))
     }

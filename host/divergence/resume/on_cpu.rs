@@ -7,7 +7,7 @@ use kernels_gpu::integrator::ExplicitEuler;
 use kernels_gpu::lanes::{Ended, LaneState, Pixel, PixelSource, ResumableSource};
 use kernels_gpu::quantity::{Divergence, Quantity};
 
-use super::super::batches::{Batches, ROUNDS_PER_SLICE, Shared, Work};
+use super::super::batches::{Batches, ROUNDS_PER_SLICE, SharedBatches, Work};
 use super::super::cpu::CpuEngine;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
@@ -18,7 +18,7 @@ use trisolar_simd::Simd;
 impl Stepper for CpuEngine {
     fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
         let job = task.spec.job(0, 0);
-        let shared = Shared::new(self.workers(), task.spec, &job, share);
+        let shared = SharedBatches::new(self.workers(), task.spec, &job, share);
         if !shared.begin() {
             return share.check();
         }
@@ -76,7 +76,7 @@ impl<R: Real<Lane = f64>> ResumableSource<Divergence, ExplicitEuler, R>
 fn work(
     simd: Simd,
     task: &Resuming<'_>,
-    shared: &Shared<'_>,
+    shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     match simd {
@@ -92,7 +92,11 @@ fn work(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn worker_avx2(task: &Resuming<'_>, shared: &Shared<'_>, thread: usize) -> Result<(), EngineError> {
+fn worker_avx2(
+    task: &Resuming<'_>,
+    shared: &SharedBatches<'_>,
+    thread: usize,
+) -> Result<(), EngineError> {
     worker::<trisolar_simd::F64x4>(task, shared, thread)
 }
 
@@ -100,7 +104,7 @@ fn worker_avx2(task: &Resuming<'_>, shared: &Shared<'_>, thread: usize) -> Resul
 #[target_feature(enable = "avx512f")]
 fn worker_avx512(
     task: &Resuming<'_>,
-    shared: &Shared<'_>,
+    shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     worker::<trisolar_simd::F64x8>(task, shared, thread)
@@ -110,7 +114,7 @@ fn worker_avx512(
 #[inline(always)]
 fn worker<R: Real<Lane = f64>>(
     task: &Resuming<'_>,
-    shared: &Shared<'_>,
+    shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     let mut lanes = LaneState::<Divergence, ExplicitEuler, R>::fresh(shared.job);

@@ -8,7 +8,7 @@ use kernels_gpu::integrator::ExplicitEuler;
 use kernels_gpu::kernels::MapResumeDivergenceExplicitEulerF64;
 use kernels_gpu::quantity::Divergence;
 
-use super::super::device::{DeviceEngine, Shape, wait};
+use super::super::device::{DeviceEngine, LaunchShape, wait};
 use super::super::queue::Share;
 use super::super::scheduler::Worker as _;
 use super::{Item, Resuming, Stepper};
@@ -32,7 +32,7 @@ fn portions(
     task: &Resuming<'_>,
     share: Share<'_>,
 ) -> Result<(), EngineError> {
-    let mut list = List::new(engine, task)?;
+    let mut list = ItemKernel::new(engine, task)?;
     if !share.ready() {
         return share.check();
     }
@@ -65,9 +65,9 @@ fn portions(
 }
 
 /// The kernel with its buffers.
-struct List<'a> {
+struct ItemKernel<'a> {
     device: &'a Arc<dyn Device>,
-    shape: &'a Shape,
+    shape: &'a LaunchShape,
     task: &'a Resuming<'a>,
     items: Buffer<Item>,
     threads: Buffer<u64>,
@@ -76,7 +76,7 @@ struct List<'a> {
     blocks: u32,
 }
 
-impl<'a> List<'a> {
+impl<'a> ItemKernel<'a> {
     fn new(engine: &'a DeviceEngine, task: &'a Resuming<'a>) -> Result<Self, EngineError> {
         let (device, shape) = (engine.driver(), engine.shape());
         let kernel = Entry::of::<MapResumeDivergenceExplicitEulerF64>();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::queue::{Pace, Queue};
-use crate::sink::{Memory, Sink};
+use crate::sink::{MemorySink, Sink};
 use crate::{
     CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Quantity, Unattended, Validated,
     ValueSlice,
@@ -104,7 +104,7 @@ fn run_on(
     monitor: &dyn Monitor,
 ) -> Result<(Vec<u32>, Ran), EngineError> {
     let spec = map(pixels);
-    let memory = Memory::new(spec.value_type(), pixels)?;
+    let memory = MemorySink::new(spec.value_type(), pixels)?;
     let whole = [0..pixels];
     let task = Task::new(&spec, &whole, &memory);
     let ran = run(workers, reserve, &task, monitor)?;
@@ -331,7 +331,7 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
             4
         }];
         for workers in sets {
-            let memory = Memory::new(spec.value_type(), spec.pixels()).expect("memory");
+            let memory = MemorySink::new(spec.value_type(), spec.pixels()).expect("memory");
             let whole = [0..spec.pixels()];
             let task = Task::new(&spec, &whole, &memory);
             let ran = run(workers, None, &task, &Unattended).expect("runs");
@@ -383,7 +383,7 @@ fn many_spans_are_computed_by_devices_of_every_kind() {
     let failing = Failing(&gpu);
     let sets: [&[&dyn Worker]; 4] = [&[&cpu], &[&gpu], &[&gpu, &cpu], &[&failing, &cpu]];
     for workers in sets {
-        let memory = Memory::new(spec.value_type(), pixels).expect("memory");
+        let memory = MemorySink::new(spec.value_type(), pixels).expect("memory");
         let task = Task::new(&spec, &spans, &memory);
         run(workers, None, &task, &Unattended).expect("runs");
         let values = memory.into_values();

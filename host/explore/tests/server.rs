@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use support::{Answer, address, counts, get, head, parse, post, post_head, raw};
 use trisolar_explore::{
-    About, Cancel, Cloud, Content, Ended, Engine, Kind, LiveRun, Map, Moment, Options, Orbit,
-    OrbitEngine, Refusal, Server, Tile, TileEngine, TileSink, Values, View,
+    Cancel, Cloud, Content, Ended, Engine, LiveRun, Map, Moment, Options, Orbit, OrbitEngine,
+    Refusal, RunProperties, Server, Tile, TileEngine, TileSink, ValueKind, Values, View,
 };
 
 /// Counts of what the engine has done.
@@ -28,13 +28,13 @@ struct Done {
 /// An engine that takes so long for each pixel.
 struct Fake {
     done: Arc<Done>,
-    kind: Kind,
+    kind: ValueKind,
     single_pixels: bool,
 }
 
 struct FakeMap {
     done: Arc<Done>,
-    kind: Kind,
+    kind: ValueKind,
     content: String,
     seed: u64,
     each: Duration,
@@ -88,7 +88,7 @@ impl TileEngine for FakeMap {
         &self.content
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> ValueKind {
         self.kind
     }
 
@@ -133,8 +133,8 @@ impl TileEngine for FakeMap {
                         number,
                         pixel,
                         &match self.kind {
-                            Kind::U32 => Values::U32(vec![value]),
-                            Kind::F64 => Values::F64(vec![f64::from(value) / 3.0]),
+                            ValueKind::U32 => Values::U32(vec![value]),
+                            ValueKind::F64 => Values::F64(vec![f64::from(value) / 3.0]),
                         },
                     );
                 }
@@ -168,7 +168,7 @@ impl OrbitEngine for FakeMap {
     }
 }
 
-fn start_as(kind: Kind, single_pixels: bool) -> (Server, SocketAddr, Arc<Done>) {
+fn start_as(kind: ValueKind, single_pixels: bool) -> (Server, SocketAddr, Arc<Done>) {
     let done = Arc::new(Done::default());
     let engine = Fake {
         done: done.clone(),
@@ -189,7 +189,7 @@ fn start_as(kind: Kind, single_pixels: bool) -> (Server, SocketAddr, Arc<Done>) 
 }
 
 fn start() -> (Server, SocketAddr, Arc<Done>) {
-    start_as(Kind::U32, true)
+    start_as(ValueKind::U32, true)
 }
 
 fn tiles(seed: u64, tiles: &[[i64; 4]]) -> Value {
@@ -216,7 +216,7 @@ fn soon(what: &str, limit: Duration, holds: impl Fn() -> bool) {
 #[test]
 fn a_tile_is_what_the_engine_computes_alone_or_with_others_before_and_after() {
     for single_pixels in [false, true] {
-        let (_server, at, done) = start_as(Kind::U32, single_pixels);
+        let (_server, at, done) = start_as(ValueKind::U32, single_pixels);
         let asked = [[5, 1, -3, 16], [5, 2, -3, 16], [5, 90, 7, 16], [9, 1, 1, 4]];
         for _ in 0..2 {
             let answer = post(at, "/api/tiles", &tiles(7, &asked));
@@ -249,7 +249,7 @@ fn a_tile_is_what_the_engine_computes_alone_or_with_others_before_and_after() {
 
 #[test]
 fn quantities_of_64_bits_come_as_they_are() {
-    let (_server, at, _) = start_as(Kind::F64, true);
+    let (_server, at, _) = start_as(ValueKind::F64, true);
     let (tag, _, pixels, payload) = post(at, "/api/tiles", &tiles(3, &[[2, 0, 0, 8]]))
         .frames()
         .remove(0);
@@ -735,7 +735,7 @@ fn a_link_beyond_this_machine_has_a_token() {
 
 #[test]
 fn a_live_run_is_watched_paused_and_not_disturbed_by_who_leaves() {
-    let run = LiveRun::new(About {
+    let run = LiveRun::new(RunProperties {
         title: "two".into(),
         device: "none".into(),
         bodies: 2,

@@ -48,14 +48,14 @@ pub struct Parts {
 
 /// The data of the scheme beside the particles.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct AhmadCohenState {
     pub(super) parts: Vec<Parts>,
     /// Particles whose last steps have not been sent to the engine.
     stale: Vec<u32>,
     is_stale: Vec<bool>,
 }
 
-impl State {
+impl AhmadCohenState {
     pub(super) fn new(parts: Vec<Parts>) -> Self {
         let n = parts.len();
         Self {
@@ -326,7 +326,7 @@ impl Cluster<'_> {
         }
         let steps = self.stars.iter().map(|s| s.step);
         self.schedule = Schedule::new(self.specification.max_step, 0.0, steps);
-        self.split_forces = Some(State::new(parts));
+        self.split_forces = Some(AhmadCohenState::new(parts));
         Ok(())
     }
 
@@ -377,7 +377,7 @@ impl Cluster<'_> {
     /// Corrects the active particles for the change of their irregular forces: the results are in `moved`.
     fn irregular_steps(
         &mut self,
-        state: &mut State,
+        state: &mut AhmadCohenState,
         active: &[u32],
         pulls: &[Irregular],
         time: f64,
@@ -438,7 +438,7 @@ impl Cluster<'_> {
     /// splits the forces again with new lists.
     fn regular_steps(
         &mut self,
-        state: &mut State,
+        state: &mut AhmadCohenState,
         active: &[u32],
         due: &[usize],
         pulls: &[Irregular],

@@ -13,7 +13,7 @@ const ALIGNMENT: usize = 64;
 
 /// The contents of a header.
 #[derive(Debug, PartialEq)]
-pub(super) struct Header {
+pub(super) struct NpyHeader {
     pub descr: String,
     pub fortran_order: bool,
     pub shape: Vec<usize>,
@@ -44,7 +44,7 @@ pub(super) fn encode(descr: &str, shape: &[usize]) -> Vec<u8> {
 /// Largest number of bytes of a header; 64 axes need a thirtieth of it.
 const MAX_HEADER_BYTES: u64 = 1 << 16;
 
-impl Header {
+impl NpyHeader {
     /// Reads up to the first value.
     pub fn read(mut reader: impl Read) -> Result<Self, ReadError> {
         let mut start = [0; 8];
@@ -160,7 +160,7 @@ mod tests {
             "{\"shape\":(3,4,),\"fortran_order\":False,\"descr\":\"<f8\"}",
             "{'shape': (3L, 4L), 'fortran_order': False, 'descr': '<f8'}",
         ] {
-            let header = Header::parse(text).unwrap();
+            let header = NpyHeader::parse(text).unwrap();
             assert_eq!(header.shape, [3, 4]);
             assert_eq!(
                 (header.descr.as_str(), header.fortran_order),
@@ -180,7 +180,7 @@ mod tests {
             "{'descr': '<f8', 'fortran_order': False 'shape': (3,)}",
             "{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (3,)}",
         ] {
-            assert_eq!(Header::parse(text), None, "{text}");
+            assert_eq!(NpyHeader::parse(text), None, "{text}");
         }
     }
 
@@ -190,7 +190,7 @@ mod tests {
             let bytes = encode("<u4", shape);
             assert_eq!(bytes.len() % ALIGNMENT, 0);
             let mut rest = &bytes[..];
-            let header = Header::read(&mut rest).unwrap();
+            let header = NpyHeader::read(&mut rest).unwrap();
             assert_eq!((&header.shape[..], rest.len()), (shape, 0));
         }
     }

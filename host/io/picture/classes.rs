@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::{Labels, Theme, resample};
 use crate::axes::{
-    Style, below_frame, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis,
-    widest,
+    AxesStyle, below_frame, fitting, further_line, horizontal_axis, left_of_frame, tick,
+    vertical_axis, widest,
 };
-use crate::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
+use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::Rgb;
 use crate::npy::data_error;
 use crate::ticks::Ticks;
@@ -118,7 +118,7 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
     let aspect = map.size[0] as f64 / map.size[1] as f64;
     let (w, h) = resample::size(map.size[0], map.size[1], aspect);
     let unit = (w.max(h) as f32 / 900.0).max(1.0);
-    let s = &Style { unit, theme };
+    let s = &AxesStyle { unit, theme };
     let (wide, high) = (w as f32, h as f32);
     let ticks =
         |centre, span, long, along| fitting(long, s, along, |n| Ticks::linear(centre, span, n));
@@ -157,7 +157,7 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
     let below = below_frame(s);
     let height = (top + high.max(beside - below) + below + s.margin()).ceil();
     let mut canvas = Canvas::new(width as u32, height as u32, theme.background())?;
-    let frame = Frame {
+    let frame = PixelRect {
         x: left.round(),
         y: top.round(),
         width: wide,
@@ -179,7 +179,7 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
     let x = frame.x + wide + 2.5 * s.gap();
     let mut y = frame.y;
     for (_, class) in &shown {
-        let place = Frame {
+        let place = PixelRect {
             x: x.round(),
             y: (y + 0.15 * line).round(),
             width: sample.round(),
@@ -191,7 +191,7 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
         y += line;
     }
     if shade.high > shade.low {
-        let bar = Frame {
+        let bar = PixelRect {
             x: x.round(),
             y: (y + 3.0 * s.gap()).round(),
             width: s.bar(),
@@ -217,7 +217,7 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
             let x = edge + s.tick() + s.gap();
             canvas.text(text, [x, y], s.text(s.number(), Align::Left));
         }
-        let upwards = Text {
+        let upwards = TextStyle {
             upwards: true,
             ..s.text(s.label(), Align::Centre)
         };
@@ -229,7 +229,7 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
 }
 
 /// Draws the pixels of the map into a frame: repeated, or the mean of their colours.
-fn pixels(canvas: &mut Canvas, frame: Frame, map: &ClassMap<'_>, shade: &Shade) {
+fn pixels(canvas: &mut Canvas, frame: PixelRect, map: &ClassMap<'_>, shade: &Shade) {
     let [width, height] = map.size;
     let (w, h) = (frame.width as usize, frame.height as usize);
     let colour = |row: usize, column: usize| {

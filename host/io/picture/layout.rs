@@ -1,20 +1,25 @@
 //! Puts map, axes, title and colour bar on a sheet. All lengths grow with the picture, so that a large one looks the
 //! same when it is scaled down.
 
-use super::{Labels, Look, Map, resample};
+use super::{Labels, Map, PictureStyle, resample};
 use crate::axes::{
-    Style, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis, widest,
+    AxesStyle, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis, widest,
 };
-use crate::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
-use crate::colour::{Rgb, Scale, Spacing};
+use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
+use crate::colour::{ColourScale, Rgb, Spacing};
 use crate::ticks::Ticks;
 
 /// Draws it all; `None` if the sheet would be too large.
-pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) -> Option<Canvas> {
+pub(super) fn draw(
+    map: &Map<'_>,
+    scale: ColourScale,
+    style: &PictureStyle,
+    labels: &Labels,
+) -> Option<Canvas> {
     let (w, h) = resample::size(map.width, map.height, labels.x.span / labels.y.span);
     let unit = (w.max(h) as f32 / 900.0).max(1.0);
-    let theme = look.theme;
-    let s = Style { unit, theme };
+    let theme = style.theme;
+    let s = AxesStyle { unit, theme };
     let (wide, high) = (w as f32, h as f32);
 
     let x_ticks = fitting(wide, &s, true, |n| {
@@ -35,7 +40,7 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
     let whole_side = if beside { high + 60.0 * unit } else { wide };
     let mut bar_lines = wrap(&bar_label, s.label(), whole_side.max(300.0 * unit));
     if scale.levels < 256 {
-        bar_lines.push(look.colour_map.not_finite_note().to_owned());
+        bar_lines.push(style.colour_map.not_finite_note().to_owned());
     }
 
     // Of a wide and low map it would be longer than the map is high.
@@ -73,13 +78,13 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
 
     // Whole pixels, so that values keep sharp edges.
     let spare = width - (left + wide + right);
-    let frame = Frame {
+    let frame = PixelRect {
         x: (left + spare / 2.0).round(),
         y: top.round(),
         width: wide,
         height: high,
     };
-    let palette = scale.palette(look.colour_map);
+    let palette = scale.palette(style.colour_map);
     let corner = (frame.x as usize, frame.y as usize);
     resample::draw(&mut canvas, corner, (w, h), map, scale, &palette);
     canvas.outline(frame, s.line(), theme.frame());
@@ -101,13 +106,13 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
 
     let y_label = y_lines.join("\n");
     vertical_axis(&mut canvas, frame, &y_ticks, &y_label, &s, |at| at);
-    let upwards = Text {
+    let upwards = TextStyle {
         upwards: true,
         ..s.text(s.label(), Align::Centre)
     };
 
     if beside {
-        let bar = Frame {
+        let bar = PixelRect {
             x: frame.x + wide + (2.5 * s.gap()).round(),
             width: s.bar(),
             ..frame
@@ -130,7 +135,7 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
             canvas.text(line, [x, bar.y + bar.height / 2.0], upwards);
         }
     } else {
-        let bar = Frame {
+        let bar = PixelRect {
             y: (frame.y + high + axis_height + 2.0 * s.gap()).round(),
             height: s.bar(),
             ..frame
@@ -143,7 +148,7 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
 }
 
 /// Numbers of the colour bar; a map of equal values has one, in the middle.
-pub(super) fn value_ticks(scale: Scale, wanted: usize) -> Ticks {
+pub(super) fn value_ticks(scale: ColourScale, wanted: usize) -> Ticks {
     let (low, high) = (scale.low, scale.high);
     if low < high && scale.spacing == Spacing::Logarithmic {
         return Ticks::of_ratios(low, high, wanted);
@@ -174,8 +179,8 @@ pub(super) fn value_ticks(scale: Scale, wanted: usize) -> Ticks {
 
 pub(super) fn fill_bar(
     canvas: &mut Canvas,
-    bar: Frame,
-    scale: Scale,
+    bar: PixelRect,
+    scale: ColourScale,
     palette: &[Rgb],
     upwards: bool,
 ) {

@@ -2,7 +2,7 @@
 
 use super::Map;
 use crate::canvas::Canvas;
-use crate::colour::{Rgb, Scale};
+use crate::colour::{ColourScale, Rgb};
 
 /// The longer side a plotted map may have.
 const MAX_SIDE_PIXELS: usize = 3200;
@@ -48,7 +48,7 @@ pub(super) fn draw(
     (x, y): (usize, usize),
     (width, height): (usize, usize),
     map: &Map<'_>,
-    scale: Scale,
+    scale: ColourScale,
     palette: &[Rgb],
 ) {
     let columns: Vec<(usize, usize)> = (0..width).map(|i| sources(i, width, map.width)).collect();

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::layout::{fill_bar, value_ticks};
-use super::{Look, Map, resample};
-use crate::axes::{Style, fitting, tick, widest};
-use crate::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
-use crate::colour::{ColourRange, Rgb, Scale};
+use super::{Map, PictureStyle, resample};
+use crate::axes::{AxesStyle, fitting, tick, widest};
+use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
+use crate::colour::{ColourRange, ColourScale, Rgb};
 use crate::npy::data_error;
 use crate::ticks::Ticks;
 use crate::{IoError, png_file};
@@ -64,11 +64,11 @@ const MATRIX_PIXELS: f64 = 8192.0;
 ///
 /// # Errors
 /// The reason why it cannot.
-pub fn check_sheet(tiles: &Tiles, look: &Look) -> Result<(), String> {
+pub fn check_sheet(tiles: &Tiles, style: &PictureStyle) -> Result<(), String> {
     if tiles.labels.count() == 0 {
         return Err("a sheet needs at least one map".into());
     }
-    let (width, height) = SheetLayout::new(tiles, look).size();
+    let (width, height) = SheetLayout::new(tiles, style).size();
     let bytes = 4 * u64::from(width) * u64::from(height);
     let available = crate::memory::available();
     if width.max(height) > MAX_SIDE_PIXELS || (available > 0 && bytes > available) {
@@ -91,14 +91,14 @@ const MAX_SIDE_PIXELS: u32 = 1 << 20;
 pub fn sheet(
     path: impl AsRef<Path>,
     tiles: &Tiles,
-    look: &Look,
+    style: &PictureStyle,
     specification: Option<&str>,
     mut values: impl FnMut(usize) -> Result<Vec<f64>, IoError>,
 ) -> Result<(), IoError> {
     let path = path.as_ref();
     let refuse = |reason: &str| data_error(path, reason.to_owned());
-    check_sheet(tiles, look).map_err(|reason| refuse(&reason))?;
-    let plan = SheetLayout::new(tiles, look);
+    check_sheet(tiles, style).map_err(|reason| refuse(&reason))?;
+    let plan = SheetLayout::new(tiles, style);
     let mut canvas = plan
         .canvas()
         .ok_or_else(|| refuse("the sheet is too large; vary over fewer values"))?;
@@ -108,12 +108,12 @@ pub fn sheet(
         let values = values(n)?;
         let [width, height] = tiles.size;
         let map = Map::new(&values, width, height);
-        let scale = map.scale(look).map_err(|e| data_error(path, e))?;
-        plan.draw(&mut canvas, n, &map, scale, look);
+        let scale = map.scale(style).map_err(|e| data_error(path, e))?;
+        plan.draw(&mut canvas, n, &map, scale, style);
         common = Some(scale);
     }
     if let Some(scale) = common {
-        plan.bar(&mut canvas, tiles, scale, look);
+        plan.bar(&mut canvas, tiles, scale, style);
     }
     png_file::write_canvas(path, &canvas, specification)
 }
@@ -126,11 +126,11 @@ struct SheetLayout {
     matrix: bool,
     tile: (usize, usize),
     title: Vec<String>,
-    style: Style,
+    style: AxesStyle,
 }
 
 impl SheetLayout {
-    fn new(tiles: &Tiles, look: &Look) -> Self {
+    fn new(tiles: &Tiles, style: &PictureStyle) -> Self {
         let aspect = tiles.aspect.clamp(0.125, 8.0);
         let count = tiles.labels.count();
         let (columns, tile) = match &tiles.labels {
@@ -146,9 +146,9 @@ impl SheetLayout {
         } else {
             (tile * aspect, tile)
         };
-        let style = Style {
+        let style = AxesStyle {
             unit: 1.0,
-            theme: look.theme,
+            theme: style.theme,
         };
         let mut plan = Self {
             columns,
@@ -255,7 +255,7 @@ impl SheetLayout {
                     let (x, y) = self.corner(n * self.columns);
                     let at = [x as f32 - 0.6 * self.text(), y as f32 + half_height];
                     let size = fitting(text, 2.0 * half_height + self.gap());
-                    let upwards = Text {
+                    let upwards = TextStyle {
                         upwards: true,
                         ..s.text(size, Align::Centre)
                     };
@@ -265,12 +265,19 @@ impl SheetLayout {
         }
     }
 
-    fn draw(&self, canvas: &mut Canvas, n: usize, map: &Map<'_>, scale: Scale, look: &Look) {
+    fn draw(
+        &self,
+        canvas: &mut Canvas,
+        n: usize,
+        map: &Map<'_>,
+        scale: ColourScale,
+        style: &PictureStyle,
+    ) {
         let s = &self.style;
         let (x, y) = self.corner(n);
-        let palette = scale.palette(look.colour_map);
+        let palette = scale.palette(style.colour_map);
         resample::draw(canvas, (x, y), self.tile, map, scale, &palette);
-        let frame = Frame {
+        let frame = PixelRect {
             x: x as f32,
             y: y as f32,
             width: self.tile.0 as f32,
@@ -280,19 +287,19 @@ impl SheetLayout {
     }
 
     /// The colour bar, along the whole height of the tiles.
-    fn bar(&self, canvas: &mut Canvas, tiles: &Tiles, scale: Scale, look: &Look) {
+    fn bar(&self, canvas: &mut Canvas, tiles: &Tiles, scale: ColourScale, style: &PictureStyle) {
         let s = &self.style;
         let top = self.corner(0).1 as f32;
-        let bar = Frame {
+        let bar = PixelRect {
             x: (self.right() + 3.0 * s.gap()).round(),
             y: top,
             width: s.bar(),
             height: (self.bottom() - top).round(),
         };
-        let palette: Vec<Rgb> = scale.palette(look.colour_map);
+        let palette: Vec<Rgb> = scale.palette(style.colour_map);
         fill_bar(canvas, bar, scale, &palette, true);
         canvas.outline(bar, s.line(), s.theme.frame());
-        let ticks = if look.range == ColourRange::Whole {
+        let ticks = if style.range == ColourRange::Whole {
             own_ranges()
         } else {
             fitting(bar.height, s, false, |n| value_ticks(scale, n))
@@ -304,7 +311,7 @@ impl SheetLayout {
             let x = edge + s.tick() + s.gap();
             canvas.text(text, [x, y], s.text(s.number(), Align::Left));
         }
-        let upwards = Text {
+        let upwards = TextStyle {
             upwards: true,
             ..s.text(s.label(), Align::Centre)
         };

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::space::{VIEW_DEGREES, bounds, paths, triad};
 use super::{
-    Canvas, Frame, IoError, Orbits, Style, Ticks, Trajectory, below_frame, data_error, fitting,
-    grid, heading, horizontal_axis, left_of_frame, project, vertical_axis,
+    AxesStyle, Canvas, IoError, Orbits, PixelRect, Ticks, Trajectory, below_frame, data_error,
+    fitting, grid, heading, horizontal_axis, left_of_frame, project, vertical_axis,
 };
 use crate::atomic::write_with;
 
@@ -119,7 +119,7 @@ impl<'a> Scene<'a> {
         turn: f64,
     ) -> Option<gif::Frame<'static>> {
         let theme = self.orbits.theme;
-        let s = &Style { unit: 0.8, theme };
+        let s = &AxesStyle { unit: 0.8, theme };
         let axes = match self.view {
             View::Xy => Some([0, 1]),
             View::Xz => Some([0, 2]),
@@ -140,7 +140,7 @@ impl<'a> Scene<'a> {
             (top + PANEL_PIXELS + below + s.margin()) as u32,
             theme.background(),
         )?;
-        let frame = Frame {
+        let frame = PixelRect {
             x: left.round(),
             y: top.round(),
             width: PANEL_PIXELS,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{
-    Align, Canvas, Frame, IoError, Style, Theme, Ticks, below_frame, data_error, fitting, grid,
-    heading, horizontal_axis, left_of_frame, legend, legend_width, line_colour, png_file,
+    Align, AxesStyle, Canvas, IoError, PixelRect, Theme, Ticks, below_frame, data_error, fitting,
+    grid, heading, horizontal_axis, left_of_frame, legend, legend_width, line_colour, png_file,
     vertical_axis, widest, wrap,
 };
 
@@ -62,7 +62,7 @@ pub fn trajectories(
 
 fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     let (centre, span) = bounds(bodies).ok_or("no position is finite")?;
-    let s = &Style {
+    let s = &AxesStyle {
         unit: 1.0,
         theme: orbits.theme,
     };
@@ -86,7 +86,7 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     .ok_or("the picture is too large")?;
     heading(&mut canvas, &title, left / 2.0 + column, s);
 
-    let panel = |i: usize| Frame {
+    let panel = |i: usize| PixelRect {
         x: left.round() + (i % 2) as f32 * column,
         y: top.round() + (i / 2) as f32 * row,
         width: PANEL_PIXELS,
@@ -142,7 +142,7 @@ pub(super) fn bounds(bodies: &[Trajectory<'_>]) -> Option<([f64; 3], f64)> {
 /// `place` gives the offset from the middle of the frame, in units of its side, upwards positive.
 pub(super) fn paths(
     canvas: &mut Canvas,
-    frame: Frame,
+    frame: PixelRect,
     bodies: &[Trajectory<'_>],
     theme: Theme,
     place: impl Fn([f64; 3]) -> [f64; 2],
@@ -168,7 +168,7 @@ pub(super) fn paths(
 }
 
 /// The directions of x, y and z in the corner of the view.
-pub(super) fn triad(canvas: &mut Canvas, frame: Frame, s: &Style, azimuth: f64) {
+pub(super) fn triad(canvas: &mut Canvas, frame: PixelRect, s: &AxesStyle, azimuth: f64) {
     let (length, from) = (44.0, [frame.x + 62.0, frame.y + frame.height - 62.0]);
     for (name, axis) in [
         ("x", [1.0, 0.0, 0.0]),

@@ -4,12 +4,12 @@ use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
 use super::field::{FEW, Field, ROW, Sums, T, TOGETHER};
-use super::pool::SharedSlice;
+use super::pool::DisjointSlice;
 use super::solvers;
 use super::vector::Vector;
 
 /// [`solvers::basic`] for some bodies from the first given one on, in lanes.
-pub(super) type BasicEntry = unsafe fn(&Field<'_>, usize, usize, &[SharedSlice<'_>; 3]);
+pub(super) type BasicEntry = unsafe fn(&Field<'_>, usize, usize, &[DisjointSlice<'_>; 3]);
 /// [`solvers::reduced`] of a row, in lanes.
 pub(super) type ReducedEntry =
     unsafe fn(&Field<'_>, usize, &mut dyn FnMut(usize, &Sums<T>)) -> Sums<ROW>;
@@ -45,7 +45,7 @@ macro_rules! entries {
         pub(super) mod $name {
             #[allow(unused_imports)]
             use super::{
-                Entries, FEW, Field, FloatFloat, ROW, Real, SharedSlice, Sums, T, TOGETHER, Vector, advance_in,
+                Entries, FEW, Field, FloatFloat, ROW, Real, DisjointSlice, Sums, T, TOGETHER, Vector, advance_in,
                 solvers,
             };
 
@@ -71,7 +71,7 @@ macro_rules! entries {
                 f: &Field<'_>,
                 first: usize,
                 count: usize,
-                out: &[SharedSlice<'_>; 3],
+                out: &[DisjointSlice<'_>; 3],
             ) {
                 // SAFETY: the caller's promise.
                 unsafe {
@@ -91,7 +91,7 @@ macro_rules! entries {
                 f: &Field<'_>,
                 first: usize,
                 count: usize,
-                out: &[SharedSlice<'_>; 3],
+                out: &[DisjointSlice<'_>; 3],
             ) {
                 const WIDTH: usize = <$vector as Real>::LANES;
                 for i in (first..first + count).step_by(M * WIDTH) {

@@ -18,7 +18,7 @@ use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
 use self::field::{Field, ROW};
-use self::pool::{Pool, SharedSlice};
+use self::pool::{DisjointSlice, WorkerPool};
 use self::ranks::Shares;
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
@@ -36,7 +36,7 @@ const BODIES_PER_UNIT: usize = 64;
 /// Integrates on the CPU.
 #[derive(Debug)]
 pub struct CpuEngine {
-    pool: Pool,
+    pool: WorkerPool,
     partials: Partials,
     ranks: Option<Rc<dyn Ranks>>,
 }
@@ -61,7 +61,7 @@ impl CpuEngine {
         simd: Simd,
     ) -> Result<Self, EngineError> {
         Ok(Self {
-            pool: Pool::new(Workers::with_simd(threads, simd)?, schedule),
+            pool: WorkerPool::new(Workers::with_simd(threads, simd)?, schedule),
             partials: Partials::default(),
             ranks: None,
         })
@@ -263,7 +263,7 @@ impl<'a> CpuRun<'a> {
 
     fn basic(&mut self, basic: BasicEntry, lanes: &Entries) {
         let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
-        let out = self.a.each_mut().map(|a| SharedSlice::new(a));
+        let out = self.a.each_mut().map(|a| DisjointSlice::new(a));
         for own in &self.own {
             self.engine
                 .pool
@@ -358,7 +358,7 @@ fn relay(
     mut rows: sums::Rows<'_>,
     shares: &Shares,
     ranks: &dyn Ranks,
-    pool: &Pool,
+    pool: &WorkerPool,
 ) {
     let (all, padded) = (f.n.div_ceil(ROW), ax.len());
     let groups = all.div_ceil(shares.group);

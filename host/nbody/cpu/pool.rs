@@ -7,12 +7,12 @@ use trisolar_run::Workers;
 
 /// The workers of an engine and their schedule. A single worker runs in the caller's thread.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct WorkerPool {
     workers: Workers,
     schedule: Schedule,
 }
 
-impl Pool {
+impl WorkerPool {
     pub(super) fn new(workers: Workers, schedule: Schedule) -> Self {
         Self { workers, schedule }
     }
@@ -90,18 +90,18 @@ fn block(t: usize, threads: usize, units: usize) -> std::ops::Range<usize> {
 
 /// A slice to which several threads write, each to places of its own.
 #[derive(Clone, Copy)]
-pub(super) struct SharedSlice<'a> {
+pub(super) struct DisjointSlice<'a> {
     start: *mut f64,
     length: usize,
     lifetime: std::marker::PhantomData<&'a mut [f64]>,
 }
 
 // SAFETY: who writes promises in `range` that no two threads use the same places.
-unsafe impl Sync for SharedSlice<'_> {}
+unsafe impl Sync for DisjointSlice<'_> {}
 // SAFETY: as above.
-unsafe impl Send for SharedSlice<'_> {}
+unsafe impl Send for DisjointSlice<'_> {}
 
-impl<'a> SharedSlice<'a> {
+impl<'a> DisjointSlice<'a> {
     pub(super) fn new(slice: &'a mut [f64]) -> Self {
         Self {
             start: slice.as_mut_ptr(),

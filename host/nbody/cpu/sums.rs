@@ -3,7 +3,7 @@
 
 use super::entries::ReducedEntry;
 use super::field::{Field, ROW, Sums, T};
-use super::pool::{Pool, SharedSlice};
+use super::pool::{DisjointSlice, WorkerPool};
 
 /// Bodies whose sums a thread adds up at a time.
 const BLOCK: usize = 64;
@@ -71,13 +71,13 @@ impl<'a> Rows<'a> {
         f: &Field<'_>,
         reduced: ReducedEntry,
         (first, count): (usize, usize),
-        pool: &Pool,
+        pool: &WorkerPool,
     ) {
         (self.first, self.count) = (first, count);
         let padded = self.padded;
-        let p = SharedSlice::new(self.memory);
+        let p = DisjointSlice::new(self.memory);
         // As plain numbers: 3 × ROW per row.
-        let q = SharedSlice::new(flat(&mut self.own));
+        let q = DisjointSlice::new(flat(&mut self.own));
         pool.each(count, |index| {
             let mut behind = |base: usize, sums: &Sums<T>| {
                 for (d, sums) in sums.0.iter().enumerate() {
@@ -95,11 +95,11 @@ impl<'a> Rows<'a> {
 
     /// Adds the computed forces to the sums of the bodies from the first row on, body by body in the order of the rows. The forces of
     /// the previous rows have already been added.
-    pub(super) fn add(&mut self, n: usize, sums: [&mut Vec<f64>; 3], pool: &Pool) {
+    pub(super) fn add(&mut self, n: usize, sums: [&mut Vec<f64>; 3], pool: &WorkerPool) {
         let (first, count, padded) = (self.first, self.count, self.padded);
-        let p = SharedSlice::new(self.memory);
-        let q = SharedSlice::new(flat(&mut self.own));
-        let out = sums.map(|a| SharedSlice::new(a));
+        let p = DisjointSlice::new(self.memory);
+        let q = DisjointSlice::new(flat(&mut self.own));
+        let out = sums.map(|a| DisjointSlice::new(a));
         let start = first * ROW / BLOCK;
         pool.each_sum(n.div_ceil(BLOCK) - start, |block| {
             let base = (start + block) * BLOCK;
@@ -129,7 +129,7 @@ pub(super) fn parallel(
     reduced: ReducedEntry,
     [ax, ay, az]: [&mut Vec<f64>; 3],
     memory: &mut [f64],
-    pool: &Pool,
+    pool: &WorkerPool,
 ) {
     let mut part = Rows::new(memory, ax.len());
     let rows = f.n.div_ceil(ROW);
@@ -150,10 +150,10 @@ pub(super) fn textbook(
     reduced: ReducedEntry,
     sums: [&mut Vec<f64>; 3],
     memory: &mut [f64],
-    pool: &Pool,
+    pool: &WorkerPool,
 ) {
     let padded = sums[0].len();
-    let own = SharedSlice::new(memory);
+    let own = DisjointSlice::new(memory);
     pool.threads_with_units(f.n.div_ceil(ROW), |thread, rows| {
         let mut planes = [0, 1, 2].map(|d| {
             // SAFETY: every thread has planes of its own.
@@ -177,7 +177,7 @@ pub(super) fn textbook(
             }
         }
     });
-    let out = sums.map(|a| SharedSlice::new(a));
+    let out = sums.map(|a| DisjointSlice::new(a));
     pool.each_sum(padded / BLOCK, |block| {
         for (d, out) in out.iter().enumerate() {
             // SAFETY: every block has bodies of its own.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernels_gpu::device::Body;
-use kernels_gpu::device::linear::TOGETHER;
+use kernels_gpu::device::linear::COMBINATIONS_PER_LAUNCH;
 use kernels_gpu::device::steps::{Operation, State};
 use kernels_gpu::device::tile::Basic;
 use kernels_gpu::integrator::system::{Combination, Pair};
@@ -353,7 +353,7 @@ impl<S: Number> DevicePart<S> {
     /// Linear combinations, one after the other.
     pub fn combine(&self, combinations: &[Combination<'_>]) -> Result<(), EngineError> {
         self.each(|range, grid| {
-            for combinations in combinations.chunks(TOGETHER) {
+            for combinations in combinations.chunks(COMBINATIONS_PER_LAUNCH) {
                 let place = |pair| self.place(pair, range.first);
                 let ([first, second], both) = linear_jobs(combinations, place);
                 let arguments = (first, second, both, range.count);

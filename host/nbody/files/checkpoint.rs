@@ -30,7 +30,7 @@ pub struct Checkpoint {
 /// All contents except the bodies. Numbers in JSON have the digits that restore the same bits.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+struct CheckpointHead {
     specification: Specification,
     step: u64,
     start_energy: Option<f64>,
@@ -60,7 +60,7 @@ impl Checkpoint {
         lower: Option<&LowerParts>,
         run: Option<&Record>,
     ) -> Result<(), IoError> {
-        let head = Head {
+        let head = CheckpointHead {
             specification: self.specification.clone(),
             step: self.step,
             start_energy: self.start_energy,
@@ -125,13 +125,14 @@ impl Checkpoint {
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let mut file = NpzReader::open(path)?;
         let json = file.text(HEADER_FILE)?;
-        let head: Head = serde_json::from_str(&json).map_err(|e| FileError::Contents {
-            path: path.to_owned(),
-            reason: format!("{HEADER_FILE} is not that of an N-body run: {e}"),
-        })?;
+        let head: CheckpointHead =
+            serde_json::from_str(&json).map_err(|e| FileError::Contents {
+                path: path.to_owned(),
+                reason: format!("{HEADER_FILE} is not that of an N-body run: {e}"),
+            })?;
         // The file may have any name.
         let bodies = trisolar_bodies::files::npz(path)?.bodies;
-        let Head {
+        let CheckpointHead {
             specification,
             step,
             start_energy,

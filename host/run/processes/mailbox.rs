@@ -9,7 +9,7 @@ use super::message::Message;
 use crate::mpi::World;
 
 /// Time between two looks for messages from other ranks.
-const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 type Parcel = (usize, Vec<u8>);
 
@@ -79,7 +79,7 @@ impl Mailbox {
             }
         }
         world.forget_delivered();
-        if idle && let Ok((to, bytes)) = given.recv_timeout(BETWEEN_LOOKS) {
+        if idle && let Ok((to, bytes)) = given.recv_timeout(POLL_INTERVAL) {
             world.send_bytes(to, bytes);
         }
     }

@@ -15,7 +15,7 @@ pub use mp4::find_ffmpeg;
 
 /// A format of films.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum FilmFormat {
     Gif,
     WebP,
     Mp4,
@@ -25,7 +25,7 @@ enum Format {
 #[derive(Clone, Debug)]
 pub struct Animation {
     path: PathBuf,
-    format: Format,
+    format: FilmFormat,
 }
 
 /// A film that cannot be written.
@@ -60,9 +60,9 @@ impl Animation {
     pub fn new(path: &Path) -> Result<Self, AnimationError> {
         let extension = path.extension().map(|e| e.to_string_lossy().into_owned());
         let format = match extension.as_deref().map(str::to_ascii_lowercase).as_deref() {
-            Some("gif") => Format::Gif,
-            Some("webp") => Format::WebP,
-            Some("mp4") => Format::Mp4,
+            Some("gif") => FilmFormat::Gif,
+            Some("webp") => FilmFormat::WebP,
+            Some("mp4") => FilmFormat::Mp4,
             _ => {
                 return Err(AnimationError::Io(IoError::UnknownFormat {
                     path: path.to_owned(),
@@ -71,7 +71,7 @@ impl Animation {
                 }));
             }
         };
-        if format == Format::Mp4 && find_ffmpeg().is_none() {
+        if format == FilmFormat::Mp4 && find_ffmpeg().is_none() {
             return Err(AnimationError::NoFfmpeg);
         }
         check_writable(path)?;
@@ -93,9 +93,9 @@ impl Animation {
     /// A frame is missing or has another form, or the film cannot be written; no part of it remains.
     pub fn write(&self, folder: &Folder, frames: u32, rate: f64) -> Result<(), AnimationError> {
         match self.format {
-            Format::Gif => Ok(gif::write(&self.path, folder, frames, rate)?),
-            Format::WebP => Ok(webp::write(&self.path, folder, frames, rate)?),
-            Format::Mp4 => mp4::write(&self.path, folder, rate),
+            FilmFormat::Gif => Ok(gif::write(&self.path, folder, frames, rate)?),
+            FilmFormat::WebP => Ok(webp::write(&self.path, folder, frames, rate)?),
+            FilmFormat::Mp4 => mp4::write(&self.path, folder, rate),
         }
     }
 }

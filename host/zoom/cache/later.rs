@@ -8,12 +8,12 @@ use trisolar_map::{EngineError, Monitor};
 /// A value that is provided once, or given up.
 #[derive(Debug)]
 pub(super) struct Later<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<LaterState<T>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-enum State<T> {
+enum LaterState<T> {
     Waiting,
     There(Arc<T>),
     Never,
@@ -25,34 +25,34 @@ const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 impl<T> Default for Later<T> {
     fn default() -> Self {
         Self {
-            state: Mutex::new(State::Waiting),
+            state: Mutex::new(LaterState::Waiting),
             changed: Condvar::new(),
         }
     }
 }
 
 impl<T> Later<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, LaterState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn set(&self, value: T) {
-        *self.lock() = State::There(Arc::new(value));
+        *self.lock() = LaterState::There(Arc::new(value));
         self.changed.notify_all();
     }
 
     /// Declares that the value will not be provided, unless it has been already.
     pub fn give_up(&self) {
         let mut state = self.lock();
-        if matches!(*state, State::Waiting) {
-            *state = State::Never;
+        if matches!(*state, LaterState::Waiting) {
+            *state = LaterState::Never;
         }
         drop(state);
         self.changed.notify_all();
     }
 
     pub fn is_there(&self) -> bool {
-        matches!(*self.lock(), State::There(_))
+        matches!(*self.lock(), LaterState::There(_))
     }
 
     /// Waits for the value.
@@ -63,10 +63,10 @@ impl<T> Later<T> {
         let mut state = self.lock();
         loop {
             match &*state {
-                State::There(value) => return Ok(value.clone()),
-                State::Never => return Err(EngineError::Cancelled),
-                State::Waiting if monitor.cancelled() => return Err(EngineError::Cancelled),
-                State::Waiting => {
+                LaterState::There(value) => return Ok(value.clone()),
+                LaterState::Never => return Err(EngineError::Cancelled),
+                LaterState::Waiting if monitor.cancelled() => return Err(EngineError::Cancelled),
+                LaterState::Waiting => {
                     let waited = self
                         .changed
                         .wait_timeout(state, CANCELLATION_CHECK_INTERVAL);

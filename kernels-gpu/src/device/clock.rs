@@ -1,12 +1,12 @@
 //! Time inside a kernel.
 
-/// Nanoseconds since some point in the past: a GPU's global timer, the monotonic clock under emulation.
+/// Nanoseconds since an arbitrary point in the past, from a GPU's global timer or, under emulation, the monotonic clock.
 #[inline(always)]
 pub fn timer_ns() -> u64 {
     #[cfg(target_arch = "nvptx64")]
     {
         let t: u64;
-        // SAFETY: reads a special register.
+        // SAFETY: the instruction only reads a special register.
         unsafe {
             core::arch::asm!("mov.u64 {0}, %globaltimer;", out(reg64) t, options(nomem, nostack))
         };

@@ -1,4 +1,5 @@
-//! Encounters on a GPU: threads with a few runs each, which take steps together, and do what is rare together.
+//! Encounters on a GPU: each thread has a few runs and takes their steps in lockstep with its warp; work that is rare in each run is
+//! postponed until many threads of the warp have some.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,31 +15,31 @@ use crate::encounters::vector::dot;
 use crate::encounters::{Record, Settings, Verdict};
 use crate::number::Bits;
 
-/// Runs to integrate, and where their records go. Passed by value.
+/// Runs to integrate, and the destination of their records. Passed by value.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Job {
-    /// How they are integrated.
+    /// The parameters of the integration.
     pub settings: Settings,
-    /// The stages of the composition.
+    /// The stages of the composition, `stage_count` of them.
     pub stages: *const Stage,
-    /// Starts of all runs, from the first of the plan on.
+    /// The rule for the starts of all runs; run `first` is the first one of this job.
     pub plan: *const Plan,
-    /// Starts of the runs of this job, one by one; null for those of the plan.
+    /// The starts of the runs of this job, listed individually; null if they follow `plan`.
     pub bodies: *const BodiesStart,
     /// Records of the runs of this job.
     pub records: *mut Record,
-    /// The first run.
+    /// The number of the first run.
     pub first: u64,
-    /// How many.
+    /// The number of runs.
     pub count: u64,
-    /// How many stages there are.
+    /// The number of stages.
     pub stage_count: u32,
-    /// Zero.
+    /// Padding, which is 0.
     pub unused: u32,
 }
 
-/// What the threads of a launch share. All zero before the first launch.
+/// The counters that the threads of a launch share. All are 0 before the first launch.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Shared {
@@ -48,37 +49,37 @@ pub struct Shared {
     pub ended: AtomicU64,
 }
 
-/// Runs that a thread has under way at most.
+/// The most runs that a thread has in progress at a time.
 pub const RUNS: usize = 4;
 
-/// A run under way, in memory.
+/// A run in progress, in memory.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Run {
-    /// First what every block of steps needs, at the start of a cache line.
+    /// Comes first so that the data that every block of steps needs start a cache line.
     encounter: Encounter,
     pairs: Pairs<f64>,
     distances: [i32; 3],
     growth: [i32; 3],
-    /// One of this type's constants.
+    /// One of the constants of this type.
     state: u32,
     unused: u32,
-    /// Fills cache lines.
+    /// Padding to whole cache lines.
     padding: [u64; 9],
 }
 
 const _: () = assert!(size_of::<Run>().is_multiple_of(128));
 
 impl Run {
-    /// No run: the place is free.
+    /// The place is free.
     const FREE: u32 = 0;
-    /// Its next block of steps can begin.
+    /// The run's next block of steps can begin.
     const READY: u32 = 1;
-    /// After a block of steps in which the survey found something to settle.
+    /// The survey after a block of steps found something to settle.
     const FOUND: u32 = 2;
 }
 
-/// A thread's runs between launches. Before the first launch all zero.
+/// The runs of a thread between launches. All zero before the first launch.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Thread {
@@ -99,13 +100,13 @@ impl Scheme for Table {
 
     #[inline(always)]
     fn stage(&self, j: u32) -> Stage {
-        // SAFETY: `integrate` asks for as many stages as `count` says, and asks for none beyond.
+        // SAFETY: `integrate` requires `count` stages, and `advance` asks for no others.
         unsafe { *self.stages.add(j as usize) }
     }
 }
 
-/// Remembers the pericentre of a thread's run until the end of the block of steps, where the threads of a warp look at theirs together:
-/// in a step at most one of them passes one.
+/// Keeps the pericentre of a thread's run until the end of the block of steps, where all threads of the warp evaluate theirs together;
+/// in a single step at most one of them usually has one.
 struct Passages<'a> {
     encounter: &'a mut Encounter,
     masses: StepMasses<f64>,
@@ -123,7 +124,7 @@ impl Passages<'_> {
 
     #[inline(always)]
     fn put<const P: usize>(&mut self, s: &Pairs<f64>, until: f64) {
-        // Two in a step are rare.
+        // Two pericentres in one step are rare.
         self.look();
         *self.last = Minimum::of(s, &self.masses, until, P);
     }
@@ -134,7 +135,7 @@ impl Watch<f64> for Passages<'_> {
     fn passage(&mut self, s: &Pairs<f64>, until: f64, turned: &[i32; 3], near: &mut i32) {
         let mut turned = *turned;
         if self.last.pair != NO_PAIR as u32 {
-            // Two in a block are rare. After the first, the second may not be of interest.
+            // Two pericentres in one block are rare. After the first has been evaluated, the second may no longer be of interest.
             self.look();
             *near = self.encounter.near();
             let ask = |x: &[f64; 3]| f64::high_difference(Bits::high(dot(x, x)), *near);
@@ -142,7 +143,7 @@ impl Watch<f64> for Passages<'_> {
             turned[1] &= ask(&s.x[1]);
             turned[2] &= ask(&s.x[2]);
         }
-        // Not in a loop: an index that is not known would put the state into local memory.
+        // Not a loop, because a run-time index would put the state into local memory.
         if turned[0] < 0 {
             self.put::<0>(s, until);
         }
@@ -155,7 +156,7 @@ impl Watch<f64> for Passages<'_> {
     }
 }
 
-/// Begins to watch the distances of a run.
+/// Starts to observe the distances of a run's pairs.
 fn watch(run: &mut Run) {
     let mut course = Course::<f64>::new();
     course.watch_from(0, &run.pairs);
@@ -165,15 +166,15 @@ fn watch(run: &mut Run) {
 /// Begins a run.
 ///
 /// # Safety
-/// As [`integrate`].
+/// The same as for [`integrate`].
 #[inline(never)]
 unsafe fn fetch(job: &Job, number: u64, run: &mut Run) {
     let name = job.first + number;
     let bodies = if job.bodies.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { (*job.plan).bodies(name) }
     } else {
-        // SAFETY: the caller's promise: there are `count` of them, and `number` is below it.
+        // SAFETY: the caller guarantees `count` starts, and `number` is less.
         unsafe { *job.bodies.add(number as usize) }
     };
     let start = Start::new(&bodies);
@@ -183,10 +184,10 @@ unsafe fn fetch(job: &Job, number: u64, run: &mut Run) {
     run.state = Run::READY;
 }
 
-/// Settles what the survey of a run found; true if it has ended and its record is written.
+/// Settles what the survey of a run found; returns true if the run has ended and its record is written.
 ///
 /// # Safety
-/// As [`integrate`].
+/// The same as for [`integrate`].
 #[inline(never)]
 unsafe fn settled(job: &Job, run: &mut Run) -> bool {
     run.state = Run::READY;
@@ -197,7 +198,7 @@ unsafe fn settled(job: &Job, run: &mut Run) -> bool {
     } = run;
     if encounter.settle(pairs, &job.settings, &mut record) == Verdict::Ended {
         let number = encounter.run - job.first;
-        // SAFETY: the caller's promise: there is room for `count` records, and `number` is below it.
+        // SAFETY: the caller guarantees room for `count` records, and `number` is less.
         unsafe { *job.records.add(number as usize) = record };
         run.state = Run::FREE;
         return true;
@@ -208,12 +209,12 @@ unsafe fn settled(job: &Job, run: &mut Run) -> bool {
     false
 }
 
-/// Which of a thread's runs are in which state, a bit each. The one that takes steps is in none of these.
+/// The states of a thread's runs, one bit for each run. The run that takes steps is in none of these sets.
 #[derive(Clone, Copy)]
 struct Places {
-    /// Those whose next block of steps can begin.
+    /// Runs whose next block of steps can begin.
     ready: u32,
-    /// Those that were put aside after a block of steps.
+    /// Runs that were put aside after a block of steps.
     aside: u32,
     /// Places without a run.
     free: u32,
@@ -224,7 +225,7 @@ struct Places {
 }
 
 impl Places {
-    /// The places of a thread before it has looked into them.
+    /// The places of a thread at the start of a launch.
     fn of(runs: &[Run; RUNS]) -> Self {
         let mut this = Self {
             ready: 0,
@@ -245,26 +246,26 @@ impl Places {
         this
     }
 
-    /// Whether a block of steps can follow.
+    /// Whether the thread can take another block of steps.
     fn goes_on(&self) -> bool {
         self.under_way || self.ready != 0
     }
 }
 
-/// Looks at the runs that a thread put aside, and begins new ones in free places.
+/// Settles the runs that a thread put aside, and begins new ones in free places.
 ///
 /// # Safety
-/// As [`integrate`]; `runs` must be the thread's.
+/// The same as for [`integrate`]; `runs` must be the thread's.
 #[inline(never)]
 unsafe fn attend(job: &Job, shared: &Shared, runs: *mut [Run; RUNS], mut places: Places) -> Places {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let runs = unsafe { &mut *runs };
     let mut ended = 0;
     while places.aside != 0 {
         let place = places.aside.trailing_zeros();
         let bit = 1 << place;
         places.aside ^= bit;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         if unsafe { settled(job, &mut runs[place as usize % RUNS]) } {
             places.free |= bit;
             ended += 1;
@@ -275,7 +276,7 @@ unsafe fn attend(job: &Job, shared: &Shared, runs: *mut [Run; RUNS], mut places:
     if ended != 0 {
         shared.ended.fetch_add(ended, Ordering::Relaxed);
     }
-    // The last runs are for threads that have no other, so that all threads end at about the same time.
+    // The last runs go to threads that have no other, so that all threads finish at about the same time.
     let threads = thread::grid_dim_x() as u64 * thread::block_dim_x() as u64;
     let last = RUNS as u64 * threads;
     while places.free != 0 && places.more {
@@ -291,30 +292,32 @@ unsafe fn attend(job: &Job, shared: &Shared, runs: *mut [Run; RUNS], mut places:
         let bit = 1 << place;
         places.free ^= bit;
         places.ready |= bit;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { fetch(job, number, &mut runs[place as usize % RUNS]) };
     }
     places
 }
 
-/// Rounds between two looks at the clock.
-const ROUNDS: u32 = 16;
-/// Threads of a warp with a run aside for which all look at theirs, although each has another run to go on with.
-const ENOUGH: u32 = 16;
+/// Rounds between two readings of the clock.
+const ROUNDS_PER_CLOCK_READING: u32 = 16;
+/// The number of threads of a warp with a run put aside from which on the whole warp settles such runs, even if every thread has
+/// another run to continue.
+const THREADS_TO_ATTEND: u32 = 16;
 
-/// Integrates runs for about `slice_ns` nanoseconds; launched again with the same memory it goes on where it stopped.
+/// Integrates runs for about `slice_ns` nanoseconds. Another launch with the same memory continues where this one stopped.
 ///
-/// In a round every thread takes a block of steps. What else there is to do (starts, pericentres, ends, jumps) takes as long as many
-/// steps, and if each thread did it when its turn comes, its warp would wait for it every time. So the thread puts the run aside and goes
-/// on with another one of its own, until enough threads of the warp have something to do.
+/// In a round every thread takes a block of steps. Everything else (starts, pericentres, ends, jumps) takes as long as many steps, and
+/// if each thread did it as soon as it is due, the rest of its warp would wait each time. Therefore a thread puts such a run aside and
+/// continues with another one of its own, until enough threads of the warp have something to do.
 ///
 /// # Safety
-/// Of `job`: `stages` must be valid for as many as it says, at least one; `plan` for one, or `bodies` for `count`; `records` for
-/// writing `count`. `threads` must be valid for as many values as the grid has threads, and `shared` for one. Nobody else may use
-/// `threads` and `records` meanwhile. All threads of the grid must call this.
+/// For `job`, `stages` must be valid for `stage_count` stages, at least one; `plan` must be valid for one value, or `bodies` for
+/// `count`; and `records` must be valid for writing `count` records. `threads` must be valid for as many values as the grid has
+/// threads, and `shared` for one. Nothing else may use `threads` and `records` during the launch. All threads of the grid must call
+/// this function.
 #[inline(always)]
 pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: *const Shared) {
-    // SAFETY: the caller's promise: a place of its own for each thread.
+    // SAFETY: the caller guarantees a value for each thread of the grid.
     let (runs, shared) = unsafe {
         let mine = threads.add(thread::index_1d() as usize);
         (&raw mut (*mine).runs, &*shared)
@@ -336,17 +339,17 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             place = places.ready.trailing_zeros();
             places.ready ^= 1 << place;
             places.under_way = true;
-            // SAFETY: a bit stands for one of the thread's places.
+            // SAFETY: each bit stands for one of the thread's places.
             unsafe {
                 run = runs.cast::<Run>().add(place as usize);
                 pairs = (*run).pairs;
                 (distances, growth) = ((*run).distances, (*run).growth);
             }
         }
-        // SAFETY: all lanes of a warp take part in every round, until it ends for all of them.
+        // SAFETY: all lanes of a warp take part in every round until the loop ends for all of them.
         unsafe { sync_warp(u32::MAX) };
         if places.under_way {
-            // SAFETY: one of the thread's own.
+            // SAFETY: the place belongs to this thread.
             let this = unsafe { &mut *run };
             let masses = this.encounter.masses.step;
             let mut course = Course::<f64> {
@@ -393,12 +396,12 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
         if going | asking == 0 {
             break;
         }
-        if asking != 0 || aside.count_ones() >= ENOUGH {
-            // SAFETY: the caller's promise.
+        if asking != 0 || aside.count_ones() >= THREADS_TO_ATTEND {
+            // SAFETY: the caller guarantees this.
             places = unsafe { attend(job, shared, runs, places) };
         }
         rounds += 1;
-        if rounds.is_multiple_of(ROUNDS) {
+        if rounds.is_multiple_of(ROUNDS_PER_CLOCK_READING) {
             let over = timer_ns() - began >= slice_ns;
             // SAFETY: as above.
             if unsafe { warp_vote_any(u32::MAX, over) } {

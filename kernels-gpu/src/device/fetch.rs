@@ -1,4 +1,4 @@
-//! Threads that fetch the next pixel when their own is done, from which the kernels of maps are built.
+//! Threads that fetch the next pixel when their own is done, which are the basis of the kernels of maps.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -20,18 +20,18 @@ pub const TILE: u32 = 1024;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Tile {
-    /// The first of them.
+    /// The first pixel.
     pub first: u64,
-    /// Number of pixels, 1 to [`TILE`].
+    /// Number of pixels, from 1 to [`TILE`].
     pub count: u32,
-    /// Place of their values: from `slot` · [`TILE`] on.
+    /// Where their values go: from index `slot` · [`TILE`] on.
     pub slot: u32,
 }
 
-/// The tiles from which threads fetch pixels, and the places of the values. The host adds tiles between launches.
+/// The tiles from which threads fetch pixels, and the destination of the values. The host adds tiles between launches.
 ///
-/// Threads draw tickets in ascending order: ticket `t` is pixel `t % TILE` of the tile at `t / TILE` of the ring `tiles`. Counts
-/// of tickets may wrap.
+/// Threads draw tickets in ascending order: ticket `t` is pixel `t % TILE` of the tile at index `t / TILE` of the ring `tiles`. Ticket
+/// numbers may wrap.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Ring<V> {
@@ -51,8 +51,8 @@ pub struct Ring<V> {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Shared {
-    /// Number of steps, including those that pixels which ended early no longer take. At the end this is the number of steps of a
-    /// pixel times the number of finished pixels.
+    /// Number of steps, including those that pixels which ended early no longer had to take. At the end it is the number of steps of a
+    /// pixel times the number of pixels.
     pub steps: AtomicU64,
     /// The next ticket.
     pub next: AtomicU32,
@@ -80,16 +80,16 @@ impl Default for Shared {
 /// Rounds of steps between two readings of the clock.
 pub const ROUNDS: u32 = 256;
 
-/// The state of a thread between launches: an unfinished pixel.
+/// The state of a thread between launches, which is an unfinished pixel.
 pub type Thread<Q, I, R> = LaneState<Q, I, R>;
 
-/// The state of a thread whose pixel has masses of its own.
+/// The state of a thread whose pixel has its own masses.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MassiveThread<Q: Quantity, I: MapIntegrator, R: Real> {
     /// The unfinished pixel.
     pub lanes: LaneState<Q, I, R>,
-    /// Its masses, with any bits before the first launch.
+    /// The masses of that pixel; arbitrary before the first launch.
     pub masses: LaneMasses<Q, I, R>,
 }
 
@@ -97,24 +97,24 @@ pub struct MassiveThread<Q: Quantity, I: MapIntegrator, R: Real> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Starts {
-    /// The start states of the map's pixels, in their order; null for those of the job's grid.
+    /// The start states of the map's pixels, in their order; null to use the job's grid.
     pub points: *const Point,
-    /// Their masses; null for the job's.
+    /// The masses of the pixels, in their order; null to use the job's masses.
     pub masses: *const Masses,
 }
 
 impl Starts {
-    /// The grid and the masses of the job.
+    /// The grid and the masses of the job for all pixels.
     pub const OF_JOB: Self = Self {
         points: core::ptr::null(),
         masses: core::ptr::null(),
     };
 }
 
-/// The values of pixels that threads fetch from a ring of tiles: the body of [`kernels::map`](crate::kernels::map).
+/// Computes the values of pixels that threads fetch from a ring of tiles: the body of [`kernels::map`](crate::kernels::map).
 ///
 /// # Safety
-/// As there.
+/// The same as for [`kernels::map`](crate::kernels::map).
 #[inline(always)]
 pub unsafe fn fetch<Q: Quantity, I: MapIntegrator, R: Real>(
     job: &Job,
@@ -124,7 +124,7 @@ pub unsafe fn fetch<Q: Quantity, I: MapIntegrator, R: Real>(
     shared: *const Shared,
     starts: Starts,
 ) {
-    // SAFETY: the caller vouches for a value for every thread of the grid, this one's alone.
+    // SAFETY: the caller guarantees a value for every thread of the grid, which only this thread uses.
     let slot = unsafe { threads.add(thread::index_1d() as usize) };
     // SAFETY: as above.
     let MassiveThread {
@@ -132,7 +132,7 @@ pub unsafe fn fetch<Q: Quantity, I: MapIntegrator, R: Real>(
         mut masses,
     } = unsafe { *slot };
     let own = Some(&mut masses);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { go::<Q, I, R, true>(job, slice_ns, ring, &mut lanes, own, shared, starts) };
     // SAFETY: as above.
     unsafe { *slot = MassiveThread { lanes, masses } };
@@ -141,7 +141,7 @@ pub unsafe fn fetch<Q: Quantity, I: MapIntegrator, R: Real>(
 /// [`fetch`] for pixels that all have the job's masses: the body of [`kernels::map_uniform`](crate::kernels::map_uniform).
 ///
 /// # Safety
-/// As there.
+/// The same as for [`kernels::map_uniform`](crate::kernels::map_uniform).
 #[inline(always)]
 pub unsafe fn fetch_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     job: &Job,
@@ -151,7 +151,7 @@ pub unsafe fn fetch_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     shared: *const Shared,
     points: *const Point,
 ) {
-    // SAFETY: the caller vouches for a value for every thread of the grid, this one's alone.
+    // SAFETY: the caller guarantees a value for every thread of the grid, which only this thread uses.
     let slot = unsafe { threads.add(thread::index_1d() as usize) };
     // SAFETY: as above.
     let mut lanes = unsafe { *slot };
@@ -159,16 +159,16 @@ pub unsafe fn fetch_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
         points,
         ..Starts::OF_JOB
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { go::<Q, I, R, false>(job, slice_ns, ring, &mut lanes, None, shared, starts) };
     // SAFETY: as above.
     unsafe { *slot = lanes };
 }
 
-/// Takes steps until the time is over or no pixel is left.
+/// Takes steps until the time is over or there are no more pixels.
 ///
 /// # Safety
-/// `ring`, `shared` and `starts` as for [`kernels::map`](crate::kernels::map).
+/// `ring`, `shared` and `starts` must be as for [`kernels::map`](crate::kernels::map).
 #[inline(always)]
 unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
     job: &Job,
@@ -179,7 +179,7 @@ unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
     shared: *const Shared,
     starts: Starts,
 ) {
-    // SAFETY: the caller vouches for `shared`.
+    // SAFETY: the caller guarantees `shared`.
     let shared = unsafe { &*shared };
     lanes.ask_again();
     let mut source = Fetching::<_, OWN_MASSES> {
@@ -210,7 +210,7 @@ unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
     }
 }
 
-/// Pixels from the ring by the shared counter, values to memory.
+/// Takes pixels from the ring by the shared counter, and writes their values to memory.
 struct Fetching<'a, V, const OWN_MASSES: bool> {
     job: &'a Job,
     ring: &'a Ring<V>,
@@ -228,12 +228,12 @@ impl<V, const OWN_MASSES: bool> PixelSource<V> for Fetching<'_, V, OWN_MASSES> {
         loop {
             let ticket = self.shared.next.fetch_add(1, Ordering::Relaxed);
             if self.ring.limit.wrapping_sub(ticket) as i32 <= 0 {
-                // All tickets below the limit have been taken, so that the returned ticket is not one of them.
+                // All tickets below the limit have been taken, so the returned ticket is not one of them.
                 self.shared.next.fetch_sub(1, Ordering::Relaxed);
                 return None;
             }
             let position = ((ticket / TILE) & self.ring.mask) as usize;
-            // SAFETY: the kernel's caller vouches for the tiles of tickets below the limit.
+            // SAFETY: the kernel's caller guarantees the tiles of all tickets below the limit.
             let tile = unsafe { *self.ring.tiles.add(position) };
             let within = ticket % TILE;
             if within < tile.count {
@@ -251,7 +251,7 @@ impl<V, const OWN_MASSES: bool> PixelSource<V> for Fetching<'_, V, OWN_MASSES> {
             .steps
             .fetch_add((self.job.steps - self.credited) as u64, Ordering::Relaxed);
         self.credited = 0;
-        // SAFETY: the kernel's caller vouches for the slots of its tiles; this pixel was handed to this thread alone.
+        // SAFETY: the kernel's caller guarantees the slots of its tiles, and only this thread was given this pixel.
         unsafe {
             *self.ring.values.add(slot as usize) = value;
             (*self.ring.done.add((slot / TILE) as usize)).fetch_add(1, Ordering::Relaxed);
@@ -263,7 +263,7 @@ impl<V, const OWN_MASSES: bool> PixelSource<V> for Fetching<'_, V, OWN_MASSES> {
         if self.starts.points.is_null() {
             job.grid.point(number)
         } else {
-            // SAFETY: the kernel's caller vouches for a point for every pixel of its tiles.
+            // SAFETY: the kernel's caller guarantees a point for every pixel of its tiles.
             unsafe { *self.starts.points.add(number as usize) }
         }
     }
@@ -284,7 +284,7 @@ impl<V, const OWN_MASSES: bool> PixelSource<V> for Fetching<'_, V, OWN_MASSES> {
 /// Computes unfinished pixels to their ends: the body of [`kernels::map_resume`](crate::kernels::map_resume).
 ///
 /// # Safety
-/// As there.
+/// The same as for [`kernels::map_resume`](crate::kernels::map_resume).
 #[inline(always)]
 pub unsafe fn resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     job: &Job,
@@ -293,9 +293,9 @@ pub unsafe fn resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     threads: *mut Thread<Q, I, R>,
     shared: *const Shared,
 ) {
-    // SAFETY: the caller vouches for `shared` and for a value for every thread of the grid.
+    // SAFETY: the caller guarantees `shared` and a value for every thread of the grid.
     let (shared, slot) = unsafe { (&*shared, threads.add(thread::index_1d() as usize)) };
-    // SAFETY: as above; the slot is this thread's alone.
+    // SAFETY: as above; only this thread uses the value.
     let mut lanes = unsafe { *slot };
     if lanes.pixel.as_ref()[0] == IDLE {
         return;
@@ -312,7 +312,7 @@ pub unsafe fn resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     unsafe { *slot = lanes };
 }
 
-/// Takes items by the shared counter, and stores them at their places.
+/// Takes items by the shared counter, and writes them back to their places.
 struct List<'a, S> {
     job: &'a Job,
     items: *mut Item<S>,
@@ -339,7 +339,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>> ResumableSource<Q, I, R>
 {
     #[inline(always)]
     fn resume(&mut self, index: u32) -> Option<(Q::State<R, I>, u32)> {
-        // SAFETY: index < job.count, which the kernel's caller vouches for; it was handed to this thread alone.
+        // SAFETY: the kernel's caller guarantees `job.count` items, index is less, and only this thread was given the item.
         let item = unsafe { &*self.items.add(index as usize) };
         Some((item.state, item.taken))
     }

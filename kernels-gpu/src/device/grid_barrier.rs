@@ -4,17 +4,17 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_std::thread;
 
-/// A barrier for all threads of a grid of which all blocks are resident: a cooperative launch, or a single block. In the
-/// emulator every block needs a worker.
+/// A barrier for all threads of a grid. All blocks must be resident: the launch is cooperative or has a single block. In the emulator
+/// every block needs its own worker.
 pub(crate) struct GridBarrier {
-    /// Number of arrivals of blocks; 0 before the launch.
+    /// Number of blocks that have arrived so far; 0 before the launch.
     arrived: *const AtomicU32,
     /// Number of arrivals that ends the current wait.
     goal: u32,
 }
 
 impl GridBarrier {
-    /// With a counter that was 0 before the launch.
+    /// Creates a barrier for a counter that was 0 before the launch.
     #[inline(always)]
     pub(crate) fn new(arrived: *const AtomicU32) -> Self {
         Self { arrived, goal: 0 }
@@ -23,25 +23,25 @@ impl GridBarrier {
     /// Waits until all threads of the grid have arrived. Their earlier writes are then visible to all of them.
     ///
     /// # Safety
-    /// All threads of the grid call it equally often; the counter is valid.
+    /// All threads of the grid must call it the same number of times, and the counter must be valid.
     #[inline(always)]
     pub(crate) unsafe fn wait(&mut self) {
         thread::sync_threads();
         let blocks = thread::grid_dim_x();
-        // Wraps with the counter.
+        // The goal wraps in the same way as the counter.
         self.goal = self.goal.wrapping_add(blocks);
         if thread::thread_idx_x() == 0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             let arrived = unsafe { &*self.arrived };
             // Makes the writes of this block visible before its arrival.
             thread::device_fence();
             arrived.fetch_add(1, Ordering::Relaxed);
             while (arrived.load(Ordering::Relaxed).wrapping_sub(self.goal) as i32) < 0 {
-                // The blocks of a GPU run at the same time, but those of the emulator may share a core.
+                // The blocks of a GPU run concurrently, but those of the emulator may share a core.
                 #[cfg(not(target_arch = "nvptx64"))]
                 thread::nanosleep(0);
             }
-            // Orders reads of the others' writes after their arrivals.
+            // Orders reads of the other blocks' writes after their arrivals.
             thread::device_fence();
         }
         thread::sync_threads();

@@ -1,5 +1,5 @@
 //! `f32`, `f64` and float-float numbers that the threads of the all-pairs kernels exchange: bodies in memory, in shared memory and in
-//! other lanes, atomic sums.
+//! other lanes, and atomic sums.
 
 use core::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use crate::number::{FastF32, FloatFloat};
 use crate::physics::summation::all_pairs::TILE;
 use crate::{Real, Vec3};
 
-/// A body in kernels: position and g = G·m. Also a velocity or an acceleration, with g = 0.
+/// A body in kernels: position and g = G·m. It also holds a velocity or an acceleration, with g = 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(16))]
 pub struct Body<S> {
@@ -50,34 +50,35 @@ impl<S: Real> Body<S> {
     }
 }
 
-/// A number that the threads of a kernel exchange: through shared memory, and from lane to lane of a warp.
+/// A number that the threads of a kernel exchange, through shared memory and between the lanes of a warp.
 pub trait DeviceNumber:
     Real + WarpShuffleValue + PartialEq + Default + core::fmt::Debug + Send + Sync + 'static
 {
-    /// Bodies that a lane of the reduced solver holds in registers; a row has 32 times as many.
+    /// Number of bodies that a lane of the reduced solver holds in registers; a row has 32 times as many.
     const LANE_BODIES: usize;
     /// Bodies per row.
     const ROW: u32 = TILE * Self::LANE_BODIES as u32;
 
-    /// Puts a body into a tile of `length` bodies at the start of the dynamic shared memory.
+    /// Writes a body to a tile of `length` bodies at the start of the dynamic shared memory.
     ///
     /// # Safety
-    /// The dynamic shared memory holds `length` bodies, `index` is less, and a barrier separates this from other accesses.
+    /// The dynamic shared memory must hold `length` bodies, `index` must be less, and a barrier must separate this from other
+    /// accesses.
     unsafe fn stage(length: usize, index: usize, body: Body<Self>);
 
-    /// A body of that tile.
+    /// Reads a body from that tile.
     ///
     /// # Safety
-    /// As [`stage`](Self::stage); the body has been put there.
+    /// The same as for [`stage`](Self::stage); the body must have been written.
     unsafe fn staged(length: usize, index: usize) -> Body<Self>;
 }
 
 /// A [`DeviceNumber`] that threads can add up atomically.
 pub trait AtomicSum: DeviceNumber {
-    /// Adds to a number in memory that other threads add to at the same time.
+    /// Adds to a number in memory to which other threads may add at the same time.
     ///
     /// # Safety
-    /// `at` is valid and aligned, and only accessed by this function meanwhile.
+    /// `at` must be valid and aligned, and only this function may access it during the launch.
     unsafe fn atomic_add(at: *mut Self, value: Self);
 }
 
@@ -86,7 +87,7 @@ impl DeviceNumber for FastF32 {
 
     #[inline(always)]
     unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees the same.
         unsafe {
             SharedSlice::<F4>::dynamic(0, length)
                 .set(index, F4::new(body.x.0, body.y.0, body.z.0, body.g.0))
@@ -95,7 +96,7 @@ impl DeviceNumber for FastF32 {
 
     #[inline(always)]
     unsafe fn staged(length: usize, index: usize) -> Body<Self> {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees the same.
         let F4 { x, y, z, w } = unsafe { SharedSlice::<F4>::dynamic(0, length).get(index) };
         Body {
             x: FastF32(x),
@@ -109,7 +110,7 @@ impl DeviceNumber for FastF32 {
 impl AtomicSum for FastF32 {
     #[inline(always)]
     unsafe fn atomic_add(at: *mut Self, value: Self) {
-        // SAFETY: the atomic has the layout of the number; the caller vouches for the pointer.
+        // SAFETY: the atomic has the layout of the number; the caller guarantees the pointer.
         unsafe { &*at.cast::<AtomicF32>() }.fetch_add(value.0, Ordering::Relaxed);
     }
 }
@@ -119,7 +120,7 @@ impl DeviceNumber for f64 {
 
     #[inline(always)]
     unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
-        // SAFETY: the caller's promise is the same; a body is two pairs.
+        // SAFETY: the caller guarantees the same; a body is two pairs of numbers.
         unsafe {
             let pairs = SharedSlice::<F2>::dynamic(0, 2 * length);
             pairs.set(2 * index, F2::new(body.x, body.y));
@@ -129,7 +130,7 @@ impl DeviceNumber for f64 {
 
     #[inline(always)]
     unsafe fn staged(length: usize, index: usize) -> Body<Self> {
-        // SAFETY: the caller's promise is the same; a body is two pairs.
+        // SAFETY: the caller guarantees the same; a body is two pairs of numbers.
         let (a, b) = unsafe {
             let pairs = SharedSlice::<F2>::dynamic(0, 2 * length);
             (pairs.get(2 * index), pairs.get(2 * index + 1))
@@ -146,7 +147,7 @@ impl DeviceNumber for f64 {
 impl AtomicSum for f64 {
     #[inline(always)]
     unsafe fn atomic_add(at: *mut Self, value: Self) {
-        // SAFETY: the atomic has the layout of the number; the caller vouches for the pointer.
+        // SAFETY: the atomic has the layout of the number; the caller guarantees the pointer.
         unsafe { &*at.cast::<AtomicF64>() }.fetch_add(value, Ordering::Relaxed);
     }
 }
@@ -161,7 +162,7 @@ impl WarpShuffleValue for FastF32 {
         b: u32,
         width: u32,
     ) -> (Self, bool) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees the same.
         let (x, inside) = unsafe { f32::shuffle(mode, mask, value.0, b, width) };
         (Self(x), inside)
     }
@@ -178,7 +179,7 @@ impl WarpShuffleValue for FloatFloat<f32> {
         width: u32,
     ) -> (Self, bool) {
         let (hi, lo) = value.parts();
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees the same.
         let ((hi, inside), (lo, _)) = unsafe {
             (
                 f32::shuffle(mode, mask, hi, b, width),
@@ -196,7 +197,7 @@ impl DeviceNumber for FloatFloat<f32> {
     unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
         let ((x, x1), (y, y1)) = (body.x.parts(), body.y.parts());
         let ((z, z1), (g, g1)) = (body.z.parts(), body.g.parts());
-        // SAFETY: the caller's promise is the same; a body is two fours.
+        // SAFETY: the caller guarantees the same; a body is two groups of four numbers.
         unsafe {
             let fours = SharedSlice::<F4>::dynamic(0, 2 * length);
             fours.set(2 * index, F4::new(x, x1, y, y1));
@@ -206,7 +207,7 @@ impl DeviceNumber for FloatFloat<f32> {
 
     #[inline(always)]
     unsafe fn staged(length: usize, index: usize) -> Body<Self> {
-        // SAFETY: the caller's promise is the same; a body is two fours.
+        // SAFETY: the caller guarantees the same; a body is two groups of four numbers.
         let (a, b) = unsafe {
             let fours = SharedSlice::<F4>::dynamic(0, 2 * length);
             (fours.get(2 * index), fours.get(2 * index + 1))

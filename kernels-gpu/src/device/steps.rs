@@ -1,7 +1,7 @@
-//! Many steps in one launch, for few bodies, whose steps take less time than the launch of a kernel.
+//! Many steps in one launch, for so few bodies that a step takes less time than the launch of a kernel.
 //!
-//! An integrator is a list of operations that is executed repeatedly. Each thread moves bodies of its own. Accelerations are summed
-//! chunk by chunk in the order of the basic solver, with barriers for the whole grid before and after.
+//! An integrator is a list of operations that is executed repeatedly. Each thread moves its own bodies. Accelerations are summed chunk
+//! by chunk in the order of the basic solver, with barriers for the whole grid before and after.
 
 use core::sync::atomic::AtomicU32;
 
@@ -19,7 +19,7 @@ pub struct Operation<S> {
     pub kind: u32,
     /// Padding, so that every byte is data.
     pub unused: u32,
-    /// Length of the kick or drift (time).
+    /// Duration of the kick or drift.
     pub h: S,
 }
 
@@ -36,17 +36,17 @@ pub const DRIFT: u32 = 2;
 pub struct Steps<S> {
     /// Softening length squared.
     pub softening2: S,
-    /// Bodies.
+    /// Number of bodies.
     pub n: u32,
     /// Bodies per chunk.
     pub chunk: u32,
-    /// Operations per step.
+    /// Number of operations per step.
     pub operations: u32,
-    /// Steps.
+    /// Number of steps.
     pub steps: u32,
 }
 
-/// The addresses of the bodies: n values each, `sums` chunks × n.
+/// The addresses of the bodies' vectors: `n` values each, and chunks × n values in `sums`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct State<S> {
@@ -60,22 +60,22 @@ pub struct State<S> {
     pub sums: *mut Body<S>,
 }
 
-/// `to[i] += h · by[i]`, without the fourth component.
+/// Computes `to[i] += h · by[i]`, without the fourth component.
 ///
 /// # Safety
-/// Both are valid at i, and nothing else uses `to[i]` meanwhile.
+/// Both must be valid at i, and nothing else may use `to[i]` during the call.
 #[inline(always)]
 pub unsafe fn advance<S: DeviceNumber>(to: *mut Body<S>, by: *const Body<S>, h: S, i: usize) {
-    // SAFETY: the caller vouches for both.
+    // SAFETY: the caller guarantees both.
     let (to, by) = unsafe { (&mut *to.add(i), &*by.add(i)) };
     *to = Body::new(to.vector().add_scaled(h, by.vector()), to.g);
 }
 
-/// Takes the steps. Called by all threads of the grid.
+/// Takes the steps. All threads of the grid must call this.
 ///
 /// # Safety
-/// The pointers are valid for the arrays described above, `operations` for the operations; `arrived` is 0; all blocks of the grid are
-/// resident at the same time (a cooperative launch, or one block).
+/// The pointers must be valid for the arrays described above, and `operations` for the operations. `arrived` must be 0. All blocks of
+/// the grid must be resident at the same time (a cooperative launch, or one block).
 #[inline(always)]
 pub unsafe fn steps<S: DeviceNumber>(
     job: &Steps<S>,
@@ -101,16 +101,16 @@ pub unsafe fn steps<S: DeviceNumber>(
             // SAFETY: index < operations.
             let operation = unsafe { *operations.add(index as usize) };
             if operation.kind == ACCELERATE {
-                // SAFETY: all threads are here.
+                // SAFETY: all threads of the grid call it.
                 unsafe { barrier.wait() };
-                // SAFETY: each thread has sums of its own; nobody moves bodies between the barriers.
+                // SAFETY: each thread has sums of its own, and no thread moves bodies between the barriers.
                 unsafe { sum_chunks(&basic, at, me, threads) };
-                // SAFETY: all threads are here.
+                // SAFETY: all threads of the grid call it.
                 unsafe { barrier.wait() };
             }
             let mut i = me;
             while i < job.n {
-                // SAFETY: each thread has an i of its own, whoever wrote sums has passed the barrier.
+                // SAFETY: each thread has its own i, and all threads that wrote sums have passed the barrier.
                 unsafe {
                     match operation.kind {
                         ACCELERATE => {
@@ -128,10 +128,10 @@ pub unsafe fn steps<S: DeviceNumber>(
     }
 }
 
-/// The sums of this thread's pairs of chunk and body.
+/// Computes the sums of this thread's pairs of chunk and body.
 ///
 /// # Safety
-/// As [`steps`].
+/// The same as for [`steps`].
 #[inline(always)]
 unsafe fn sum_chunks<S: DeviceNumber>(job: &Basic<S>, at: &State<S>, me: u32, threads: u32) {
     let mut unit = me;

@@ -1,7 +1,7 @@
-//! `reduced`, which evaluates each pair once. A warp holds a row of bodies in registers and processes the tiles behind it; the
-//! bodies of a tile and the sums of the forces on them move through the warp by shuffles.
+//! `reduced`, which evaluates each pair once. A warp holds a row of bodies in registers and processes the tiles behind it; the bodies
+//! of a tile and the sums of the forces on them move through the warp by shuffles.
 //!
-//! The sums of a tile go to a [`Sink`]: to arrays that are later added up in a fixed order ([`Partials`], [`gather`]), or
+//! The sums of a tile go to a [`Sink`]: either to arrays that are later added up in a fixed order ([`Partials`], [`gather`]), or
 //! atomically to the accelerations ([`Atomics`]), which needs no memory but has no fixed order.
 
 use cuda_std::warp::{self, warp_shuffle_idx, warp_shuffle_xor};
@@ -13,7 +13,7 @@ use crate::Vec3;
 use crate::number::each;
 use crate::physics::pair::{mutual, mutual_equal, one_sided, one_sided_equal};
 
-/// All lanes.
+/// The mask of all lanes.
 const WARP: u32 = u32::MAX;
 
 /// The problem of a launch of the reduced solver.
@@ -22,17 +22,17 @@ const WARP: u32 = u32::MAX;
 pub struct Reduced<S> {
     /// Softening length squared.
     pub softening2: S,
-    /// Bodies.
+    /// Number of bodies.
     pub n: u32,
-    /// Bodies per row, [`DeviceNumber::ROW`].
+    /// Number of bodies per row, [`DeviceNumber::ROW`].
     pub length: u32,
-    /// Bodies per chunk, a multiple of those per row.
+    /// Number of bodies per chunk, a multiple of those per row.
     pub chunk: u32,
     /// First row of this launch.
     pub row: u32,
-    /// Rows of this launch.
+    /// Number of rows of this launch.
     pub rows: u32,
-    /// Distance of the planes of the partial sums: the bodies from the first row of this launch on, to whole rows.
+    /// Length of a plane of the partial sums: the bodies from the first row of this launch on, rounded up to whole rows.
     pub stride: u32,
 }
 
@@ -43,25 +43,25 @@ impl<S> Reduced<S> {
         self.n.div_ceil(self.chunk)
     }
 
-    /// First body of the launch's rows, at which the planes begin.
+    /// First body of the launch's rows, with which the planes begin.
     #[inline(always)]
     pub fn first(&self) -> u32 {
         self.row * self.length
     }
 
-    /// Number of the launch's rows that have pairs with bodies of this chunk: those that do not lie behind it.
+    /// Number of the launch's rows that have pairs with bodies of this chunk: those that do not lie behind the chunk.
     #[inline(always)]
     pub fn rows_of(&self, chunk: u32) -> u32 {
         let end = ((chunk + 1) * self.chunk).min(self.n).div_ceil(self.length);
         end.saturating_sub(self.row).min(self.rows)
     }
 
-    /// Pairs of row and chunk of the launch: one for each warp.
+    /// Number of pairs of row and chunk of the launch; each has a warp.
     pub fn units(&self) -> u32 {
         (0..self.chunks()).map(|chunk| self.rows_of(chunk)).sum()
     }
 
-    /// Row and chunk of a unit, if it exists.
+    /// Row and chunk of a unit, or `None` if it does not exist.
     #[inline(always)]
     pub fn unit(&self, unit: u32) -> Option<(u32, u32)> {
         let mut before = 0;
@@ -86,13 +86,13 @@ pub trait Sink<S> {
     fn own(&self, chunk: u32, i: u32, a: Vec3<S>);
 }
 
-/// The forces between row `row` and the part of `chunk` that does not lie before it. Called by all lanes of a warp with the same
-/// row and chunk. `K` is the number of bodies that a lane holds, and `UNROLL` is the number of unrolled steps of a tile. With
-/// `EQUAL` masses are left out: the sums must be multiplied by the common G·m.
+/// Computes the forces between row `row` and the part of `chunk` that does not lie before it. All lanes of a warp must call it with
+/// the same row and chunk. `K` is the number of bodies that a lane holds, and `UNROLL` is the number of unrolled steps of a tile. With
+/// `EQUAL`, the masses are left out, and the sums must be multiplied by the common G·m.
 ///
 /// # Safety
-/// `bodies` is valid for n rounded up to whole rows; those from n on have mass 0 (with `EQUAL` they lie
-/// so far away that their forces are 0) and coincide neither with each other nor with other bodies.
+/// `bodies` must be valid for n rounded up to whole rows. The bodies from n on must have mass 0 (with `EQUAL`, they must be so far
+/// away that their forces are 0) and coincide neither with each other nor with other bodies.
 #[inline(always)]
 pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQUAL: bool>(
     job: &Reduced<S>,
@@ -114,19 +114,19 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
     let mut minus_g = [zero; K];
     let mut a = [Vec3::zero(); K];
     each!(K, |k| {
-        // SAFETY: within the row.
+        // SAFETY: the index is within the row.
         let b = unsafe { *bodies.add((first + k as u32 * TILE + lane) as usize) };
         p[k] = b.vector();
         minus_g[k] = -b.g;
     });
-    // The row itself: pairs of each lane's bodies with all bodies of the row, in ascending order.
+    // The row itself: each lane's bodies meet all bodies of the row, in ascending order.
     while base < behind.min(end) {
-        // SAFETY: within the row.
+        // SAFETY: the index is within the row.
         let b = unsafe { *bodies.add((base + lane) as usize) };
         let count = TILE.min(end - base);
         let mut r = 0;
         while r < count {
-            // SAFETY: all lanes are here.
+            // SAFETY: all lanes of the warp call it.
             let (x, g) = unsafe {
                 (
                     Vec3 {
@@ -150,14 +150,14 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
         }
         base += TILE;
     }
-    // The bodies behind the row: each pair once.
+    // The bodies behind the row: each pair is evaluated once.
     while base < end {
         // SAFETY: base < n, and bodies are padded to whole tiles.
         let mut j = unsafe { *bodies.add((base + lane) as usize) };
         let mut a_j = Vec3::zero();
         let mut meet = |mask: u32| {
             // The next body is transferred while this pair is evaluated.
-            // SAFETY: all lanes are here.
+            // SAFETY: all lanes of the warp call it.
             let next = unsafe { travelled::<S, EQUAL>(j, mask) };
             let (x, eps2) = (j.vector(), job.softening2);
             if EQUAL {
@@ -165,14 +165,14 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
             } else {
                 mutual::<S, K, 3>(&p, &minus_g, &mut a, x, j.g, &mut a_j, eps2);
             }
-            // SAFETY: all lanes are here.
+            // SAFETY: all lanes of the warp call it.
             a_j = unsafe { swapped(a_j, mask) };
             j = next;
         };
         let mut s = 0;
         while s < TILE {
-            // Unrolled by hand, because LLVM does not unroll loops this long. The masks are constants, except in the last step of a round,
-            // which after the last round leads back to the first lane.
+            // Unrolled by hand, because LLVM does not unroll loops this long. The masks are constants, except in the last step of a
+            // round, which after the last round returns the bodies to their first lanes.
             if UNROLL >= 2 {
                 meet(mask(0));
             }
@@ -201,28 +201,28 @@ const fn mask(s: u32) -> u32 {
     partner(s) ^ partner((s + 1) % TILE)
 }
 
-/// The body from another lane; without G·m if all are `EQUAL`.
+/// Reads the body of another lane, without G·m if `EQUAL`.
 ///
 /// # Safety
-/// All lanes call it with the same mask.
+/// All lanes must call it with the same mask.
 #[inline(always)]
 unsafe fn travelled<S: DeviceNumber, const EQUAL: bool>(b: Body<S>, mask: u32) -> Body<S> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let v = unsafe { swapped(b.vector(), mask) };
     let g = if EQUAL {
         S::zero()
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { warp_shuffle_xor(WARP, b.g, mask, TILE).0 }
     };
     Body::new(v, g)
 }
 
 /// # Safety
-/// All lanes call it with the same mask.
+/// All lanes must call it with the same mask.
 #[inline(always)]
 unsafe fn swapped<S: DeviceNumber>(v: Vec3<S>, mask: u32) -> Vec3<S> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         Vec3 {
             x: warp_shuffle_xor(WARP, v.x, mask, TILE).0,
@@ -232,15 +232,15 @@ unsafe fn swapped<S: DeviceNumber>(v: Vec3<S>, mask: u32) -> Vec3<S> {
     }
 }
 
-/// Memory for the sums of a launch: P(row, body) as three planes per row and Q(chunk, body) as three planes per chunk. Each plane
-/// has `stride` numbers and begins with body `first`. The pointers are valid for these numbers.
+/// Memory for the sums of a launch: P(row, body) as three planes per row and Q(chunk, body) as three planes per chunk. Each plane has
+/// `stride` numbers and begins with body `first`. The pointers must be valid for these numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Partials<S> {
-    /// rows × 3 × stride.
+    /// The sums P, rows × 3 × stride numbers.
     pub p: *mut S,
-    /// chunks × 3 × stride.
+    /// The sums Q, chunks × 3 × stride numbers.
     pub q: *mut S,
-    /// First row that `p` holds.
+    /// First row in `p`.
     pub row: u32,
     /// First body of a plane.
     pub first: u32,
@@ -265,14 +265,14 @@ impl<S: DeviceNumber> Partials<S> {
     #[inline(always)]
     fn place(&self, of: *mut S, index: u32, body: u32) -> *mut S {
         let plane = index as usize * 3 * self.stride as usize;
-        // SAFETY: within the planes.
+        // SAFETY: the index is within the planes.
         unsafe { of.add(plane + (body - self.first) as usize) }
     }
 
     #[inline(always)]
     fn write(&self, place: *mut S, a: Vec3<S>) {
         let stride = self.stride as usize;
-        // SAFETY: within the planes; each place is written by one thread.
+        // SAFETY: the indices are within the planes, and one thread writes each place.
         unsafe {
             *place = a.x;
             *place.add(stride) = a.y;
@@ -293,10 +293,10 @@ impl<S: DeviceNumber> Sink<S> for Partials<S> {
     }
 }
 
-/// Adds `count` numbers at distances of `stride` to `total`, one by one.
+/// Adds `count` numbers at distances of `stride` to `total`, one after another.
 ///
 /// # Safety
-/// They are valid.
+/// The pointer must be valid for these numbers.
 #[inline(always)]
 unsafe fn sum<S: DeviceNumber>(mut total: S, mut at: *const S, count: u32, stride: usize) -> S {
     // Eight loads in flight at a time; the additions keep their order.
@@ -305,7 +305,7 @@ unsafe fn sum<S: DeviceNumber>(mut total: S, mut at: *const S, count: u32, strid
         let mut x = [S::zero(); 8];
         let mut k = 0;
         while k < 8 {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             x[k] = unsafe { *at.add(k * stride) };
             k += 1;
         }
@@ -318,7 +318,7 @@ unsafe fn sum<S: DeviceNumber>(mut total: S, mut at: *const S, count: u32, strid
         left -= 8;
     }
     while left > 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         total = total + unsafe { *at };
         at = at.wrapping_add(stride);
         left -= 1;
@@ -326,12 +326,12 @@ unsafe fn sum<S: DeviceNumber>(mut total: S, mut at: *const S, count: u32, strid
     total
 }
 
-/// Adds up what the rows of a launch did to component `d` of body `b`, in the order of [`all_pairs`](crate::physics::summation::all_pairs). `sums` holds A
-/// of the rows of earlier launches and gets that of these as well; once the body's own row is among them, A + Q. Bodies of earlier
-/// rows are left alone.
+/// Adds up the forces of the launch's rows on component `d` of body `b`, in the order of
+/// [`all_pairs`](crate::physics::summation::all_pairs). `sums` holds A over the rows of earlier launches; this launch adds its own
+/// rows and, once the body's own row is among them, Q. Bodies of earlier rows are left alone.
 ///
 /// # Safety
-/// `sums` is valid for n values and the planes for what `job` says; each `b` < n and `d` < 3 is handled by one thread.
+/// `sums` must be valid for n values and the planes as `job` requires; only one thread may handle each `b` < n and `d` < 3.
 #[inline(always)]
 pub unsafe fn gather<S: DeviceNumber>(
     job: &Reduced<S>,
@@ -345,28 +345,28 @@ pub unsafe fn gather<S: DeviceNumber>(
         return;
     }
     let stride = job.stride as usize;
-    // SAFETY: b < n and d < 3: within the body.
+    // SAFETY: b < n and d < 3, so that the component exists.
     let place = unsafe { &mut *sums.add(b as usize).cast::<S>().add(d as usize) };
     let before = if job.row == 0 { S::zero() } else { *place };
     let rows = (job.row + job.rows).min(row_of_b) - job.row;
     let p = from.place(from.p, 0, b).wrapping_add(d as usize * stride);
-    // SAFETY: within the planes.
+    // SAFETY: the indices are within the planes.
     let mut total = unsafe { sum(before, p, rows, 3 * stride) };
     if row_of_b < job.row + job.rows {
         let chunk = row_of_b * job.length / job.chunk;
         let q = from
             .place(from.q, chunk, b)
             .wrapping_add(d as usize * stride);
-        // SAFETY: within the planes.
+        // SAFETY: the indices are within the planes.
         total = total + unsafe { sum(S::zero(), q, job.chunks() - chunk, 3 * stride) };
     }
     *place = total;
 }
 
-/// Accelerations in memory to which all warps add their sums, multiplied by `scale`.
+/// Accelerations in memory, to which all warps add their sums, multiplied by `scale`.
 #[derive(Clone, Copy, Debug)]
 pub struct Atomics<S> {
-    /// n rounded up to whole rows.
+    /// The accelerations, n rounded up to whole rows.
     pub sums: *mut Body<S>,
     /// The common G·m, if the sums do not contain it.
     pub scale: Option<S>,
@@ -378,7 +378,7 @@ impl<S: AtomicSum> Atomics<S> {
         if let Some(scale) = self.scale {
             a = a.scaled(scale);
         }
-        // SAFETY: `sums` holds every body, and is only added to.
+        // SAFETY: `sums` holds every body, and the launch only adds to it.
         unsafe {
             let place = self.sums.add(body as usize).cast::<S>();
             S::atomic_add(place, a.x);

@@ -14,11 +14,11 @@ use crate::physics::pair::one_sided;
 pub struct Basic<S> {
     /// Softening length squared.
     pub softening2: S,
-    /// Bodies.
+    /// Number of bodies.
     pub n: u32,
-    /// Bodies per chunk, [`chunk_length`](crate::physics::summation::all_pairs::chunk_length).
+    /// Number of bodies per chunk, [`chunk_length`](crate::physics::summation::all_pairs::chunk_length).
     pub chunk: u32,
-    /// Parts into which the chunks are divided; the blocks of each part are consecutive in the grid.
+    /// Number of parts into which the chunks are divided; the blocks of each part are consecutive in the grid.
     pub splits: u32,
     /// First of the bodies whose accelerations are computed.
     pub first: u32,
@@ -34,14 +34,14 @@ impl<S> Basic<S> {
     }
 }
 
-/// The accelerations of `K` bodies per thread by one part of the chunks.
+/// Computes the accelerations of `K` bodies per thread due to one part of the chunks.
 ///
-/// With one part, `sums` gets the sum over all chunks, `count` values; with more, the sum of each chunk, chunk by
-/// chunk (chunks × count values), see [`combine`].
+/// With a single part, `sums` receives the sum over all chunks (`count` values). With more, it receives the sum of each chunk, chunk
+/// by chunk (chunks × count values), for [`combine`].
 ///
 /// # Safety
-/// As the kernels that call it: `bodies` is valid for `n` values, `sums` for what is written; the dynamic shared memory
-/// holds a body for each thread of a block; all threads of the block call this.
+/// The same as for the kernels that call it: `bodies` must be valid for `n` values and `sums` for what is written; the dynamic shared
+/// memory must hold a body for each thread of a block; all threads of the block must call this.
 #[inline(always)]
 pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
     job: &Basic<S>,
@@ -57,7 +57,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
     let mut p = [Vec3::zero(); K];
     let mut k = 0;
     while k < K {
-        // Threads beyond the last body work on it as well, and write nothing.
+        // Threads beyond the last body compute the same as the last one, and write nothing.
         let i = (mine + k as u32 * threads).min(job.count - 1) + job.first;
         // SAFETY: i < n.
         p[k] = unsafe { *bodies.add(i as usize) }.vector();
@@ -134,7 +134,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
         while k < K {
             let i = mine + k as u32 * threads;
             if i < job.count {
-                // SAFETY: i < count, and the slot is one of the chunks'.
+                // SAFETY: i < count, and the slot is that of a chunk.
                 let place = unsafe { &mut *sums.add(slot + i as usize) };
                 let before = if begun {
                     *place
@@ -153,7 +153,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
 /// Adds up the sums of [`basic`] over `chunks` chunks for body i, in ascending order.
 ///
 /// # Safety
-/// `sums` is valid for chunks × count values, i < count.
+/// `sums` must be valid for chunks × count values, and i < count.
 #[inline(always)]
 pub unsafe fn combine<S: DeviceNumber>(
     sums: *const Body<S>,
@@ -172,10 +172,10 @@ pub unsafe fn combine<S: DeviceNumber>(
     total
 }
 
-/// The acceleration of the body at `p` by the bodies of a chunk, which are read from global memory.
+/// The acceleration of the body at `p` due to the bodies of a chunk, which are read from global memory.
 ///
 /// # Safety
-/// `bodies` is valid for `n` values.
+/// `bodies` must be valid for `n` values.
 #[inline(always)]
 pub unsafe fn chunk_sum<S: DeviceNumber>(
     job: &Basic<S>,
@@ -203,10 +203,10 @@ pub unsafe fn chunk_sum<S: DeviceNumber>(
     a[0]
 }
 
-/// The acceleration of one body by all bodies, which are read from global memory: the plain form of [`basic`].
+/// The acceleration of one body due to all bodies, which are read from global memory: the plain form of [`basic`].
 ///
 /// # Safety
-/// `bodies` is valid for `n` values, i < n.
+/// `bodies` must be valid for `n` values, and i < n.
 #[inline(always)]
 pub unsafe fn plain<S: DeviceNumber>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -> Body<S> {
     // SAFETY: i < n.
@@ -214,7 +214,7 @@ pub unsafe fn plain<S: DeviceNumber>(job: &Basic<S>, bodies: *const Body<S>, i: 
     let mut total = Body::default();
     let mut chunk = 0;
     while chunk < job.chunks() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         total = plus(total, unsafe { chunk_sum(job, bodies, p, chunk) });
         chunk += 1;
     }

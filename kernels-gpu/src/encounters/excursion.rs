@@ -1,9 +1,9 @@
-//! The third body far away from a binary: whether it escapes, and if not, an analytic jump to where it comes back.
+//! The third body far away from a binary: it escapes, or an analytic jump takes it to where it comes back.
 //!
-//! Both orbits are Kepler orbits on which the tide acts. The jump takes the tide's quadrupole, averaged over the inner orbit, to first
-//! order along the arc of the outer one: it turns the vectors e and j of the inner orbit (the vectorial form of Tremaine, Touma &
-//! Namouni 2009), shifts the inner mean anomaly, and changes the time of the outer orbit. Energy and angular momentum of the whole are
-//! those of before. The first term that is left out is the octupole, of relative order (a/R)⁴ at a distance R.
+//! Both orbits are Kepler orbits that the tide perturbs. The jump treats the quadrupole of the tide, averaged over the inner orbit, to
+//! first order along the arc of the outer orbit: it rotates the vectors e and j of the inner orbit (in the vectorial form of Tremaine,
+//! Touma & Namouni 2009), shifts the inner mean anomaly, and changes the duration of the outer arc. Total energy and angular momentum
+//! do not change. The first neglected term is the octupole, of relative order (a/R)⁴ at a distance R.
 
 use core::f64::consts::PI;
 
@@ -40,20 +40,20 @@ fn inner_orbit(h: &Hierarchy) -> Inner {
     }
 }
 
-/// The averaged quadrupole of an inner orbit in a direction `n`.
+/// The averaged quadrupole of an inner orbit in the direction `n`.
 fn quadrupole(n: &[f64; 3], e: &[f64; 3], j: &[f64; 3]) -> f64 {
     let (en, jn) = (dot(e, n), dot(j, n));
     15.0 * en * en - 3.0 * jn * jn + 1.0 - 6.0 * dot(e, e)
 }
 
-/// The plane of the outer orbit: the directions of the apocentre and of the motion there.
+/// The plane of the outer orbit: the directions of its apocentre and of the motion there.
 struct Frame {
     p: [f64; 3],
     q: [f64; 3],
 }
 
-/// A place on the outer orbit: the angle δ before the apocentre with its sine and cosine, and sin δ / h, which stays finite on a radial
-/// orbit.
+/// A place on the outer orbit: the angle δ before the apocentre with its sine and cosine, and sin δ / h, which stays finite on a
+/// radial orbit.
 #[derive(Clone, Copy)]
 struct Place {
     angle: f64,
@@ -74,7 +74,7 @@ struct Tide {
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 fn antiderivative(z: &Place, e: f64, o: f64, h: f64) -> Tide {
     if z.angle.abs() < 1e-2 {
-        // By powers of δ, which does not divide by h.
+        // A power series in δ, which does not divide by h.
         let d2 = z.angle * z.angle;
         let y = z.slope * (1.0 + d2 * (1.0 / 6.0));
         let y2 = y * y;
@@ -97,7 +97,7 @@ fn antiderivative(z: &Place, e: f64, o: f64, h: f64) -> Tide {
     }
 }
 
-/// What a place at the distance `r` adds to the tide's derivative by the outer energy.
+/// The contribution of a place at the distance `r` to the derivative of the tide with respect to the outer energy.
 fn by_energy(z: &Place, e: f64, h: f64, r: f64) -> Tide {
     let (s, c, y) = (z.sine, z.cosine, z.slope);
     let (s2, ie) = (s * s * (1.0 / 3.0), divide(1.0, e));
@@ -129,13 +129,13 @@ impl Tide {
         axpy(self.pp * p + self.pq * q, &f.p, &along_q)
     }
 
-    /// The [`quadrupole`], integrated.
+    /// The integral of the [`quadrupole`].
     fn quadrupole(&self, f: &Frame, e: &[f64; 3], j: &[f64; 3]) -> f64 {
         15.0 * dot(e, &self.on(f, e)) - 3.0 * dot(j, &self.on(f, j))
             + (1.0 - 6.0 * dot(e, e)) * self.trace()
     }
 
-    /// The changes of e and j of the inner orbit, less the factor m_k a² / (4 √(m a)).
+    /// The changes of e and j of the inner orbit, divided by m_k a² / (4 √(m a)).
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     fn change(&self, f: &Frame, e: &[f64; 3], j: &[f64; 3]) -> [[f64; 3]; 2] {
         let (ne, nj) = (self.on(f, e), self.on(f, j));
@@ -147,15 +147,15 @@ impl Tide {
     }
 }
 
-/// The square of the radial velocity, times the distance, below which the third body is too near to its apocentre for a jump.
-pub const LEAST_RADIAL2: f64 = 0.3;
+/// The least square of the radial velocity, times the distance, for a jump. Below it, the third body is too near its apocentre.
+pub const MIN_RADIAL2: f64 = 0.3;
 
 /// The fate of a third body that is far away.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
     /// Undecided: the integration continues with steps.
     Open,
-    /// It escapes.
+    /// The third body escapes.
     Escape {
         /// Its velocity relative to the binary at infinity.
         v_inf: f64,
@@ -164,18 +164,18 @@ pub enum Fate {
         /// Eccentricity of the binary, after the tide on the way out.
         e: f64,
     },
-    /// It comes back.
+    /// The third body comes back.
     Return {
         /// The state there.
         state: Pairs<f64>,
-        /// The time until then.
+        /// The time from now until it is back.
         after: f64,
-        /// The largest distance on the way.
+        /// The largest distance of its excursion.
         apocentre: f64,
     },
 }
 
-/// The fate of the third body of `h`, which is far away; if it returns, to the distance `to`, on its way inwards.
+/// The fate of the distant third body of `h`. If it returns, the jump ends at the distance `to` on its way inwards.
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) -> Fate {
     let [i, j, k] = PAIRS[h.pair];
@@ -193,7 +193,8 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
     let inverse_r = divide(1.0, r);
     let n = scale(inverse_r, &h.outer_r);
 
-    // The energy of the inner orbit without its short oscillation in the tide; what is left of the total is the outer orbit's.
+    // The energy of the inner orbit without its short-period oscillation due to the tide. The rest of the total energy belongs to the
+    // outer orbit.
     let inner = inner_orbit(h);
     let strength = 0.25 * third * mu;
     let tidal = nu * inverse_r - (u - product * inverse_x);
@@ -211,8 +212,8 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
     let momentum2 = dot(&momentum, &momentum);
     let outwards = h.rv > 0.0;
     let radial2 = 2.0 * (e_outer + inverse_r) - momentum2 * inverse_r * inverse_r;
-    // Near the apocentre the time depends on the tide as a root does.
-    if !(radial2 * r > LEAST_RADIAL2) {
+    // Near the apocentre, the time depends on the tide like a square root.
+    if !(radial2 * r > MIN_RADIAL2) {
         return Fate::Open;
     }
     let outer = Orbit::new(-2.0 * e_outer, momentum2, 1.0);
@@ -253,7 +254,7 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
     };
     let tide = antiderivative(&here, eo, o, hh).minus(&antiderivative(&there, eo, o, hh));
 
-    // The vectors of the inner orbit after the arc, by the midpoint rule; then made orthogonal, with e² + j² = 1.
+    // The vectors of the inner orbit after the arc, by the midpoint rule. They are then made orthogonal, with e² + j² = 1.
     let factor = divide(third * a * a, 4.0 * root(mass * a));
     let [de, dj] = tide.change(&frame, &inner.e, &inner.j);
     let middle = [
@@ -279,7 +280,7 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
         };
     }
 
-    // The time between the places; the tide changes it by the derivative of its action.
+    // The time between the places. The tide changes it by the derivative of its action.
     let from_here = outer.since_pericentre(r, outer.outwards(r));
     let from_there = outer.since_pericentre(to, outer.outwards(to));
     let mut after = if outwards {
@@ -294,7 +295,8 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
         return Fate::Open;
     }
 
-    // The mean longitude, counted from the pericentre of before (from here if there was none): the pericentre itself may turn far.
+    // The mean longitude, counted from the previous pericentre (or from the present place on a circular orbit), because the pericentre
+    // itself may rotate by a large angle.
     let ee = dot(&inner.e, &inner.e);
     let eccentric = ee > 1e-16;
     let jj = dot(&inner.j, &inner.j);
@@ -329,7 +331,7 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
     let unit_v = axpy(jay * ce, &q, &scale(-se, &p));
     let speed = divide(1.0, 1.0 - ecc * ce);
 
-    // The third body's direction there, across the angular momentum that is left for its orbit.
+    // The direction of the third body at the end, perpendicular to the angular momentum that is left for its orbit.
     let l_total = angular_momentum(s, m);
     let ct = here.cosine * there.cosine + here.sine * there.sine;
     let st = here.sine * there.cosine - here.cosine * there.sine;
@@ -382,7 +384,7 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
     velocities[j] = scale(fi, &v);
     velocities[k] = outer_v;
     let mut state = super::start::pairs(m, &positions, &velocities);
-    // Not as the difference of two places: its digits.
+    // Set directly, because the difference of two positions would lose digits.
     state.x[h.pair] = scale(divide(1.0, m.length[h.pair]), &x);
     state.time = s.time;
     let al = outer.inverse_axis;

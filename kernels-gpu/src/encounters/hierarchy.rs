@@ -6,10 +6,10 @@ use super::{Masses, PAIRS};
 use crate::number::bits::{divide, root};
 use crate::number::{Bits, fma};
 
-/// The number of a pair that does not exist.
+/// The index that stands for no pair.
 pub const NO_PAIR: usize = 3;
 
-/// E.
+/// The total energy E.
 pub fn energy(s: &Pairs<f64>, m: &Masses) -> f64 {
     0.5 * kinetic_term(&s.w, 0.0) - potential(s, &m.step)
 }
@@ -26,7 +26,7 @@ pub fn angular_momentum(s: &Pairs<f64>, m: &Masses) -> [f64; 3] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/// Scaled velocity of a pair.
+/// A component of the scaled velocity of a pair.
 #[inline(always)]
 pub fn pair_velocity(s: &Pairs<f64>, m: &StepMasses<f64>, pair: usize, k: usize) -> f64 {
     let (a, b) = (s.w[0][k], s.w[1][k]);
@@ -46,13 +46,13 @@ pub struct Glance {
     pub pair: usize,
     /// Energy of the pair.
     pub energy: f64,
-    /// Its potential, above zero.
+    /// Its potential energy, with the opposite sign.
     pub pair_potential: f64,
     /// Its semi-major axis.
     pub a: f64,
     /// The third body's position relative to the pair's centre of mass.
     pub r: [f64; 3],
-    /// Its velocity.
+    /// The third body's velocity relative to the pair's centre of mass.
     pub v: [f64; 3],
     /// r².
     pub r2: f64,
@@ -60,7 +60,7 @@ pub struct Glance {
     pub rv: f64,
 }
 
-/// See [`Glance`].
+/// Computes a [`Glance`].
 #[inline(always)]
 pub fn glance(s: &Pairs<f64>, m: &Masses) -> Glance {
     let (w1, w2) = (&s.w[0], &s.w[1]);
@@ -85,7 +85,7 @@ pub fn glance(s: &Pairs<f64>, m: &Masses) -> Glance {
     if e2 < energy {
         (pair, energy) = (2, e2);
     }
-    // Chosen by comparisons: an index that is not known would put the arrays into a GPU's local memory.
+    // Selected by comparisons, because a run-time index would put the arrays into a GPU's local memory.
     let by_pair = |x: [f64; 3]| match pair {
         0 => x[0],
         1 => x[1],
@@ -128,7 +128,7 @@ pub fn glance(s: &Pairs<f64>, m: &Masses) -> Glance {
     }
 }
 
-/// Two nested orbits.
+/// Two nested orbits: a pair, and the third body around it.
 #[derive(Clone, Copy, Debug)]
 pub struct Hierarchy {
     /// The pair that is most bound.
@@ -143,17 +143,17 @@ pub struct Hierarchy {
     pub v: [f64; 3],
     /// The third body's position relative to the pair's centre of mass.
     pub outer_r: [f64; 3],
-    /// Its velocity.
+    /// The third body's velocity relative to the pair's centre of mass.
     pub outer_v: [f64; 3],
-    /// Its distance.
+    /// The third body's distance.
     pub distance: f64,
-    /// The product of its position and velocity.
+    /// The scalar product of its position and velocity.
     pub rv: f64,
     /// Mass of the pair.
     pub pair_mass: f64,
 }
 
-/// The hierarchy that a [`Glance`] found; it has a pair.
+/// The hierarchy of a [`Glance`], which must have found a pair.
 pub fn hierarchy(s: &Pairs<f64>, m: &Masses, g: &Glance) -> Hierarchy {
     let pair = g.pair;
     let (mut x, mut v) = ([0.0; 3], [0.0; 3]);
@@ -178,8 +178,8 @@ pub fn hierarchy(s: &Pairs<f64>, m: &Masses, g: &Glance) -> Hierarchy {
     }
 }
 
-/// How much the steps' energy is off, as if G were larger by this: T + B = (1 + excess) U. What a logarithmic Hamiltonian conserves is
-/// this ratio, so energies of parts are those of a motion with this G.
+/// The relative excess of G in the motion that the steps compute: T + B = (1 + excess) U. This ratio is what a logarithmic Hamiltonian
+/// conserves, so that the energies of parts of the system are those of a motion with this larger G.
 pub fn excess(s: &Pairs<f64>, binding: f64, potential: f64) -> f64 {
     divide(
         0.5 * kinetic_term(&s.w, 0.0) + binding - potential,

@@ -1,30 +1,30 @@
-//! Encounters under way side by side, one in each lane, on a CPU: a lane takes the next run when its own has ended.
+//! Encounters in progress on a CPU, one in each lane: a lane takes the next run when its own has ended.
 
 use super::run::{Encounter, Record, Settings, Verdict};
 use super::start::Start;
 use super::step::{Course, Pairs, Scheme, StepMasses, Watch, advance};
 use crate::number::Bits;
 
-/// Lanes at most.
-pub const MOST_LANES: usize = 8;
+/// The largest number of lanes.
+pub const MAX_LANES: usize = 8;
 
-/// Where runs come from and records go.
+/// The source of runs and the destination of their records.
 pub trait Runs {
-    /// The number of the next run, if there is one.
+    /// Returns the number of the next run, if there is one.
     fn next(&mut self) -> Option<u64>;
-    /// The start of a run.
+    /// Returns the start of a run.
     fn start(&mut self, run: u64) -> Start;
-    /// A run has ended in this state.
+    /// Receives the record and the final state of a run.
     fn ended(&mut self, run: u64, record: &Record, state: &Pairs<f64>);
-    /// Whether to stop, asked after each block of steps.
+    /// Whether to stop; called after each block of steps.
     fn stopped(&mut self) -> bool {
         false
     }
 }
 
-/// Looks at the pericentres of all lanes.
+/// Evaluates the pericentres of all lanes.
 struct Passages<'a> {
-    encounters: &'a mut [Option<Encounter>; MOST_LANES],
+    encounters: &'a mut [Option<Encounter>; MAX_LANES],
 }
 
 impl<R: Bits> Watch<R> for Passages<'_> {
@@ -48,11 +48,11 @@ impl<R: Bits> Watch<R> for Passages<'_> {
     }
 }
 
-/// Integrates all runs; returns the number of blocks of steps, each of all lanes.
+/// Integrates all runs; returns the number of blocks of steps, each of which is taken by all lanes.
 #[inline(always)]
 pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut impl Runs) -> u64 {
-    const { assert!(R::LANES <= MOST_LANES) };
-    // Lanes without a run revolve somewhere.
+    const { assert!(R::LANES <= MAX_LANES) };
+    // Lanes without a run compute an arbitrary orbit.
     let idle = Pairs {
         x: [[1.0, 0.0, 0.0]; 3],
         ..Pairs::default()
@@ -65,7 +65,7 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
     let mut s = Pairs::<R>::spread(&idle);
     let mut masses = StepMasses::<R>::spread(&idle_masses);
     let mut course = Course::<R>::new();
-    let mut encounters = [None; MOST_LANES];
+    let mut encounters = [None; MAX_LANES];
     let mut record = Record::default();
     let (mut busy, mut more, mut blocks) = (0, true, 0);
     loop {

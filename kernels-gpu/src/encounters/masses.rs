@@ -4,35 +4,34 @@ use super::PAIRS;
 use super::step::StepMasses;
 use crate::number::bits::{divide, root};
 
-/// Three masses as fractions of the total, and what follows from them. Arrays over pairs are in the order of
-/// [`PAIRS`].
+/// Three masses as fractions of the total mass, and constants that follow from them. Arrays over pairs are in the order of [`PAIRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Masses {
-    /// What the steps need.
+    /// The constants that the steps need.
     pub step: StepMasses<f64>,
-    /// Of each pair: a length, divided by the scaled one of the pair's vector.
+    /// For each pair: a length divided by the scaled length of the pair's vector.
     pub length: [f64; 3],
-    /// Of each pair: half its reduced mass times the square of `length`, for kinetic energies from scaled velocities.
+    /// For each pair: half its reduced mass times the square of `length`, which turns squared scaled velocities into kinetic energies.
     pub kinetic: [f64; 3],
-    /// Of each pair: m_j / (m_i + m_j).
+    /// For each pair: m_j / (m_i + m_j).
     pub share: [f64; 3],
-    /// Of each pair: m_i m_j.
+    /// For each pair: m_i m_j.
     pub product: [f64; 3],
-    /// Of each pair: the square of (2 m_k / (m_i + m_j))^(1/3), at least 1. The tide of a heavy third body reaches farther, so
-    /// distances in semi-major axes are multiplied by the root of this.
+    /// For each pair: the square of (2 m_k / (m_i + m_j))^(1/3), but at least 1. The tide of a heavy third body reaches farther, so
+    /// distances in semi-major axes are multiplied by the square root of this.
     pub wideness: [f64; 3],
     /// √μ and √ν, the scales of the pair vectors.
     pub scales: [f64; 2],
-    /// The least over pairs of (m_i m_j)^(3/2) / √(m_i + m_j): a step in these units takes the fastest circular binary of a given
-    /// energy through a given part of its period.
+    /// The minimum over the pairs of (m_i m_j)^(3/2) / √(m_i + m_j). A step in units of it advances the fastest circular binary of a
+    /// given energy by a given fraction of its period.
     pub least_action: f64,
-    /// Each as a part of the total.
+    /// The masses as fractions of the total mass.
     pub fractions: [f64; 3],
 }
 
 impl Masses {
-    /// Takes the values of others, field after field.
+    /// Copies the values of another instance field by field.
     #[inline(always)]
     pub fn put(&mut self, others: &Self) {
         self.fractions = others.fractions;
@@ -46,7 +45,7 @@ impl Masses {
         self.least_action = others.least_action;
     }
 
-    /// Of three masses above zero, in any unit.
+    /// Computes the constants for three positive masses, in any unit.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn new(masses: [f64; 3]) -> Self {
         let total = masses[0] + masses[1] + masses[2];

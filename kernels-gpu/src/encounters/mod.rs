@@ -1,22 +1,22 @@
-//! Complete three-body encounters: from a start to an escape, a collision, or a limit, by a regularised integrator.
+//! Complete three-body encounters: a regularised integrator follows them from a start to an escape, a collision or a limit.
 //!
-//! - [`random`]: numbers that depend on seed, run and dimension alone
-//! - [`start`]: start states, of parameters that are fixed, drawn or an axis of a map, and of given points
+//! - [`random`]: numbers that depend only on seed, run and dimension
+//! - [`start`]: start states, from parameters that are fixed, drawn or an axis of a map, or from given bodies
 //! - [`masses`]: constants that follow from the masses of three bodies
 //! - [`step`]: the regularised step
 //! - [`orbit`]: Kepler orbits
 //! - [`hierarchy`]: the most bound pair and the third body
 //! - [`excursion`]: the third body far away: its escape, or an analytic jump to its return
 //! - [`run`]: one encounter, from its start to its record
-//! - [`lanes`]: encounters under way side by side on a CPU; GPUs have [`device::encounters`](crate::device::encounters)
+//! - [`lanes`]: encounters in progress side by side on a CPU; GPUs use [`device::encounters`](crate::device::encounters)
 //!
-//! Inside, the unit of mass is the total mass, G = 1, and the unit of length is the power of two next to the size of the system at its
-//! start, so that the numbers of the integrator stay near 1 whatever the user's units are. Everything is `f64` in IEEE operations of a
+//! Internally the unit of mass is the total mass, G = 1, and the unit of length is the power of two next to the size of the system at
+//! its start, so that the integrator's numbers stay near 1 in any units of the user. All computations are `f64` IEEE operations in a
 //! fixed order: lanes, GPUs and the emulator give the same bits.
 
 #![allow(
     clippy::neg_cmp_op_on_partial_ord,
-    reason = "NaN is to go the way of numbers that are not good enough"
+    reason = "comparisons are written so that NaN takes the branch of insufficient numbers"
 )]
 
 pub mod excursion;
@@ -34,10 +34,11 @@ pub use run::{Encounter, Outcome, Record, Settings, Verdict};
 pub use start::{BodiesStart, Law, Plan, Setup, Start};
 pub use step::{Pairs, Scheme, Watch};
 
-/// Bodies of each pair, and the third body: the pairs in the order in which everything here counts them.
+/// The bodies of each pair, and the third body. All arrays over pairs use this order.
 pub const PAIRS: [[usize; 3]; 3] = [[0, 1, 2], [1, 2, 0], [0, 2, 1]];
 
-/// Vectors of three numbers. (Plain arrays: the integrator's vectors are scaled, and no [`Vec3`](crate::Vec3) of a place in space.)
+/// Vectors of three numbers. (They are plain arrays because the integrator's vectors are scaled, unlike a [`Vec3`](crate::Vec3), which
+/// is a vector in space.)
 pub mod vector {
     use crate::number::Bits;
 

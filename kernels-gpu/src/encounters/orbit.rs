@@ -4,8 +4,8 @@ use core::f64::consts::PI;
 
 use crate::number::bits::{divide, root};
 
-/// The eccentric anomaly E of a mean anomaly in [-π, π], E - e sin E = M for 0 <= e < 1, without iteration: the cubic and the
-/// correction of fifth order of Markley (1995).
+/// The eccentric anomaly E of a mean anomaly M in [-π, π], with E - e sin E = M and 0 <= e < 1, without iteration: the cubic and the
+/// fifth-order correction of Markley (1995).
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 pub fn eccentric_anomaly(mean: f64, e: f64) -> f64 {
     let m = mean.abs();
@@ -31,7 +31,7 @@ pub fn eccentric_anomaly(mean: f64, e: f64) -> f64 {
     if mean < 0.0 { -anomaly } else { anomaly }
 }
 
-/// The orbit of two bodies, of any energy; G = 1.
+/// The relative orbit of two bodies, of any energy, with G = 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Orbit {
     /// Distance of the pericentre.
@@ -42,12 +42,12 @@ pub struct Orbit {
     pub inverse_axis: f64,
     /// Eccentricity.
     pub e: f64,
-    /// Mass of both bodies.
+    /// Total mass of both bodies.
     pub mass: f64,
 }
 
 impl Orbit {
-    /// From 1/a, the square of the specific angular momentum and the mass of both bodies.
+    /// The orbit for 1/a, the square of the specific angular momentum, and the total mass of both bodies.
     #[inline]
     pub fn new(inverse_axis: f64, momentum2: f64, mass: f64) -> Self {
         let parameter = divide(momentum2, mass);
@@ -62,7 +62,7 @@ impl Orbit {
         }
     }
 
-    /// The time since the pericentre where the distance is `r` and the product of position and velocity is `rv`.
+    /// The time since the pericentre at the distance `r`, where `rv` is the scalar product of position and velocity.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn since_pericentre(&self, r: f64, rv: f64) -> f64 {
         let z = self.inverse_axis * r;
@@ -70,12 +70,13 @@ impl Orbit {
         let inverse_axis = divide(z, r);
         let a = inverse_axis.abs();
         let sine = rv * root(divide(a, self.mass));
-        // The eccentric anomaly x (or its hyperbolic counterpart), its sine, and their difference, which is small for small x.
+        // The eccentric anomaly x (or its hyperbolic counterpart), its sine, and the difference of the two, which a series gives for
+        // small x.
         let (x, sine) = if z > 0.0 {
             let x = libm::atan2(sine, 1.0 - z);
             (x, if x.abs() < 0.5 { 0.0 } else { libm::sin(x) })
         } else {
-            // e cosh x = 1 - z and e sinh x = sine, so that e follows from both.
+            // e cosh x = 1 - z and e sinh x = sine, from which e follows.
             let s = divide(sine, root((1.0 - z) * (1.0 - z) - sine * sine));
             let x = libm::log1p(s.abs() + divide(s * s, 1.0 + root(1.0 + s * s)));
             (if s < 0.0 { -x } else { x }, s)
@@ -102,7 +103,7 @@ impl Orbit {
         )
     }
 
-    /// The product of position and velocity at a distance on the way out; 0 where the orbit does not come.
+    /// The scalar product of position and velocity at a distance on the way out, or 0 if the orbit does not reach that distance.
     pub fn outwards(&self, r: f64) -> f64 {
         let square = self.mass * (2.0 * r - self.inverse_axis * (r * r) - self.parameter);
         if square > 0.0 { root(square) } else { 0.0 }
@@ -125,9 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_the_anomaly() {
+    fn times_follow_from_the_anomaly() {
         for (e, x) in [(0.3, 0.2), (0.3, 2.5), (0.95, 0.1), (0.95, -1.4)] {
-            // An ellipse of a = 2, mass 1.5.
+            // An ellipse with a = 2 and mass 1.5.
             let (a, mass) = (2.0_f64, 1.5_f64);
             let orbit = Orbit::new(1.0 / a, mass * a * (1.0 - e * e), mass);
             let (s, c) = f64::sin_cos(x);

@@ -1,7 +1,7 @@
-//! Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror & Shaw (2011): a number of a run costs the same wherever it is
-//! computed, and needs no state.
+//! Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror & Shaw (2011). It needs no state, so that a run's numbers can be
+//! computed anywhere at the same cost.
 
-/// Four random words of a key and a counter.
+/// Four random words for a key and a counter.
 #[inline(always)]
 pub fn philox(key: u64, counter: [u32; 4]) -> [u32; 4] {
     let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
@@ -19,7 +19,7 @@ pub fn philox(key: u64, counter: [u32; 4]) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// A number uniform in [0, 1), of 53 bits, for a dimension of a run.
+/// A uniform number in [0, 1) with 53 random bits, for one dimension of a run.
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 pub fn uniform(seed: u64, run: u64, dimension: u32) -> f64 {
     let words = philox(seed, [run as u32, (run >> 32) as u32, dimension, 0]);
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn philox_gives_the_authors_test_vectors() {
-        // From kat_vectors of the authors' Random123.
+        // The expected values are from the file kat_vectors of the authors' Random123.
         assert_eq!(
             philox(0, [0; 4]),
             [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]

@@ -1,8 +1,8 @@
-//! One encounter from its start to its record: what happens between blocks of steps.
+//! One encounter from its start to its record: the checks between blocks of steps.
 
 use core::f64::consts::{PI, SQRT_2};
 
-use super::excursion::{Fate, LEAST_RADIAL2, fate};
+use super::excursion::{Fate, MIN_RADIAL2, fate};
 use super::hierarchy::{
     Glance, NO_PAIR, angular_momentum, binary, energy, glance, hierarchy, pair_velocity,
 };
@@ -14,52 +14,53 @@ use super::{Masses, PAIRS};
 use crate::number::bits::{divide, root};
 use crate::number::{Bits, fma};
 
-/// How an encounter is integrated, and when it ends.
+/// The integration parameters of an encounter, and the conditions that end it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Settings {
     /// The time at which a run ends, in the user's units; [`NEVER`] if there is none.
     pub max_time: f64,
-    /// Radii of the bodies in the user's units; two that are 0 do not collide.
+    /// Radii of the bodies in the user's units. Two bodies of radius 0 do not collide.
     pub radii: [f64; 3],
-    /// A third body that is unbound and recedes has escaped at this distance, in semi-major axes of the binary.
+    /// Distance at which an unbound, receding third body has escaped, in semi-major axes of the binary.
     pub escape_radius: f64,
-    /// Excursions beyond this distance are jumped over, in semi-major axes of the binary; 0 for none.
+    /// Distance beyond which excursions are jumped over, in semi-major axes of the binary; 0 for never.
     pub jump_radius: f64,
-    /// The step of a system whose `least_action` is 1, where 2 U is from 1/2 to 2.
+    /// The step for 2 U from 1/2 to 2, of a system whose `least_action` is 1.
     pub step: f64,
-    /// Largest difference of the distances at consecutive steps around a pericentre (semi-major axes).
+    /// Largest change of a distance between consecutive steps around a pericentre, in semi-major axes.
     pub reach: f64,
-    /// Steps after which a run ends, as soon as it is looked at.
+    /// Steps after which a run ends, at the next check.
     pub max_steps: u32,
-    /// Steps of a block, after which a run is looked at.
+    /// Steps of a block, after which a run is checked.
     pub block: u32,
 }
 
 /// A time that no run reaches.
 pub const NEVER: f64 = 1e300;
 
-/// Steps of a block.
-pub const BLOCK: u32 = 16;
+/// The default number of steps of a block.
+pub const STEPS_PER_BLOCK: u32 = 16;
 
 impl Settings {
-    /// With this many steps in a period of the fastest circular binary that has the energy of the system; no limits, no collisions.
+    /// Settings with this many steps per period of the fastest circular binary that has the energy of the system, without limits and
+    /// collisions.
     pub fn new(steps_a_period: f64) -> Self {
         Self {
             max_time: NEVER,
             radii: [0.0; 3],
             escape_radius: 20.0,
             jump_radius: 0.0,
-            // The range of 2 U in which the step is this has its middle, in ratio, at U = 1/2.
+            // The range of 2 U in which this is the step has its geometric mean at U = 1/2.
             step: SQRT_2 * 2.0 * PI / steps_a_period,
             reach: 320.0 / (steps_a_period * steps_a_period),
-            max_steps: u32::MAX - 2 * BLOCK,
-            block: BLOCK,
+            max_steps: u32::MAX - 2 * STEPS_PER_BLOCK,
+            block: STEPS_PER_BLOCK,
         }
     }
 }
 
-/// How a run ended: one of this type's constants. (No enum: memory of a GPU may hold any number.)
+/// How a run ended: one of the constants of this type. (It is not an enum, because memory of a GPU may hold any number.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Outcome(pub u8);
 
@@ -70,13 +71,13 @@ impl Outcome {
     pub const IONISATION: Self = Self(1);
     /// Two bodies touched.
     pub const COLLISION: Self = Self(2);
-    /// The longest time was over.
+    /// The maximum time was reached.
     pub const TIME: Self = Self(3);
-    /// The greatest number of steps was taken.
+    /// The maximum number of steps was taken.
     pub const STEPS: Self = Self(4);
-    /// The energy was wrong by more than two thousandths of the potential.
+    /// The error of the energy exceeded two thousandths of the potential.
     pub const FAILED: Self = Self(5);
-    /// All of them.
+    /// All outcomes.
     pub const ALL: [Self; 6] = [
         Self::ESCAPE,
         Self::IONISATION,
@@ -87,25 +88,25 @@ impl Outcome {
     ];
 }
 
-/// The number of a body or pair that does not exist.
+/// The value that stands for no body and for no pair.
 pub const NONE: u8 = 3;
 
-/// The record of a run at its end, in the user's units. A value that the run does not have is NaN.
+/// The result of a run, in the user's units. A value that does not exist is NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Record {
     /// The time of the end. An escape ends at the first check, after a block of steps, that finds an escaping body beyond the escape
     /// radius. A collision ends at the contact of the two bodies.
     pub time: f64,
-    /// Semi-major axis of the binary that is left, or of the most bound pair.
+    /// Semi-major axis of the remaining binary, or of the most bound pair.
     pub a: f64,
     /// Its eccentricity.
     pub e: f64,
     /// Velocity of the escaper relative to the binary at infinity.
     pub v_inf: f64,
-    /// Least distance of two bodies, of the pericentre where they passed each other.
+    /// Least distance of two bodies, at the pericentre of their passage.
     pub least_distance: f64,
-    /// When that was.
+    /// The time of the least distance.
     pub least_distance_time: f64,
     /// (E - E₀) / |E₀|.
     pub energy_error: f64,
@@ -113,54 +114,55 @@ pub struct Record {
     pub momentum_error: f64,
     /// Steps taken.
     pub steps: u32,
-    /// How often the third body went beyond [`EXCURSION`] and came back.
+    /// How often the third body went beyond [`EXCURSION_RADIUS`] and came back.
     pub excursions: u32,
-    /// How many of these excursions were jumped over.
+    /// How many excursions were jumped over.
     pub jumps: u32,
     /// See [`Outcome`].
     pub outcome: u8,
     /// The escaper, or the body that is not part of a collision: 0, 1, 2, or [`NONE`].
     pub body: u8,
-    /// The pair of the least distance: [`PAIRS`].
+    /// The pair of the least distance, an index of [`PAIRS`].
     pub least_distance_pair: u8,
-    /// How often another pair became the most bound one, at most 255.
+    /// How often a different pair became the most bound one, at most 255.
     pub exchanges: u8,
 }
 
-/// An encounter under way, but for its [`Pairs`]. First what every block of steps needs: GPUs read it from memory.
+/// An encounter in progress, without its [`Pairs`]. The fields that every block of steps needs come first, because GPUs read them from
+/// memory.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Encounter {
-    /// B at the start.
+    /// The binding energy B at the start.
     pub binding: f64,
-    /// Time at the last look.
+    /// Time at the last check.
     time: f64,
-    /// Time at which it ends.
+    /// Time at which the run ends.
     end: f64,
     least: f64,
-    /// How far above the least distance a local minimum may be sampled.
+    /// How far above the least distance a sampled local minimum may be.
     reach: f64,
     steps: u32,
-    /// 1 while the third body is beyond [`EXCURSION`].
+    /// 1 while the third body is beyond [`EXCURSION_RADIUS`].
     away: u32,
     excursions: u32,
     least_pair: u8,
     pair: u8,
     exchanges: u8,
     touched: u8,
-    /// Its masses.
+    /// The masses of the bodies.
     pub masses: Masses,
     /// The run's number.
     pub run: u64,
     /// Units of length, time and velocity in the user's units.
     units: [f64; 3],
     momentum: [f64; 3],
-    /// Sums of the radii of each pair.
+    /// The sum of the radii of each pair.
     contact: [f64; 3],
-    /// When the distance was least, if `least_since` does not say it.
+    /// The time of the least distance, unless `least_since` determines it.
     least_time: f64,
     least_since: Since,
-    /// Jumps so far.
+    /// Number of jumps so far.
     pub jumps: u32,
     unused: u32,
 }
@@ -172,9 +174,9 @@ pub struct Minimum {
     x: [f64; 3],
     /// Its scaled velocity.
     w: [f64; 3],
-    /// The time, from the look before on.
+    /// The time since the previous check.
     when: f64,
-    /// The pair, or [`NO_PAIR`] for none.
+    /// The pair, or [`NO_PAIR`] if there is no minimum.
     pub pair: u32,
 }
 
@@ -187,7 +189,7 @@ impl Minimum {
         pair: NO_PAIR as u32,
     };
 
-    /// Of pair `p`, where `until` is the time from the positions of `s` to its velocities.
+    /// A local minimum of pair `p`, where `until` is the time from the positions of `s` to its velocities.
     #[inline(always)]
     pub fn of(s: &Pairs<f64>, m: &StepMasses<f64>, until: f64, p: usize) -> Self {
         let w = [
@@ -209,20 +211,21 @@ impl Minimum {
     }
 }
 
-/// From what the time of the least distance follows; most are replaced before it is asked for.
+/// The data from which the time of the least distance follows. Its evaluation is postponed, because most instances are replaced before
+/// the time is needed.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Since {
     inverse_axis: f64,
-    /// Mass of the pair, or 0 if there is nothing here.
+    /// Mass of the pair, or 0 if there are no data.
     mass: f64,
     /// A distance near the pericentre.
     r: f64,
-    /// Product of position and velocity there.
+    /// Scalar product of position and velocity there.
     rv: f64,
-    /// The time of the look before.
+    /// The time of the previous check.
     before: f64,
-    /// The time at `r`, from `before` on.
+    /// The time at `r`, counted from `before`.
     when: f64,
 }
 
@@ -235,17 +238,16 @@ pub enum Verdict {
     Ended,
 }
 
-/// Distance of an excursion in semi-major axes of the binary.
-pub const EXCURSION: f64 = 20.0;
+/// Distance from which on the third body counts as on an excursion, in semi-major axes of the binary.
+pub const EXCURSION_RADIUS: f64 = 20.0;
 
-/// Relative error of the energy, in units of the potential, beyond which a run has failed.
-const FAILURE: f64 = 2e-3;
+/// Error of the energy, in units of the potential, above which a run has failed.
+const MAX_ENERGY_ERROR: f64 = 2e-3;
 
-/// Share of the potential below which a pair's energy is lost in rounding, near its pericentre.
-const CLEAR: f64 = 2e-3;
+/// Binding energy of a pair, as a fraction of its potential, below which rounding errors dominate it, near the pair's pericentre.
+const MIN_BOUND_FRACTION: f64 = 2e-3;
 
-/// How far below zero the energy of the third body without the tide may be if it still escapes with the tide (in units of its
-/// potential).
+/// Energy of the third body without the tide, below zero and in units of its potential, from which it may still escape with the tide.
 const NEARLY_UNBOUND: f64 = 0.02;
 
 impl Encounter {
@@ -256,7 +258,7 @@ impl Encounter {
         this
     }
 
-    /// Begins a run in the place of another. Field after field: a GPU copies a large structure byte by byte.
+    /// Begins a run in the place of another. It sets field by field, because a GPU copies a large structure byte by byte.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn begin_again(&mut self, run: u64, start: &Start, settings: &Settings) {
         let (m, s) = (&start.masses, &start.pairs);
@@ -293,14 +295,14 @@ impl Encounter {
         }
     }
 
-    /// Time that is left, from where [`Pairs::time`] counts.
+    /// The time that is left, counted from where [`Pairs::time`] starts.
     #[inline(always)]
     pub fn left(&self) -> f64 {
         self.end - self.time
     }
 
-    /// The upper half of the squared scaled distance below which a local minimum may be the least one. Of the two scales the larger one
-    /// errs on the safe side.
+    /// The upper half of the bits of the squared scaled distance below which a local minimum may be the least one. Of the two scales,
+    /// it uses the larger, which errs on the safe side.
     #[inline(always)]
     pub fn near(&self) -> i32 {
         let [s, t] = self.masses.scales;
@@ -313,8 +315,8 @@ impl Encounter {
         }
     }
 
-    /// A local minimum of distances, of the pairs of which `turned` is negative. `until` is the time from the positions of `s` to its
-    /// velocities. Returns whether a pair came closer than any before.
+    /// Handles a local minimum of the distances of those pairs for which `turned` is negative. `until` is the time from the positions
+    /// of `s` to its velocities. Returns whether a pair came closer than any before.
     pub fn passage(&mut self, s: &Pairs<f64>, until: f64, turned: [i32; 3]) -> bool {
         let mut closer = false;
         let mut p = 0;
@@ -327,7 +329,7 @@ impl Encounter {
         closer
     }
 
-    /// Looks at a local minimum of a pair's distance; returns whether the pair came closer than any before.
+    /// Evaluates a local minimum of a pair's distance; returns whether the pair came closer than any before.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn look_at(&mut self, minimum: &Minimum) -> bool {
         let &Minimum { x, w, when, pair } = minimum;
@@ -335,13 +337,14 @@ impl Encounter {
         self.touched == NONE && self.may_come_closer(&x, &w, p) && self.comes_closer(x, w, p, when)
     }
 
-    /// Whether the pericentre of a pair of this scaled vector and velocity may be below the least distance so far. The answer may be yes
-    /// although it is not, but it is never no if it is: this needs a tenth of the time, and few pericentres are the closest so far.
+    /// Whether the pericentre of a pair with this scaled vector and velocity may be below the least distance so far. The result may be
+    /// true for a pericentre that is not, but it is never false for one that is. It takes a tenth of the time of the full evaluation,
+    /// and few pericentres are the closest so far.
     ///
-    /// On an orbit that comes to a distance Λ the square of the radial velocity there, 2m/Λ - 2m/r + v² - c²/Λ², is not negative.
+    /// On an orbit that reaches a distance Λ, the square of the radial velocity there, 2m/Λ - 2m/r + v² - c²/Λ², is not negative.
     #[inline(always)]
     fn may_come_closer(&self, x: &[f64; 3], w: &[f64; 3], p: usize) -> bool {
-        /// Rounding errors are far below this.
+        /// Rounding errors are far smaller than this.
         const MARGIN: f64 = 1e-10;
         let m = &self.masses;
         let [i, j, _] = PAIRS[p];
@@ -359,7 +362,7 @@ impl Encounter {
         !stays_out
     }
 
-    /// Takes note of a pericentre if it is the closest so far; tells whether it is.
+    /// Records a pericentre if it is the closest so far; returns whether it is.
     #[inline(always)]
     fn comes_closer(&mut self, mut x: [f64; 3], mut v: [f64; 3], p: usize, when: f64) -> bool {
         let m = &self.masses;
@@ -415,7 +418,7 @@ impl Encounter {
         from.before + (from.when - orbit.since_pericentre(from.r, from.rv))
     }
 
-    /// Looks at a run after a block of steps.
+    /// Checks a run after a block of steps.
     #[inline(always)]
     pub fn look(
         &mut self,
@@ -435,14 +438,14 @@ impl Encounter {
     #[inline(always)]
     pub fn survey(&mut self, s: &mut Pairs<f64>, settings: &Settings) -> bool {
         self.steps += settings.block;
-        // What the sum of times rounds off stays in the state's own time.
+        // The rounding error of the summed time stays in the state's own time.
         let time = self.time + s.time;
         s.time -= time - self.time;
         self.time = time;
         let m = &self.masses;
         let g = glance(s, m);
         let sound = self.is_sound(s, &g);
-        let clear = g.pair != NO_PAIR && -g.energy > CLEAR * g.pair_potential;
+        let clear = g.pair != NO_PAIR && -g.energy > MIN_BOUND_FRACTION * g.pair_potential;
         if clear && self.pair != g.pair as u8 {
             if self.pair != NONE && self.exchanges < 255 {
                 self.exchanges += 1;
@@ -461,7 +464,7 @@ impl Encounter {
             _ => m.wideness[2],
         };
         let wide2 = g.a * g.a * wideness;
-        let far = clear && g.r2 > EXCURSION * EXCURSION * wide2;
+        let far = clear && g.r2 > EXCURSION_RADIUS * EXCURSION_RADIUS * wide2;
         let outwards = g.rv > 0.0;
         if far && outwards {
             self.away = 1;
@@ -479,19 +482,19 @@ impl Encounter {
                     && nearly_unbound(&g);
                 (jump || escape) && self.may_leave(s, &g, jump)
             } else {
-                // Not at the radius itself, where the last jump ended.
+                // Not at the jump radius itself, where the last jump ended.
                 jumps && g.r2 > 1.44 * jump2 * wide2 && self.may_leave(s, &g, true)
             };
         let over = self.left() <= 1e-14 * self.end || self.steps >= settings.max_steps;
         !sound || self.touched != NONE || over || g.pair == NO_PAIR || ripe
     }
 
-    /// Whether [`fate`] may find that the third body escapes, or returns where it may `jump`. It is never no if `fate` does, and takes
-    /// a hundredth of the time.
+    /// Whether [`fate`] may find that the third body escapes, or returns where it may `jump`. It is never false if `fate` finds so,
+    /// and takes a hundredth of the time.
     ///
-    /// The energy of the outer orbit is what the inner orbit's leaves of the total. The part of it that depends on the orientation of
-    /// the inner orbit (the averaged tide) is at most 10 μ m a² / (4 r³) with the reduced mass μ of the pair, at most a quarter of the
-    /// pair's mass, and the mass m of the third body.
+    /// The energy of the outer orbit is the total energy minus that of the inner orbit. The part of it that depends on the orientation
+    /// of the inner orbit (the averaged tide) is at most 10 μ m a² / (4 r³), where μ, the reduced mass of the pair, is at most a
+    /// quarter of the pair's mass, and m is the mass of the third body.
     #[inline(always)]
     fn may_leave(&self, s: &Pairs<f64>, g: &Glance, jump: bool) -> bool {
         let m = &self.masses.fractions;
@@ -506,23 +509,23 @@ impl Encounter {
         let off = 0.5 * kinetic_term(&s.w, 2.0 * self.binding) - g.potential;
         let excess = g.potential.divides(off) * g.pair_potential;
         let others = g.potential - g.pair_potential;
-        // An upper limit of the outer energy, and of its square of the radial velocity times the distance.
+        // An upper bound of the outer energy, and of the square of the outer radial velocity times the distance.
         let outer = excess - self.binding - g.energy + others - nu * inverse_r * (1.0 - tide)
             + 1e-9 * g.potential;
         let r = g.r2 * inverse_r;
         let across2 = dot(&g.v, &g.v) * r - g.rv * g.rv * inverse_r;
         let radial2 = 2.0 * (nu.divides(outer) * r + 1.0) - across2;
-        (jump || outer >= 0.0) && radial2 > LEAST_RADIAL2 - 1e-6
+        (jump || outer >= 0.0) && radial2 > MIN_RADIAL2 - 1e-6
     }
 
-    /// Whether the energy is right.
+    /// Whether the error of the energy is acceptable.
     #[inline(always)]
     fn is_sound(&self, s: &Pairs<f64>, g: &Glance) -> bool {
         let off = (kinetic_term(&s.w, 2.0 * self.binding) - 2.0 * g.potential).abs();
-        off <= FAILURE * g.potential
+        off <= MAX_ENERGY_ERROR * g.potential
     }
 
-    /// The pericentre of the binary that revolves while the third body is away.
+    /// Records the pericentre of the binary, which revolves while the third body is away.
     fn binary_pericentre(&mut self, q: f64, pair: usize) {
         if q < self.least {
             self.least = q;
@@ -535,7 +538,7 @@ impl Encounter {
         }
     }
 
-    /// What follows from a [`survey`](Self::survey) that found something, in the same state: rarely called.
+    /// Acts on what a [`survey`](Self::survey) found, in the same state. It is rarely called.
     #[cold]
     #[inline(never)]
     pub fn settle(
@@ -570,7 +573,7 @@ impl Encounter {
                 outwards && h.distance > settings.escape_radius * wide && nearly_unbound(g);
             let jumps =
                 settings.jump_radius > 0.0 && h.distance > if outwards { jump } else { 1.2 * jump };
-            if -g.energy > CLEAR * g.pair_potential && (escapes || jumps) {
+            if -g.energy > MIN_BOUND_FRACTION * g.pair_potential && (escapes || jumps) {
                 let to = if outwards { h.distance } else { jump };
                 match fate(s, &self.masses, &h, self.binding, to) {
                     Fate::Open => {}
@@ -605,7 +608,7 @@ impl Encounter {
                             let [a, e] = binary(s, &self.masses, &now, self.binding);
                             self.binary_pericentre(a * (1.0 - e), h.pair);
                             self.jumps += 1;
-                            if outwards && self.away == 0 && apocentre > EXCURSION * wide {
+                            if outwards && self.away == 0 && apocentre > EXCURSION_RADIUS * wide {
                                 self.excursions += 1;
                             }
                         }
@@ -620,7 +623,7 @@ impl Encounter {
         Verdict::GoOn
     }
 
-    /// Whether all three bodies are apart for good: all pairs recede, and what binds them is a hundredth of the energy.
+    /// Whether all three bodies separate for ever: all pairs recede, and the potential is less than a hundredth of the energy.
     fn is_ionised(&self, s: &Pairs<f64>, g: &Glance) -> bool {
         if !(self.binding < 0.0 && g.potential < -0.01 * self.binding) {
             return false;
@@ -636,13 +639,13 @@ impl Encounter {
         true
     }
 
-    /// Ends with the collision of the pair that touched.
+    /// Ends the run with the collision of the pair that touched.
     fn collide(&self, s: &Pairs<f64>, values: [f64; 3], record: &mut Record) -> Verdict {
         let body = PAIRS[self.touched as usize % 3][2] as u8;
         self.end(s, Outcome::COLLISION, body, values, self.least_time, record)
     }
 
-    /// Writes the record; `values` are semi-major axis, eccentricity and velocity at infinity.
+    /// Writes the record. `values` are the semi-major axis, the eccentricity and the velocity at infinity.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     fn end(
         &self,
@@ -680,7 +683,7 @@ impl Encounter {
     }
 }
 
-/// Whether the third body may escape, for all that can be said without the tide.
+/// Whether the third body may escape, judged without the tide.
 #[inline(always)]
 fn nearly_unbound(g: &Glance) -> bool {
     // v²/2 - 1/r > -0.02/r.
@@ -721,13 +724,13 @@ mod tests {
     }
 
     #[test]
-    fn no_pericentre_that_is_closer_is_missed_and_few_others_are_computed() {
+    fn every_closer_pericentre_is_found_and_few_others_are_computed() {
         let (mut closer, mut passed, mut all) = (0, 0, 0);
         for i in 0..30_000 {
             let mut encounter = Encounter::begin(i, &start(i % 7), &Settings::new(50.0));
             let u = |k| uniform(3, i, k);
             let pair = (i % 3) as usize;
-            // From radial to circular, bound and unbound, near the pericentre and away from it.
+            // Orbits from radial to circular, bound and unbound, near the pericentre and away from it.
             let r = 0.1 + u(0);
             let speed = (2.5 * u(1) / r).sqrt();
             let turn = PI * (0.5 + if i % 2 == 0 { 1e-4 } else { 0.5 } * (u(2) - 0.5));
@@ -741,7 +744,7 @@ mod tests {
             let mut probe = encounter;
             probe.least = f64::INFINITY;
             assert!(probe.comes_closer(minimum.x, minimum.w, pair, 0.0));
-            // From just above the pericentre to far from it.
+            // Thresholds from just beside the pericentre to far from it.
             let beside = f64::powi(10.0, -((i % 16) as i32)) * if u(3) < 0.5 { 1.0 } else { -0.9 };
             encounter.least = probe.least * (1.0 + beside);
             let may = encounter.may_come_closer(&minimum.x, &minimum.w, pair);
@@ -758,7 +761,7 @@ mod tests {
     }
 
     #[test]
-    fn no_escape_and_no_jump_is_missed_and_few_others_are_looked_for() {
+    fn every_escape_and_jump_is_found_and_few_other_states_are_examined() {
         struct Nothing;
         impl Watch<f64> for Nothing {
             fn passage(&mut self, _: &Pairs<f64>, _: f64, _: &[i32; 3], _: &mut i32) {}
@@ -783,7 +786,7 @@ mod tests {
                     &mut pairs,
                     &masses,
                     &mut course,
-                    BLOCK,
+                    STEPS_PER_BLOCK,
                     scheme,
                     &mut Nothing,
                 );
@@ -813,7 +816,7 @@ mod tests {
             }
         }
         assert!(escapes > 100 && returns > 100, "{escapes} {returns}");
-        // Some are so near to a parabola that the tide decides.
+        // Some orbits are so close to a parabola that the tide decides.
         assert!(
             yes >= escapes && yes < escapes + asked / 20,
             "{yes} {escapes} {asked}"

@@ -1,4 +1,4 @@
-//! Start states: of parameters of which each is fixed, drawn from a distribution or an axis of a map, or given body by body.
+//! Start states: from parameters, each of which is fixed, drawn from a distribution or an axis of a map, or from given bodies.
 
 use core::f64::consts::PI;
 
@@ -9,23 +9,23 @@ use super::step::Pairs;
 use super::vector::{axpy, dot, scale};
 use crate::number::bits::{divide, root};
 
-/// A degree.
-const RADIANS: f64 = PI / 180.0;
+/// One degree in radians.
+const DEGREE: f64 = PI / 180.0;
 
-/// Parameters of a start at most.
-pub const MOST_PARAMETERS: usize = 12;
+/// The largest number of parameters of a start.
+pub const MAX_PARAMETERS: usize = 12;
 
-/// Kinds of starts. (Plain constants: the GPU's memory may hold any number.)
+/// The kinds of starts. (They are plain constants, because memory of a GPU may hold any number.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup(pub u32);
 
 impl Setup {
     /// A binary and a single body: masses 1 to 3, semi-major axis, eccentricity, inclination, node, argument of the pericentre, mean
-    /// anomaly, distance, velocity at infinity, impact parameter. A negative velocity stands for a body at rest.
+    /// anomaly, distance, velocity at infinity, impact parameter. A negative velocity means that the single body starts at rest.
     pub const BINARY_SINGLE: Self = Self(0);
     /// Three bodies at rest: masses 1 to 3, x and y of body 3; bodies 1 and 2 at x = -1/2 and 1/2.
     pub const FREE_FALL: Self = Self(1);
-    /// Bodies 1 to 3 as given, see [`BodiesStart`].
+    /// Bodies 1 to 3 as given; see [`BodiesStart`].
     pub const BODIES: Self = Self(2);
 }
 
@@ -33,32 +33,32 @@ impl Setup {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Law {
-    /// One of this type's constants.
+    /// The kind of the law: one of the constants of this type.
     pub kind: u32,
-    /// Zero.
+    /// Padding, which is 0.
     pub unused: u32,
-    /// The value, or the least.
+    /// The value, or the least value.
     pub low: f64,
-    /// The greatest.
+    /// The greatest value.
     pub high: f64,
 }
 
 impl Law {
-    /// `low`, in every run.
+    /// The value `low` in every run.
     pub const FIXED: u32 = 0;
     /// Uniform from `low` to `high`.
     pub const UNIFORM: u32 = 1;
     /// An angle whose cosine is uniform.
     pub const ISOTROPIC: u32 = 2;
-    /// Uniform in the square.
+    /// A number whose square is uniform.
     pub const SQUARE: u32 = 3;
-    /// Columns of a map: `low` + column / width · (`high` - `low`).
+    /// An axis along the columns of a map: `low` + column / width · (`high` - `low`).
     pub const COLUMNS: u32 = 4;
-    /// Rows of a map.
+    /// An axis along the rows of a map: `low` + row / height · (`high` - `low`).
     pub const ROWS: u32 = 5;
     /// x of body 3, uniform in the region of Agekyan & Anosova (1967).
     pub const REGION_X: u32 = 6;
-    /// y of body 3 there.
+    /// y of body 3 in that region.
     pub const REGION_Y: u32 = 7;
 }
 
@@ -66,11 +66,11 @@ impl Law {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct BodiesStart {
-    /// Of bodies 1 to 3.
+    /// Positions of bodies 1 to 3.
     pub positions: [[f64; 3]; 3],
-    /// Of bodies 1 to 3.
+    /// Velocities of bodies 1 to 3.
     pub velocities: [[f64; 3]; 3],
-    /// Of bodies 1 to 3, above zero.
+    /// Masses of bodies 1 to 3, all positive.
     pub masses: [f64; 3],
 }
 
@@ -80,20 +80,20 @@ pub struct BodiesStart {
 pub struct Plan {
     /// See [`Setup`].
     pub setup: u32,
-    /// Zero.
+    /// Padding, which is 0.
     pub unused: u32,
-    /// Of all draws.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// Columns and rows of a map.
     pub size: [u64; 2],
-    /// How each parameter gets its values; angles in degrees, all else in the user's units.
-    pub laws: [Law; MOST_PARAMETERS],
-    /// The start of every run of [`Setup::BODIES`], if none are given one by one.
+    /// The law of each parameter; angles are in degrees, everything else is in the user's units.
+    pub laws: [Law; MAX_PARAMETERS],
+    /// The start of every run of [`Setup::BODIES`], unless the starts are listed individually.
     pub bodies: BodiesStart,
 }
 
 impl Plan {
-    /// Value of a parameter in a run.
+    /// The value of a parameter in a run.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn value(&self, parameter: usize, run: u64) -> f64 {
         let law = &self.laws[parameter];
@@ -102,7 +102,7 @@ impl Plan {
         match law.kind {
             Law::UNIFORM => low + width * drawn(),
             Law::ISOTROPIC => {
-                let (from, to) = (libm::cos(low * RADIANS), libm::cos(law.high * RADIANS));
+                let (from, to) = (libm::cos(low * DEGREE), libm::cos(law.high * DEGREE));
                 libm::acos(from + (to - from) * drawn()) * (180.0 / PI)
             }
             Law::SQUARE => root(low * low + (law.high * law.high - low * low) * drawn()),
@@ -118,7 +118,7 @@ impl Plan {
     /// body 2.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     fn region(&self, run: u64) -> [f64; 2] {
-        // Dimensions beyond those of the parameters.
+        // These dimensions are beyond those of the parameters.
         let mut dimension = 16;
         loop {
             let x = 0.5 * uniform(self.seed, run, dimension);
@@ -130,7 +130,7 @@ impl Plan {
         }
     }
 
-    /// The bodies of a run of these parameters, in the user's units.
+    /// The bodies of a run, from its parameters, in the user's units.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn bodies(&self, run: u64) -> BodiesStart {
         if self.setup == Setup::BODIES.0 {
@@ -155,11 +155,12 @@ impl Plan {
         let (s, c) = libm::sincos(eccentric_anomaly(mean, e));
         let j = root(1.0 - e * e);
         let speed = divide(root(divide(binary, a)), 1.0 - e * c);
-        let (p, q) = axes(value(5) * RADIANS, value(6) * RADIANS, value(7) * RADIANS);
+        let (p, q) = axes(value(5) * DEGREE, value(6) * DEGREE, value(7) * DEGREE);
         let x = axpy(a * j * s, &q, &scale(a * (c - e), &p));
         let v = axpy(speed * j * c, &q, &scale(-speed * s, &p));
         let (f1, f2) = (divide(masses[1], binary), divide(masses[0], binary));
-        // The single on the x axis; it comes in against it, at the impact parameter beside it on the side of y.
+        // The single body starts on the x axis and moves in the negative x direction, offset by the impact parameter towards positive
+        // y.
         let (distance, v_inf, impact) = (value(9), value(10), value(11));
         let mut single_v = [0.0; 3];
         if v_inf >= 0.0 {
@@ -173,8 +174,8 @@ impl Plan {
     }
 }
 
-/// Directions of a binary's pericentre and of its motion there. The pole of inclinations is the direction -x in which the single comes
-/// in; nodes count from the y axis.
+/// The directions of a binary's pericentre and of the motion there. The pole for inclinations is the direction -x, in which the single
+/// body approaches; nodes are measured from the y axis.
 fn axes(inclination: f64, node: f64, argument: f64) -> ([f64; 3], [f64; 3]) {
     let (si, ci) = libm::sincos(inclination);
     let (sn, cn) = libm::sincos(node);
@@ -188,7 +189,7 @@ fn axes(inclination: f64, node: f64, argument: f64) -> ([f64; 3], [f64; 3]) {
     )
 }
 
-/// The scaled pair vectors of bodies whose unit of mass is the total one.
+/// The scaled pair vectors of bodies whose masses are in units of the total mass.
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 pub fn pairs(m: &Masses, positions: &[[f64; 3]; 3], velocities: &[[f64; 3]; 3]) -> Pairs<f64> {
     let mut s = Pairs::<f64>::default();
@@ -225,12 +226,12 @@ pub struct Start {
 }
 
 impl Start {
-    /// Of bodies in the user's units, with G = 1.
+    /// Converts bodies in the user's units, with G = 1.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn new(bodies: &BodiesStart) -> Self {
         let total = bodies.masses[0] + bodies.masses[1] + bodies.masses[2];
         let masses = Masses::new(bodies.masses);
-        // The size of the system: the mean of the distances by which its potential is that of the pairs' products of masses.
+        // The size of the system is the weighted mean of its distances for which the sum of the mass products gives the potential.
         let (mut products, mut potential) = (0.0, 0.0);
         let mut p = 0;
         while p < 3 {
@@ -262,7 +263,7 @@ impl Start {
     }
 }
 
-/// Whether all distances of a start are such that the integrator's numbers stay [ordinary](crate::number::inv_cube).
+/// Whether all distances of a start keep the integrator's numbers [ordinary](crate::number::inv_cube).
 pub fn is_ordinary(start: &Start) -> bool {
     let mut p = 0;
     while p < 3 {

@@ -2,12 +2,13 @@
 //! three pairs.
 //!
 //! With kinetic energy T, potential U > 0 and binding energy B = -E, positions drift for dt = h/(T + B) and velocities are kicked for
-//! dt = h/U, which on an orbit are the same. Two bodies follow their exact conic section, with an error in time alone, so that
-//! close encounters need no other treatment. The three pair vectors (of which two are independent) keep the digits of small
-//! separations, as the chains of Mikkola & Aarseth (1993) do, without a chain that has to be switched.
+//! dt = h/U; on an orbit the two are equal. Two bodies follow their exact conic section, with an error only in time, so that close
+//! encounters need no special treatment. The three pair vectors, of which two are independent, keep the digits of small separations,
+//! like the chains of Mikkola & Aarseth (1993), but without having to switch chains.
 //!
-//! The vectors are scaled by the roots of the reduced masses, so that T needs no masses; h is the power of two times the base step
-//! that is nearest to U^(-1/2) in ratio. That exponent follows from the bits of U: it is the same on every machine, and costs no root.
+//! The vectors are scaled by the square roots of the reduced masses, so that T needs no masses. The step h is the base step times the
+//! power of two that is nearest to U^(-1/2) in ratio. The exponent follows from the bits of U, so that it is the same on every machine
+//! and needs no root.
 
 use super::vector::dot;
 use crate::PerLane;
@@ -48,16 +49,16 @@ pub const ORDER_8: [f64; 17] = [
     0.13020248308889008088,
 ];
 
-/// Stages of the longest composition.
-pub const MOST_STAGES: usize = 17;
+/// The number of stages of the longest composition.
+pub const MAX_STAGES: usize = 17;
 
-/// A stage of a composition: the kick's coefficient with its sign, and the coefficient of the drift that follows, which is joined with
-/// the first half of the next stage's (in the last stage: the second half alone).
+/// A stage of a composition: the coefficient of the kick with its sign, and that of the drift that follows, which is merged with the
+/// first half of the next stage's drift (in the last stage it is only the second half).
 pub type Stage = [f64; 2];
 
-/// The stages of a composition of these coefficients, and how many there are.
-pub fn stages(coefficients: &[f64]) -> ([Stage; MOST_STAGES], usize) {
-    let mut stages = [[0.0; 2]; MOST_STAGES];
+/// The stages of a composition with these coefficients, and their number.
+pub fn stages(coefficients: &[f64]) -> ([Stage; MAX_STAGES], usize) {
+    let mut stages = [[0.0; 2]; MAX_STAGES];
     let mut j = 0;
     while j < coefficients.len() {
         let next = if j + 1 < coefficients.len() {
@@ -75,7 +76,7 @@ pub fn stages(coefficients: &[f64]) -> ([Stage; MOST_STAGES], usize) {
 pub trait Scheme: Copy {
     /// Number of stages.
     fn stages(&self) -> u32;
-    /// One of them.
+    /// Stage `j`.
     fn stage(&self, j: u32) -> Stage;
 }
 
@@ -91,7 +92,7 @@ impl Scheme for &[Stage] {
     }
 }
 
-/// What steps need of the masses.
+/// The constants of the masses that steps need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct StepMasses<R> {
@@ -104,7 +105,7 @@ pub struct StepMasses<R> {
 }
 
 impl<R: Bits> StepMasses<R> {
-    /// The same in every lane.
+    /// The same masses in every lane.
     #[inline(always)]
     pub fn spread(one: &StepMasses<f64>) -> Self {
         Self {
@@ -118,7 +119,7 @@ impl<R: Bits> StepMasses<R> {
         }
     }
 
-    /// Replaces one lane.
+    /// Replaces the masses of one lane.
     #[inline(always)]
     pub fn put(&mut self, lane: usize, one: &StepMasses<f64>) {
         let from = Self::spread(one);
@@ -128,20 +129,21 @@ impl<R: Bits> StepMasses<R> {
     }
 }
 
-/// The state of three bodies, or of three in each lane.
+/// The state of three bodies, or of three bodies in each lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Pairs<R> {
     /// √μ (r₂ - r₁), √ν (r₃ - r₂), √ν (r₃ - r₁).
     pub x: [[R; 3]; 3],
-    /// √μ times the velocity of body 2 relative to body 1, and √ν times that of body 3 relative to the centre of mass of the others.
+    /// √μ times the velocity of body 2 relative to body 1, and √ν times that of body 3 relative to the centre of mass of bodies 1 and
+    /// 2.
     pub w: [[R; 3]; 2],
-    /// Time since it was last reset.
+    /// Time since the last reset.
     pub time: R,
 }
 
 impl<R: Bits> Pairs<R> {
-    /// The same in every lane.
+    /// The same state in every lane.
     #[inline(always)]
     pub fn spread(one: &Pairs<f64>) -> Self {
         let vector = |v: &[f64; 3]| [R::from_f64(v[0]), R::from_f64(v[1]), R::from_f64(v[2])];
@@ -152,7 +154,7 @@ impl<R: Bits> Pairs<R> {
         }
     }
 
-    /// One lane.
+    /// The state of one lane.
     #[inline(always)]
     pub fn take(&self, lane: usize) -> Pairs<f64> {
         let vector = |v: &[R; 3]| [v[0].to_f64(lane), v[1].to_f64(lane), v[2].to_f64(lane)];
@@ -163,7 +165,7 @@ impl<R: Bits> Pairs<R> {
         }
     }
 
-    /// Replaces one lane.
+    /// Replaces the state of one lane.
     #[inline(always)]
     pub fn put(&mut self, lane: usize, one: &Pairs<f64>) {
         let from = Self::spread(one);
@@ -173,7 +175,7 @@ impl<R: Bits> Pairs<R> {
     }
 }
 
-/// 2 T + 2 B, from velocities and 2 B.
+/// 2 T + 2 B, from the velocities and 2 B.
 #[inline(always)]
 pub fn kinetic_term<R: Bits>(w: &[[R; 3]; 2], binding: R) -> R {
     let mut sum = binding;
@@ -185,7 +187,7 @@ pub fn kinetic_term<R: Bits>(w: &[[R; 3]; 2], binding: R) -> R {
     w[1][2].mul_add(w[1][2], sum)
 }
 
-/// U of each pair.
+/// The potential U of each pair.
 #[inline(always)]
 pub fn potentials<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> [R; 3] {
     [
@@ -195,7 +197,7 @@ pub fn potentials<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> [R; 3] {
     ]
 }
 
-/// U.
+/// The potential U.
 #[inline(always)]
 pub fn potential<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> R {
     let [a, b, c] = potentials(s, m);
@@ -254,20 +256,20 @@ fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> [R; 3] {
 pub struct Course<R: Bits> {
     /// 2 B.
     pub binding: R,
-    /// The step h where 2 U is from 1/2 to 2.
+    /// The step h for 2 U from 1/2 to 2.
     pub step: R,
-    /// Time until the end of the run, from where [`Pairs::time`] counts.
+    /// Time until the end of the run, counted from where [`Pairs::time`] starts.
     pub left: R,
-    /// Upper halves of the squared distances at the last kick of the step before, and how much they grew in it.
+    /// Upper halves of the bits of the squared distances at the last kick of the previous step.
     pub distances: [R::High; 3],
-    /// See `distances`.
+    /// The growth of `distances` during that step.
     pub growth: [R::High; 3],
-    /// A local minimum of a distance is of interest if the upper half of its square is below this.
+    /// A local minimum of a distance is of interest if the upper half of the bits of its square is below this.
     pub near: R::High,
 }
 
 impl<R: Bits> Course<R> {
-    /// Lanes without an encounter.
+    /// The state of lanes without an encounter.
     #[inline(always)]
     pub fn new() -> Self {
         let none = R::spread_high(0);
@@ -281,7 +283,7 @@ impl<R: Bits> Course<R> {
         }
     }
 
-    /// Begins to watch the distances of one lane.
+    /// Starts to observe the distances of one lane.
     #[inline(always)]
     pub fn watch_from(&mut self, lane: usize, s: &Pairs<f64>) {
         let mut p = 0;
@@ -300,17 +302,18 @@ impl<R: Bits> Default for Course<R> {
     }
 }
 
-/// Looks at pairs when they are closest.
+/// Receives the local minima of the pairs' distances.
 pub trait Watch<R: Bits> {
-    /// The distance of pair p had a local minimum in the lanes where `turned[p]` is negative; `until` is the time from the positions of
-    /// the state to its velocities. Renews `near` of [`Course`].
+    /// The distance of pair p had a local minimum in the lanes where `turned[p]` is negative. `until` is the time from the positions
+    /// of the state to its velocities. The function updates `near` of [`Course`].
     fn passage(&mut self, s: &Pairs<R>, until: R, turned: &[R::High; 3], near: &mut R::High);
 }
 
-/// `f64` operations (a fused multiply-add is one) of a kick, with the drift before it and the kinetic energy after it.
+/// Number of `f64` operations (a fused multiply-add counts as one) of a kick, with the drift before it and the kinetic energy after
+/// it.
 pub const KICK_OPERATIONS: f64 = 87.0;
 
-/// Takes `count` steps, from positions and velocities of one time to positions and velocities of one time.
+/// Takes `count` steps. Positions and velocities belong to the same time before and afterwards.
 #[inline(always)]
 pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
     s: &mut Pairs<R>,
@@ -322,12 +325,12 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
 ) {
     let first = R::from_f64(-scheme.stage(0)[0]);
     let stages = scheme.stages();
-    // The last drift of a step is joined with the first of the next one.
+    // The last drift of a step is merged with the first of the next one.
     let mut carried = R::from_f64(0.0);
     let mut term = kinetic_term(&s.w, course.binding);
     let mut i = 0;
     while i < count {
-        // Near its end the run lands on it: Newton's iteration in h, which may go backwards.
+        // Near the end time, the steps converge to it: Newton's iteration in h, which may go backwards.
         let rest = (course.left - s.time).mul_add(term, -carried);
         let usual = term.over_root_exponent(course.step);
         let h = (R::from_f64(0.5) * rest).limited(usual);

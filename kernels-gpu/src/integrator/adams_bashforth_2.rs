@@ -1,5 +1,5 @@
-//! Adams–Bashforth of two steps, on velocities and on positions: x += dt (3 f₁ - f₀)/2 (Hairer, Nørsett & Wanner 1993, Solving Ordinary
-//! Differential Equations I, §III.1). Second order, one evaluation a step, not symplectic.
+//! Two-step Adams–Bashforth, for both velocities and positions: x += dt (3 f₁ - f₀)/2 (Hairer, Nørsett & Wanner 1993, Solving Ordinary
+//! Differential Equations I, §III.1). It is of second order, takes one evaluation per step and is not symplectic.
 
 use super::fixed_steps::{FixedSteps, MassesOf, State, accelerations, positions};
 use super::runge_kutta_4::{first_step, step_saving};
@@ -13,7 +13,7 @@ use crate::physics::three_body::Relative;
 const NEW: f64 = 1.5;
 const OLD: f64 = -0.5;
 
-/// Second order (with either start), one evaluation a step, not symplectic.
+/// Second order (with either start), one evaluation per step, not symplectic.
 #[derive(Clone, Copy, Debug)]
 pub struct AdamsBashforth2;
 
@@ -26,9 +26,10 @@ impl Integrator for AdamsBashforth2 {
     type OnMaps = Self;
 }
 
-/// The first step is one of Runge and Kutta.
+/// The first step is a Runge–Kutta step.
 impl SystemIntegrator for AdamsBashforth2 {
-    /// The rates of the step before, and a place for those of the present one; in the first step, what a Runge–Kutta step saves.
+    /// The rates of the previous step, and a place for those of the current one; in the first step, the pairs that a Runge–Kutta step
+    /// saves.
     const SAVED: usize = 3;
     const STARTS: u32 = 1;
 
@@ -66,9 +67,9 @@ impl SystemIntegrator for AdamsBashforth2 {
     }
 }
 
-/// On maps with a choice of [first steps](FirstSteps).
+/// On maps, the [first steps](FirstSteps) can be chosen.
 impl FixedSteps for AdamsBashforth2 {
-    /// Velocity and acceleration of the step before.
+    /// Velocity and acceleration of the previous step.
     type Memory<R: Real> = [Relative<R>; 2];
 
     const STARTS: u32 = 1;

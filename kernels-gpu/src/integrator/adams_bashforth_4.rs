@@ -1,9 +1,9 @@
-//! Adams–Bashforth of four steps, on velocities and on positions: x += dt (55 f₃ - 59 f₂ + 37 f₁ - 9 f₀)/24 (Hairer, Nørsett & Wanner
-//! 1993, Solving Ordinary Differential Equations I, §III.1). Fourth order with a start of that order, second with Euler's; one evaluation
-//! a step, not symplectic.
+//! Four-step Adams–Bashforth, for both velocities and positions: x += dt (55 f₃ - 59 f₂ + 37 f₁ - 9 f₀)/24 (Hairer, Nørsett & Wanner
+//! 1993, Solving Ordinary Differential Equations I, §III.1). It is of fourth order with a start of that order and of second order with
+//! Euler's; it takes one evaluation per step and is not symplectic.
 //!
-//! Instead of earlier derivatives the memory holds what they add to the next three steps: each derivative enters these
-//! sums once by fused multiply-adds, and no history has to be moved from register to register.
+//! Instead of earlier derivatives, the memory holds their contributions to the next three steps. Each derivative enters these sums
+//! once by fused multiply-adds, and no history has to be moved between registers.
 
 use super::fixed_steps::{FixedSteps, MassesOf, State, accelerations, positions};
 use super::runge_kutta_4::{first_step, step_saving};
@@ -16,7 +16,7 @@ use crate::physics::three_body::Relative;
 
 const C: [f64; 4] = [55.0 / 24.0, -59.0 / 24.0, 37.0 / 24.0, -9.0 / 24.0];
 
-/// Fourth order with a Runge–Kutta start, second with Euler's; one evaluation a step, not symplectic.
+/// Fourth order with a Runge–Kutta start, second with Euler's; one evaluation per step, not symplectic.
 #[derive(Clone, Copy, Debug)]
 pub struct AdamsBashforth4;
 
@@ -29,10 +29,10 @@ impl Integrator for AdamsBashforth4 {
     type OnMaps = Self;
 }
 
-/// The first steps are those of Runge and Kutta.
+/// The first steps are Runge–Kutta steps.
 impl SystemIntegrator for AdamsBashforth4 {
-    /// What is known of the sums for the next three steps, and the sum of the present one; in the first steps, what a Runge–Kutta step
-    /// saves.
+    /// The known parts of the sums for the next three steps, and the sum of the current one; in the first steps, the pairs that a
+    /// Runge–Kutta step saves.
     const SAVED: usize = 5;
     const STARTS: u32 = 3;
 
@@ -74,7 +74,7 @@ impl SystemIntegrator for AdamsBashforth4 {
     }
 }
 
-/// A sum that is saved: what was known of it, and the present rates' part.
+/// A saved sum: its known part plus the contribution of the current rates.
 #[inline(always)]
 fn remembered(to: usize, from: Pair, terms: &[(Pair, f64)]) -> Combination<'_> {
     Combination {
@@ -84,9 +84,9 @@ fn remembered(to: usize, from: Pair, terms: &[(Pair, f64)]) -> Combination<'_> {
     }
 }
 
-/// On maps with a choice of [first steps](FirstSteps).
+/// On maps, the [first steps](FirstSteps) can be chosen.
 impl FixedSteps for AdamsBashforth4 {
-    /// What is known of the sums for the next three steps: of velocities, then of accelerations.
+    /// The known parts of the sums for the next three steps: of velocities, then of accelerations.
     type Memory<R: Real> = [Relative<R>; 6];
 
     const STARTS: u32 = 3;
@@ -114,7 +114,7 @@ fn advance<R: Real>(s: &mut State<R, [Relative<R>; 6]>, f: Relative<R>) {
     (s.q, s.u) = (q, u);
 }
 
-/// Adds this step's derivatives to the sums of the next three, and lets those advance by one.
+/// Adds this step's derivatives to the sums for the next three steps, and moves these sums on by one step.
 #[inline(always)]
 fn remember<R: Real>(s: &mut State<R, [Relative<R>; 6]>, f: &Relative<R>) {
     let [c1, c2, c3] = [R::constant(C[1]), R::constant(C[2]), R::constant(C[3])];

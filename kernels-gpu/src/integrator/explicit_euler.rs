@@ -1,5 +1,6 @@
-//! Explicit Euler: positions advance with the old velocities, velocities by the accelerations at the old positions. First order, one
-//! evaluation a step, not symplectic: orbits spiral outwards. Pacheco & Malensek (2021) and Badger's study use it.
+//! Explicit Euler: positions advance with the old velocities, and velocities with the accelerations at the old positions. It is of
+//! first order, takes one evaluation per step and is not symplectic: orbits spiral outwards. Pacheco & Malensek (2021) and Badger's
+//! study use it.
 
 use super::fixed_steps::{FixedSteps, MassesOf, State, inv_cubes, positions};
 use super::{Integrator, System, SystemIntegrator};
@@ -7,7 +8,7 @@ use crate::Real;
 use crate::number::each;
 use crate::physics::three_body::{Relative, kick};
 
-/// First order, one evaluation a step, not symplectic.
+/// First order, one evaluation per step, not symplectic.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplicitEuler;
 
@@ -28,7 +29,7 @@ impl SystemIntegrator for ExplicitEuler {
     }
 }
 
-/// On maps the pulls are added to the velocities one by one, without their sum: six operations fewer.
+/// On maps, the pulls are added to the velocities one by one instead of being summed first, which saves six operations.
 impl FixedSteps for ExplicitEuler {
     type Memory<R: Real> = [Relative<R>; 0];
 
@@ -39,12 +40,12 @@ impl FixedSteps for ExplicitEuler {
     }
 }
 
-/// Positions by the old velocities, velocities by the accelerations at the old positions.
+/// Advances positions by the old velocities, and velocities by the accelerations at the old positions.
 #[inline(always)]
 fn advance<R: Real, M>(s: &mut State<R, M>, w: [R::Force; 3], masses: &MassesOf<R>) {
     let old = s.u;
     kick(&mut s.u, &s.q.to_force(), w, masses);
-    // Now: postponed, these sums would hold old and new velocities in registers.
+    // `now` is needed because postponed sums would keep both old and new velocities in registers.
     s.q = (s.q + old).now();
     s.u = s.u.now();
 }

@@ -1,5 +1,5 @@
-//! Maps by steps of a fixed length, which is the unit of time: velocities are kept as u = v·dt (length a step) and masses as G·m·dt²,
-//! so that accelerations f = a·dt² have the dimension of u, and no product with dt is left.
+//! Steps of a fixed length on maps. The step is the unit of time: velocities are stored as u = v·dt (length per step) and masses as
+//! G·m·dt², so that accelerations f = a·dt² have the dimension of u and no product with dt is left.
 
 use core::fmt::Debug;
 
@@ -9,10 +9,10 @@ use crate::number::{Numbers, each};
 use crate::physics::three_body::{MassOf, MassTerms, Relative, kick, squares};
 use crate::{PerLane, Real};
 
-/// The masses of three bodies in numbers that go with `R`.
+/// The masses of three bodies in the numbers that belong to `R`.
 pub type MassesOf<R> = MassTerms<MassOf<R>>;
 
-/// Three bodies, relative to the first, and what an integrator remembers of earlier steps.
+/// Three bodies relative to the first, and the integrator's memory of earlier steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct State<R, M> {
@@ -20,17 +20,17 @@ pub struct State<R, M> {
     pub q: Relative<R>,
     /// Velocities times dt.
     pub u: Relative<R>,
-    /// The integrator's own.
+    /// The integrator's memory.
     pub memory: M,
 }
 
-/// What an integrator carries from step to step besides positions and velocities.
+/// The data that an integrator carries from step to step in addition to positions and velocities.
 pub trait Memory<R: Real>: PerLane + Numbers<R> + Debug {
-    /// Nothing yet.
+    /// The memory before the first step.
     fn empty() -> Self;
 }
 
-/// A number of earlier derivatives; none for one-step methods.
+/// A fixed number of earlier derivatives; one-step methods have none.
 impl<R: Real, const N: usize> Memory<R> for [Relative<R>; N] {
     #[inline(always)]
     fn empty() -> Self {
@@ -75,9 +75,9 @@ impl<R: Real, M: Memory<R>> Numbers<R> for State<R, M> {
     }
 }
 
-/// A map's integrator of fixed steps: a [`MapIntegrator`], with what all of these have in common written once.
+/// An integrator of maps with fixed steps: a [`MapIntegrator`] whose common parts are implemented here.
 pub trait FixedSteps: Copy + Debug + Send + Sync + 'static {
-    /// What it remembers.
+    /// Its memory of earlier steps.
     type Memory<R: Real>: Memory<R> + PerLane<One = Self::Memory<R::Lane>>;
 
     /// See [`MapIntegrator::STARTS`].
@@ -177,7 +177,7 @@ pub fn squares_and_inv_cubes<R: Real, const N: usize>(
     q: [Relative<R>; N],
     masses: &MassesOf<R>,
 ) -> [[[R::Force; 3]; N]; 2] {
-    const { assert!(N == 1 || N == 2, "one system, or twins") };
+    const { assert!(N == 1 || N == 2, "one system or a pair of twins") };
     let s = squares(&q[0].to_force(), masses);
     let (mut r2, mut w) = ([s; N], [s; N]);
     if N == 1 {

@@ -1,11 +1,11 @@
-//! Forest–Ruth: fourth order, three evaluations a step, symplectic (Forest & Ruth 1990, Physica D 43, 105).
+//! Forest–Ruth: fourth order, three evaluations per step, symplectic (Forest & Ruth 1990, Physica D 43, 105).
 
 use super::{General, Integrator, System, SystemIntegrator};
 
 /// θ = 1 / (2 - 2^(1/3)).
 const THETA: f64 = 1.351_207_191_959_657_6;
 
-/// Drifts and kicks in turn, as parts of dt; a drift more than kicks.
+/// The alternating drifts and kicks as fractions of dt; there is one more drift than kicks.
 const DRIFTS: [f64; 4] = [
     0.5 * THETA,
     0.5 * (1.0 - THETA),
@@ -14,7 +14,7 @@ const DRIFTS: [f64; 4] = [
 ];
 const KICKS: [f64; 3] = [THETA, 1.0 - 2.0 * THETA, THETA];
 
-/// Fourth order, three evaluations a step, symplectic.
+/// Fourth order, three evaluations per step, symplectic.
 #[derive(Clone, Copy, Debug)]
 pub struct ForestRuth;
 

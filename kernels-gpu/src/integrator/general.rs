@@ -1,22 +1,22 @@
-//! The general form of an integrator on the three bodies of a map: they are a [`System`] whose vectors lie in registers.
+//! The general form of an integrator on the three bodies of a map, which are a [`System`] whose vectors are in registers.
 
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use super::SystemIntegrator;
 use super::fixed_steps::{FixedSteps, MassesOf, Memory, State, accelerations};
-use super::system::{Combination, MOST_COMBINATIONS, MOST_TERMS, Pair, System, Target};
+use super::system::{Combination, MAX_COMBINATIONS, MAX_TERMS, Pair, System, Target};
 use crate::map::FirstSteps;
 use crate::number::{Numbers, each};
 use crate::physics::three_body::Relative;
 use crate::{PerLane, Real};
 
-/// The integrator `I` on maps, in its general form. `KEPT` is 1 if it carries accelerations from step to step and 0 otherwise, `SAVED` the
-/// number of pairs that it [saves](SystemIntegrator::SAVED).
+/// The integrator `I` on maps, in its general form. `KEPT` is 1 if it carries accelerations from step to step and 0 otherwise; `SAVED`
+/// is the number of pairs that it [saves](SystemIntegrator::SAVED).
 #[derive(Clone, Copy, Debug)]
 pub struct General<I, const KEPT: usize, const SAVED: usize>(PhantomData<I>);
 
-/// What a system has besides positions and velocities.
+/// The vectors of a system other than positions and velocities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Registers<R, const KEPT: usize, const SAVED: usize> {
@@ -89,7 +89,7 @@ impl<'a, R: Real, const N: usize, const KEPT: usize, const SAVED: usize>
         Self { s, f, masses }
     }
 
-    /// Keeps the accelerations, if there is a place for them.
+    /// Stores the accelerations, if they are carried to the next step.
     #[inline(always)]
     fn keep(self) {
         if KEPT == 1 {
@@ -97,7 +97,7 @@ impl<'a, R: Real, const N: usize, const KEPT: usize, const SAVED: usize>
         }
     }
 
-    /// The two vectors of a pair, of system `n`.
+    /// The two vectors of a pair in system `n`.
     #[inline(always)]
     fn pair(&self, n: usize, pair: Pair) -> [Relative<R>; 2] {
         match pair {
@@ -140,11 +140,11 @@ impl<R: Real, const N: usize, const KEPT: usize, const SAVED: usize> System
 
     #[inline(always)]
     fn combine(&mut self, combinations: &[Combination<'_>]) -> Result<(), Infallible> {
-        each!(MOST_COMBINATIONS, |c| if c < combinations.len() {
+        each!(MAX_COMBINATIONS, |c| if c < combinations.len() {
             let Combination { to, from, terms } = combinations[c];
             each!(N, |n| {
                 let mut sum = self.pair(n, from);
-                each!(MOST_TERMS, |t| if t < terms.len() {
+                each!(MAX_TERMS, |t| if t < terms.len() {
                     let (pair, k) = terms[t];
                     let [x, v] = self.pair(n, pair);
                     let k = R::constant(k);
@@ -174,7 +174,7 @@ impl<I: SystemIntegrator, const KEPT: usize, const SAVED: usize> FixedSteps
         systems.keep();
     }
 
-    /// By the integrator's own first steps, whatever is asked for.
+    /// Uses the integrator's own first steps; the choice has no effect.
     #[inline(always)]
     fn start<R: Real>(s: &mut State<R, Self::Memory<R>>, _: FirstSteps, masses: &MassesOf<R>) {
         let mut systems = Systems::new([s], masses);
@@ -184,7 +184,7 @@ impl<I: SystemIntegrator, const KEPT: usize, const SAVED: usize> FixedSteps
 
     #[inline(always)]
     fn step<R: Real, const N: usize>(s: [&mut State<R, Self::Memory<R>>; N], masses: &MassesOf<R>) {
-        const { assert!(SAVED >= I::SAVED, "room for what it saves") };
+        const { assert!(SAVED >= I::SAVED, "enough saved pairs for the integrator") };
         let mut systems = Systems::new(s, masses);
         let Ok(()) = I::step(&mut systems, 1.0);
         systems.keep();

@@ -1,7 +1,7 @@
-//! Hermite's method of fourth order (Makino & Aarseth 1992, PASJ 44, 141): predict from acceleration and jerk, evaluate both there,
-//! correct. One evaluation a step, of about twice the cost of an acceleration; not symplectic.
+//! Hermite's method of fourth order (Makino & Aarseth 1992, PASJ 44, 141): predict from acceleration and jerk, evaluate both at the
+//! prediction, correct. One evaluation per step costs about twice as much as an acceleration; the method is not symplectic.
 //!
-//! It has no general form: N-body's kernels compute no jerks. Star clusters have it with block time steps
+//! It has no general form, because the kernels of N-body runs compute no jerks. Star clusters use it with block time steps
 //! ([`hermite`](crate::physics::hermite)).
 
 use super::Integrator;
@@ -11,7 +11,7 @@ use crate::number::each;
 use crate::physics::hermite::correct::in_steps;
 use crate::physics::three_body::{Relative, accelerations_and_jerks};
 
-/// Fourth order, one evaluation of accelerations and jerks a step, not symplectic.
+/// Fourth order, one evaluation of accelerations and jerks per step, not symplectic.
 #[derive(Clone, Copy, Debug)]
 pub struct Hermite4;
 
@@ -24,7 +24,7 @@ impl Integrator for Hermite4 {
 }
 
 impl FixedSteps for Hermite4 {
-    /// Accelerations (times dt²) and jerks (times dt³) at the state.
+    /// Accelerations (times dt²) and jerks (times dt³) at the current state.
     type Memory<R: Real> = [Relative<R>; 2];
 
     #[inline(always)]
@@ -57,7 +57,7 @@ fn rates<R: Real, const N: usize>(
     rates
 }
 
-/// Taylor series up to the jerk.
+/// Predicts positions and velocities by their Taylor series up to the jerk.
 #[inline(always)]
 fn predict<R: Real>(s: &State<R, [Relative<R>; 2]>) -> (Relative<R>, Relative<R>) {
     let [f, j] = &s.memory;
@@ -67,7 +67,7 @@ fn predict<R: Real>(s: &State<R, [Relative<R>; 2]>) -> (Relative<R>, Relative<R>
     (q.now(), u.now())
 }
 
-/// Hermite interpolation between the accelerations and jerks of both ends.
+/// Corrects by the Hermite interpolation between the accelerations and jerks at both ends.
 #[inline(always)]
 fn correct<R: Real>(s: &mut State<R, [Relative<R>; 2]>, [f1, j1]: [Relative<R>; 2]) {
     let [f0, j0] = s.memory;

@@ -1,4 +1,4 @@
-//! Leapfrog, drift–kick–drift: second order, one evaluation a step, symplectic and time-reversible (Hockney & Eastwood 1988, §4-4).
+//! Leapfrog, drift–kick–drift: second order, one evaluation per step, symplectic and time-reversible (Hockney & Eastwood 1988, §4-4).
 
 use super::fixed_steps::{FixedSteps, MassesOf, State, accelerations, inv_cubes, positions};
 use super::symplectic_euler::kick_and_drift;
@@ -7,7 +7,7 @@ use crate::Real;
 use crate::number::each;
 use crate::physics::three_body::Relative;
 
-/// Second order, one evaluation a step, symplectic and time-reversible.
+/// Second order, one evaluation per step, symplectic and time-reversible.
 #[derive(Clone, Copy, Debug)]
 pub struct Leapfrog;
 
@@ -19,7 +19,7 @@ impl Integrator for Leapfrog {
     type OnMaps = Self;
 }
 
-/// The accelerations are those of the middle of the step.
+/// The accelerations are those at the middle of the step.
 impl SystemIntegrator for Leapfrog {
     #[inline(always)]
     fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
@@ -29,9 +29,9 @@ impl SystemIntegrator for Leapfrog {
     }
 }
 
-/// On maps in its staggered form (Störmer–Verlet; Hairer, Lubich & Wanner 2003, Acta Numerica 12, 399): positions at whole steps,
-/// velocities half a step behind. A step is that of symplectic Euler; only the start, half a kick backwards, differs. The positions are
-/// those of kick–drift–kick ([`VelocityVerlet`](super::VelocityVerlet)) from the same start.
+/// Maps use its staggered form (Störmer–Verlet; Hairer, Lubich & Wanner 2003, Acta Numerica 12, 399), with positions at whole steps
+/// and velocities half a step behind. A step is that of symplectic Euler; only the start, half a kick backwards, differs. The
+/// positions are those of kick–drift–kick ([`VelocityVerlet`](super::VelocityVerlet)) from the same start.
 impl FixedSteps for Leapfrog {
     type Memory<R: Real> = [Relative<R>; 0];
 

@@ -1,10 +1,11 @@
-//! Integrators: one file and one row of [`integrators`](crate::integrators) each, used by maps and by N-body runs.
+//! Integrators for maps and N-body runs, each of which has one file and one row of [`integrators`](crate::integrators).
 //!
-//! An integrator is written once, as a sequence of operations on a [`System`] ([`SystemIntegrator`]). N-body's arrays are systems, and
-//! so are the three bodies of a map, which lie in registers ([`General`]): a new integrator is there for both. Where a map has a faster
-//! form of the same method, that form is in the integrator's file too, as its [`MapIntegrator`], and a test compares the two.
+//! An integrator is written once, as a sequence of operations on a [`System`] ([`SystemIntegrator`]). The arrays of N-body runs are
+//! systems, and so are the three bodies of a map, which are in registers ([`General`]); a new integrator therefore works for both.
+//! Where maps have a faster form of the same method, it is in the integrator's file too, as its [`MapIntegrator`], and a test compares
+//! the two forms.
 //!
-//! | name | order | evaluations a step | on maps |
+//! | name | order | evaluations per step | on maps |
 //! |---|---|---|---|
 //! | `explicit-euler` | 1 | 1 | kicks without intermediate accelerations |
 //! | `symplectic-euler` | 1 | 1 | kicks without intermediate accelerations |
@@ -48,8 +49,8 @@ pub use symplectic_euler::SymplecticEuler;
 pub use system::System;
 pub use velocity_verlet::VelocityVerlet;
 
-/// The table of integrators. Calls `$callback` (the path of a macro, in braces) with the context and a row for each integrator: its type, its name in those of kernels,
-/// and for which numbers of bodies there is a form of it, `any` or `three`.
+/// The table of integrators. Calls `$callback` (the path of a macro, in braces) with the context and one row for each integrator: its
+/// type, its name in kernel names, and the numbers of bodies for which it has a form, `any` or `three`.
 #[macro_export]
 macro_rules! integrators {
     ($callback:tt $context:tt) => {
@@ -62,7 +63,7 @@ macro_rules! integrators {
             AdamsBashforth2 adams_bashforth_2 any,
             AdamsBashforth4 adams_bashforth_4 any,
             RungeKutta4 runge_kutta_4 any,
-            // N-body's kernels compute no jerks. Clusters have Hermite's method, with block time steps.
+            // The kernels of N-body runs compute no jerks. Clusters use Hermite's method with block time steps.
             Hermite4 hermite_4 three,
         }
     };
@@ -72,86 +73,86 @@ macro_rules! integrators {
 pub trait Integrator: Copy + Debug + Send + Sync + 'static {
     /// Its name on the command line and in files.
     const NAME: &'static str;
-    /// Names by which it is read as well.
+    /// Earlier names that are still accepted.
     const FORMER_NAMES: &'static [&'static str] = &[];
     /// What a user should know to choose it, for the help.
     const HELP: &'static str;
-    /// The power of the time step by which the error after a fixed time shrinks.
+    /// The order: the power of the time step with which the error after a fixed time decreases.
     const ORDER: u32;
-    /// How often the accelerations of all bodies are computed in a step.
+    /// Number of evaluations of all accelerations per step.
     const EVALUATIONS: u32;
-    /// Whether its first steps need a method of their own.
+    /// Whether its first steps need a different method.
     const IS_MULTISTEP: bool = false;
 
-    /// How a map takes its steps: [`General`] if there is no faster form.
+    /// Its implementation on maps: [`General`] if there is no faster form.
     type OnMaps: MapIntegrator;
 }
 
-/// An integrator of any number of bodies, as a sequence of operations on all of them.
+/// An integrator for any number of bodies, as a sequence of operations on all of them.
 pub trait SystemIntegrator: Integrator {
-    /// Pairs of vectors that it saves.
+    /// Number of pairs of vectors that it saves.
     const SAVED: usize = 0;
-    /// A run's first steps that [`start`](Self::start) takes instead of [`step`](Self::step).
+    /// Number of first steps that [`start`](Self::start) takes instead of [`step`](Self::step).
     const STARTS: u32 = 0;
 
-    /// Before the first step.
+    /// Prepares a system for its first step.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     #[inline(always)]
     fn prepare<S: System>(s: &mut S) -> Result<(), S::Error> {
         let _ = s;
         Ok(())
     }
 
-    /// One of the first [`STARTS`](Self::STARTS) steps, of length `dt`.
+    /// Takes one of the first [`STARTS`](Self::STARTS) steps, of length `dt`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     #[inline(always)]
     fn start<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
         Self::step(s, dt)
     }
 
-    /// One step of length `dt`.
+    /// Takes one step of length `dt`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error>;
 }
 
-/// An integrator as a map takes its steps. It owns its state: most take steps of a fixed length, and keep velocities as lengths a step
-/// ([`fixed_steps`]), but nothing outside of it knows.
+/// An integrator as maps use it. It owns its state: most integrators take steps of a fixed length and store velocities as length per
+/// step ([`fixed_steps`]), but no other code depends on that.
 pub trait MapIntegrator: Copy + Debug + Send + Sync + 'static {
-    /// How it keeps masses.
+    /// Its representation of the masses.
     type Masses<R: Real>: PerLane<One = Self::Masses<R::Lane>> + Debug;
 
-    /// Three bodies under way.
+    /// The state of three bodies between steps.
     type State<R: Real>: PerLane<One = Self::State<R::Lane>> + Numbers<R> + Debug;
 
-    /// A pixel's first steps that [`start`](Self::start) takes instead of [`step`](Self::step).
+    /// Number of first steps that [`start`](Self::start) takes instead of [`step`](Self::step).
     const STARTS: u32 = 0;
 
-    /// The nearest masses in its numbers, in every lane.
+    /// The masses, rounded to its numbers, in every lane.
     fn masses<R: Real>(masses: &Masses) -> Self::Masses<R>;
 
-    /// Three bodies before their first step.
+    /// The state of three bodies before their first step.
     fn begin<R: Real>(start: &Start<R>, masses: &Self::Masses<R>) -> Self::State<R>;
 
-    /// One of the first [`STARTS`](Self::STARTS) steps.
+    /// Takes one of the first [`STARTS`](Self::STARTS) steps.
     #[inline(always)]
     fn start<R: Real>(s: &mut Self::State<R>, first: FirstSteps, masses: &Self::Masses<R>) {
         let _ = first;
         Self::step([s], masses);
     }
 
-    /// One step of `N` systems (1 or 2), which test for close encounters together and interleave their operations.
+    /// Takes one step of `N` systems (1 or 2), which test for close encounters together and interleave their operations.
     fn step<R: Real, const N: usize>(s: [&mut Self::State<R>; N], masses: &Self::Masses<R>);
 
     /// The positions (length).
     fn positions<R: Real>(s: &Self::State<R>) -> Relative<R>;
 
-    /// The velocities (length / time) at the positions' time; `rate` is the number of steps in a unit of time.
+    /// The velocities (length / time) at the positions' time; `rate` is the number of steps per unit of time.
     fn velocities<R: Real>(
         s: &Self::State<R>,
         rate: R::Constant,

@@ -1,4 +1,4 @@
-//! The classical Runge–Kutta method: fourth order, four evaluations a step, not symplectic (Kutta 1901, Z. Math. Phys. 46, 435).
+//! The classical Runge–Kutta method: fourth order, four evaluations per step, not symplectic (Kutta 1901, Z. Math. Phys. 46, 435).
 
 use super::fixed_steps::{FixedSteps, MassesOf, State, accelerations, positions};
 use super::system::{Combination, Pair, Target};
@@ -8,7 +8,7 @@ use crate::map::FirstSteps;
 use crate::number::each;
 use crate::physics::three_body::Relative;
 
-/// Fourth order, four evaluations a step, not symplectic.
+/// Fourth order, four evaluations per step, not symplectic.
 #[derive(Clone, Copy, Debug)]
 pub struct RungeKutta4;
 
@@ -29,7 +29,7 @@ impl SystemIntegrator for RungeKutta4 {
     }
 }
 
-/// A step that saves the start and the weighted sum of its stages' rates in two pairs from `first` on.
+/// Takes a step that saves the start and the weighted sum of its stages' rates in two pairs, beginning with pair `first`.
 #[inline(always)]
 pub(super) fn step_saving<S: System>(s: &mut S, dt: f64, first: usize) -> Result<(), S::Error> {
     let (start, sum) = (Pair::Saved(first), Pair::Saved(first + 1));
@@ -67,7 +67,7 @@ pub(super) fn step_saving<S: System>(s: &mut S, dt: f64, first: usize) -> Result
     }])
 }
 
-/// On maps as Nyström wrote it for x″ = f(x) (1925, Acta Soc. Sci. Fenn. 50): the stages' velocities drop out.
+/// On maps in the form that Nyström (1925, Acta Soc. Sci. Fenn. 50) gave for x″ = f(x), in which the stages' velocities drop out.
 impl FixedSteps for RungeKutta4 {
     type Memory<R: Real> = [Relative<R>; 0];
 
@@ -108,7 +108,7 @@ fn fourth<R: Real, M>(s: &State<R, M>, k2: &Relative<R>) -> Relative<R> {
     (s.q + s.u).plus_scaled(R::constant(0.5), k2).now()
 }
 
-/// k₁ + k₂ + k₃ for the positions, k₁ + 2k₂ + 2k₃ for the velocities.
+/// The sums k₁ + k₂ + k₃ for the positions and k₁ + 2k₂ + 2k₃ for the velocities.
 #[derive(Clone, Copy)]
 struct Sums<R> {
     q: Relative<R>,
@@ -135,7 +135,7 @@ impl<R: Real> Sums<R> {
     }
 }
 
-/// A step by which a multistep method starts on a map, given the accelerations at its beginning.
+/// A step with which a multistep method starts on a map, given the accelerations at its beginning.
 #[inline(always)]
 pub(super) fn first_step<R: Real, M>(
     s: &mut State<R, M>,

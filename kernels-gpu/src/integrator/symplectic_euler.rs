@@ -1,5 +1,5 @@
-//! Symplectic (semi-implicit) Euler: velocities by the accelerations at the old positions, positions by the new velocities. First order,
-//! one evaluation a step. NVIDIA's nbody sample uses it.
+//! Symplectic (semi-implicit) Euler: velocities advance with the accelerations at the old positions, and positions with the new
+//! velocities. It is of first order and takes one evaluation per step. NVIDIA's nbody sample uses it.
 
 use super::fixed_steps::{FixedSteps, MassesOf, State, inv_cubes, positions};
 use super::{Integrator, System, SystemIntegrator};
@@ -7,7 +7,7 @@ use crate::Real;
 use crate::number::each;
 use crate::physics::three_body::{Relative, kick};
 
-/// First order, one evaluation a step, symplectic: energies oscillate instead of drifting.
+/// First order, one evaluation per step, symplectic: energies oscillate instead of drifting.
 #[derive(Clone, Copy, Debug)]
 pub struct SymplecticEuler;
 
@@ -28,7 +28,7 @@ impl SystemIntegrator for SymplecticEuler {
     }
 }
 
-/// On maps the pulls are added to the velocities one by one, without their sum.
+/// On maps, the pulls are added to the velocities one by one instead of being summed first.
 impl FixedSteps for SymplecticEuler {
     type Memory<R: Real> = [Relative<R>; 0];
 
@@ -39,7 +39,7 @@ impl FixedSteps for SymplecticEuler {
     }
 }
 
-/// Velocities, then positions.
+/// Advances velocities, then positions.
 #[inline(always)]
 pub(super) fn kick_and_drift<R: Real, M>(
     s: &mut State<R, M>,

@@ -1,66 +1,66 @@
-//! What integrators work on: positions x, velocities v and the accelerations a(x) of bodies, moved as wholes.
+//! The interface to the bodies that integrators move: positions x, velocities v and accelerations a(x) of all bodies at once.
 
-/// Bodies somewhere (in registers, in host memory, on GPUs, spread over ranks) that integrators can move.
+/// Bodies that integrators can move, wherever they are stored: in registers, in host memory, on GPUs or distributed over ranks.
 ///
-/// Besides its state and the rates at which that changes, a system holds pairs of vectors that an integrator saves: as many as
-/// [`SAVED`](super::SystemIntegrator::SAVED) says.
+/// In addition to its state and the state's rates of change, a system holds pairs of vectors that an integrator saves; their number is
+/// [`SAVED`](super::SystemIntegrator::SAVED).
 pub trait System {
-    /// Why an operation failed.
+    /// The error of a failed operation.
     type Error;
 
-    /// a = accelerations at the present positions.
+    /// Computes a, the accelerations at the current positions.
     ///
     /// # Errors
-    /// What the engine says.
+    /// The error of the engine.
     fn accelerate(&mut self) -> Result<(), Self::Error>;
 
-    /// v += h · a.
+    /// Adds to the velocities: v += h · a.
     ///
     /// # Errors
-    /// What the engine says.
+    /// The error of the engine.
     fn kick(&mut self, h: f64) -> Result<(), Self::Error>;
 
-    /// x += h · v.
+    /// Adds to the positions: x += h · v.
     ///
     /// # Errors
-    /// What the engine says.
+    /// The error of the engine.
     fn drift(&mut self, h: f64) -> Result<(), Self::Error>;
 
-    /// v += h · a, then x += h_x · v.
+    /// Does v += h · a, then x += h_x · v.
     ///
     /// # Errors
-    /// What the engine says.
+    /// The error of the engine.
     fn kick_drift(&mut self, h: f64, h_x: f64) -> Result<(), Self::Error> {
         self.kick(h)?;
         self.drift(h_x)
     }
 
-    /// Does these linear combinations of pairs of vectors, one after the other; in each, the first vectors before the second.
+    /// Computes these linear combinations of pairs of vectors one after another; in each, the first vectors come before the second.
     ///
     /// # Errors
-    /// What the engine says.
+    /// The error of the engine.
     fn combine(&mut self, combinations: &[Combination<'_>]) -> Result<(), Self::Error>;
 }
 
-/// A pair of vectors of all bodies, of which the first has the dimension of a length times that of the second.
+/// A pair of vectors of all bodies; the first has the dimension of the second times a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pair {
     /// Positions and velocities.
     State,
-    /// Velocities and accelerations, the rates at which the state changes.
+    /// Velocities and accelerations, which are the rates of change of the state.
     Rates,
-    /// A saved pair, by its number.
+    /// A saved pair, given by its index.
     Saved(usize),
     /// Zeros.
     Zero,
 }
 
-/// What a [`Combination`] writes.
+/// The pair that a [`Combination`] writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Positions and velocities.
     State,
-    /// A saved pair, by its number.
+    /// A saved pair, given by its index.
     Saved(usize),
 }
 
@@ -74,18 +74,18 @@ impl From<Target> for Pair {
     }
 }
 
-/// to = from + Σ cₖ · termₖ, by fused multiply-adds in the order of the terms.
+/// The sum to = from + Σ cₖ · termₖ, computed by fused multiply-adds in the order of the terms.
 #[derive(Clone, Copy, Debug)]
 pub struct Combination<'a> {
-    /// What is written.
+    /// The pair that is written.
     pub to: Target,
-    /// What the sum begins with.
+    /// The first term of the sum.
     pub from: Pair,
-    /// At most [`MOST_TERMS`] pairs with their coefficients. None of them is the pair that is written.
+    /// Up to [`MAX_TERMS`] pairs with their coefficients. The written pair must not be among them.
     pub terms: &'a [(Pair, f64)],
 }
 
-/// The most terms of a [`Combination`].
-pub const MOST_TERMS: usize = 4;
-/// The most combinations at a time.
-pub const MOST_COMBINATIONS: usize = 8;
+/// The largest number of terms of a [`Combination`].
+pub const MAX_TERMS: usize = 4;
+/// The largest number of combinations in one call.
+pub const MAX_COMBINATIONS: usize = 8;

@@ -1,9 +1,9 @@
-//! Velocity Verlet, kick–drift–kick: second order, one evaluation a step, symplectic and time-reversible (Swope et al. 1982, J. Chem.
-//! Phys. 76, 637).
+//! Velocity Verlet, kick–drift–kick: second order, one evaluation per step, symplectic and time-reversible (Swope et al. 1982, J.
+//! Chem. Phys. 76, 637).
 
 use super::{General, Integrator, System, SystemIntegrator};
 
-/// Second order, one evaluation a step, symplectic and time-reversible.
+/// Second order, one evaluation per step, symplectic and time-reversible.
 #[derive(Clone, Copy, Debug)]
 pub struct VelocityVerlet;
 
@@ -16,7 +16,7 @@ impl Integrator for VelocityVerlet {
     type OnMaps = General<Self, 1, 0>;
 }
 
-/// A step begins with the accelerations that the one before ended with.
+/// A step begins with the accelerations at the end of the previous one.
 impl SystemIntegrator for VelocityVerlet {
     #[inline(always)]
     fn prepare<S: System>(s: &mut S) -> Result<(), S::Error> {

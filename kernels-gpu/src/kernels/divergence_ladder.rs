@@ -1,4 +1,4 @@
-//! The rungs of the ladder of divergence kernels, each of which changes one thing.
+//! The rungs of the ladder of divergence kernels. Each rung changes one thing.
 //!
 //! # Parameters
 //! - `plan`: the map, by value
@@ -8,7 +8,7 @@
 //! Thread i of a one-dimensional grid computes pixel i; surplus threads return at once. (The last rung differs.)
 //!
 //! # Safety
-//! `times` must be valid for writes of `plan.count` values and not be used otherwise meanwhile.
+//! `times` must be valid for writes of `plan.count` values, and nothing else may use it during the launch.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,16 +18,17 @@ use crate::ladder::{
     Arithmetic, Plan, Powers, Products, SingleRoot, System, step, together, together_squared,
 };
 
-/// Numbers that [`divergence_ladder_memory`] keeps in memory for each pixel.
+/// Number of values that [`divergence_ladder_memory`] keeps in memory for each pixel.
 pub const LADDER_STATE: usize = 36;
 
-/// Rung 1: the state in global memory, read and written in every step; the general power function; all steps for every
-/// pixel.
+/// Rung 1: the state is in global memory, which every step reads and writes; powers use the general power function; every pixel takes
+/// all steps.
 ///
 /// `state` holds [`LADDER_STATE`] × `plan.count` numbers, grouped by kind.
 ///
 /// # Safety
-/// As the module says; `state` likewise, for reads and writes.
+/// The same as for the module; additionally, `state` must be valid for reads and writes, and nothing else may use it during the
+/// launch.
 #[kernel]
 pub unsafe fn divergence_ladder_memory(plan: Plan, state: *mut f64, times: *mut u32) {
     let i = thread::index_1d();
@@ -35,7 +36,7 @@ pub unsafe fn divergence_ladder_memory(plan: Plan, state: *mut f64, times: *mut 
         return;
     }
     let (i, count) = (i as usize, plan.count as usize);
-    // SAFETY: i < count and k < LADDER_STATE; each thread has an i of its own.
+    // SAFETY: i < count and k < LADDER_STATE; each thread has its own i.
     unsafe {
         save(state, i, count, &plan.start(i as u32));
         *times.add(i) = 0;
@@ -58,14 +59,14 @@ pub unsafe fn divergence_ladder_memory(plan: Plan, state: *mut f64, times: *mut 
     }
 }
 
-/// The state of pixel `i`.
+/// Reads the state of pixel `i`.
 ///
 /// # Safety
 /// `state` must be valid for [`LADDER_STATE`] × `count` values, and i < count.
 #[inline(always)]
 unsafe fn load(state: *const f64, i: usize, count: usize) -> [System; 2] {
     let system = |s: usize| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let at = |n: usize| unsafe { *state.add((s * 18 + n) * count + i) };
         let three = |n: usize| {
             [
@@ -82,17 +83,17 @@ unsafe fn load(state: *const f64, i: usize, count: usize) -> [System; 2] {
     [system(0), system(1)]
 }
 
-/// Puts the state of pixel `i` back.
+/// Writes the state of pixel `i` back.
 ///
 /// # Safety
-/// As [`load`].
+/// The same as for [`load`].
 #[inline(always)]
 unsafe fn save(state: *mut f64, i: usize, count: usize, twins: &[System; 2]) {
     let mut s = 0;
     while s < 2 {
         let mut n = 0;
         while n < 9 {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             unsafe {
                 *state.add((s * 18 + n) * count + i) = twins[s].p[n / 3][n % 3];
                 *state.add((s * 18 + 9 + n) * count + i) = twins[s].v[n / 3][n % 3];
@@ -103,7 +104,7 @@ unsafe fn save(state: *mut f64, i: usize, count: usize, twins: &[System; 2]) {
     }
 }
 
-/// All steps, counting those that begin together.
+/// Takes all steps and counts those that begin with the twins together.
 #[inline(always)]
 fn all_steps<A: Arithmetic>(
     plan: &Plan,
@@ -122,7 +123,7 @@ fn all_steps<A: Arithmetic>(
     times
 }
 
-/// Steps until the twins part.
+/// Returns the number of steps until the twins part.
 #[inline(always)]
 fn until_parted<A: Arithmetic>(plan: &Plan, pixel: u32) -> u32 {
     let mut twins = plan.start(pixel);
@@ -140,7 +141,7 @@ macro_rules! rungs {
         $(#[$doc])*
         ///
         /// # Safety
-        /// As the module says.
+        /// See the module.
         #[kernel]
         pub unsafe fn $name(plan: Plan, times: *mut u32) {
             let $pixel = thread::index_1d();
@@ -158,22 +159,22 @@ rungs!(
     divergence_ladder_registers: |plan, i| all_steps::<Powers>(plan, i, together::<Powers>);
     /// Rung 3: products instead of powers, and no root in the test.
     divergence_ladder_products: |plan, i| all_steps::<Products>(plan, i, together_squared::<Products>);
-    /// Rung 4: a pixel ends when its twins have parted.
+    /// Rung 4: a pixel ends when its twins part.
     divergence_ladder_early_exit: |plan, i| until_parted::<Products>(plan, i);
     /// Rung 5: roots in `f32`.
     divergence_ladder_single_root: |plan, i| until_parted::<SingleRoot>(plan, i);
 );
 
-/// Rung 6: threads that fetch the next pixel when theirs is done; otherwise as rung 4.
+/// Rung 6: threads fetch the next pixel when theirs is done; otherwise the same as rung 4.
 ///
 /// # Thread mapping
-/// One-dimensional; as many threads as the device runs at a time.
+/// One-dimensional, with as many threads as the device can run concurrently.
 ///
 /// # Safety
-/// As the module says; `next` must point to 0 before the launch.
+/// The same as for the module; additionally, `next` must point to 0 before the launch.
 #[kernel]
 pub unsafe fn divergence_ladder_fetch(plan: Plan, next: *const AtomicU32, times: *mut u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let next = unsafe { &*next };
     let fetch = || next.fetch_add(1, Ordering::Relaxed);
     let mut pixel = fetch();
@@ -182,10 +183,10 @@ pub unsafe fn divergence_ladder_fetch(plan: Plan, next: *const AtomicU32, times:
     }
     let mut twins = plan.start(pixel);
     let mut taken = 0;
-    // One loop with a rare branch: in a loop in a loop the threads of a warp would wait for each other.
+    // This is one loop with a rarely taken branch, because in nested loops the threads of a warp would wait for each other.
     loop {
         if taken == plan.steps || !together_squared::<Products>(&twins, &plan) {
-            // SAFETY: pixel < plan.count, and it was handed to this thread alone.
+            // SAFETY: pixel < plan.count, and only this thread was given the pixel.
             unsafe { *times.add(pixel as usize) = taken };
             pixel = fetch();
             if pixel >= plan.count {

@@ -1,15 +1,15 @@
-//! Complete three-body encounters, by threads that fetch the next run when theirs has ended.
+//! Complete three-body encounters. Threads fetch the next run when one of theirs has ended.
 
 use cuda_std::prelude::*;
 
 use crate::device::encounters::{Job, Shared, Thread, integrate};
 
-/// Integrates runs for about `slice_ns` nanoseconds; launched again with the same memory it goes on where it stopped, until
-/// `shared.ended` is `job.count`.
+/// Integrates runs for about `slice_ns` nanoseconds. Another launch with the same memory continues where this one stopped; all runs
+/// have ended when `shared.ended` is `job.count`.
 ///
 /// # Parameters
 /// - `job`: the runs, by value
-/// - `slice_ns`: time after which a thread ends this launch; looked at every 16 blocks of steps
+/// - `slice_ns`: time after which a thread ends this launch, checked every 16 blocks of steps
 /// - `threads`: a [`Thread`] for each thread of the grid, all zero before the first launch
 /// - `shared`: counters, all zero before the first launch
 ///
@@ -20,6 +20,6 @@ use crate::device::encounters::{Job, Shared, Thread, integrate};
 /// See [`integrate`].
 #[kernel]
 pub unsafe fn encounters(job: Job, slice_ns: u64, threads: *mut Thread, shared: *const Shared) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { integrate(&job, slice_ns, threads, shared) };
 }

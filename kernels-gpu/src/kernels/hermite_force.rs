@@ -5,18 +5,18 @@ use cuda_std::prelude::*;
 use crate::device::hermite::{self as device, Launch, Record, lanes, tiles};
 use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
-/// Adds up what the blocks of [`hermite_tiles`] have left: one number for each component and body.
+/// Adds up the partial sums of [`hermite_tiles`] to one number for each component and body.
 ///
 /// # Parameters
-/// - `partial`: `components · parts · count` numbers: component, part, body
-/// - `out`: `count · components` sums: body, component
+/// - `partial`: `components · parts · count` numbers, indexed by component, part and body
+/// - `out`: `count · components` sums, indexed by body and component
 /// - `parts`: a power of two up to 128
 ///
 /// # Thread mapping
-/// A thread a value, in a one-dimensional grid; surplus threads return at once.
+/// One thread for each value, in a one-dimensional grid; surplus threads return at once.
 ///
 /// # Safety
-/// The pointers must be valid for what is said above; nobody else may use `out` meanwhile.
+/// The pointers must be valid for the arrays described above; nothing else may use `out` during the launch.
 #[kernel]
 pub unsafe fn hermite_fold(
     partial: *const f64,
@@ -25,49 +25,49 @@ pub unsafe fn hermite_fold(
     count: u32,
     parts: u32,
 ) {
-    // SAFETY: the caller vouches for the pointers.
+    // SAFETY: the caller guarantees the pointers.
     unsafe { device::fold::fold(partial, out, components, count, parts) };
 }
 
-/// Potential at each body, without its own.
+/// Computes the potential at each body due to all other bodies.
 ///
 /// # Parameters
-/// - `launch`: what to compute, by value; `count` is the number of bodies
+/// - `launch`: the problem, by value; `count` is the number of bodies
 /// - `predicted`: `launch.sums · launch.terms` records of `width` numbers
 /// - `out`: `launch.count` potentials
 ///
 /// # Tiling
-/// Partial sums in dynamic shared memory, [`lanes::shared_bytes`] for 1 value
+/// Partial sums in dynamic shared memory of [`lanes::shared_bytes`] for 1 value
 ///
 /// # Thread mapping
-/// A block of [`lanes::threads`] threads a body: a thread a partial sum.
+/// One block of [`lanes::threads`] threads for each body; each thread computes a partial sum.
 ///
 /// # Safety
-/// The pointers must be valid for what is said above; nobody else may use `out` meanwhile.
+/// The pointers must be valid for the arrays described above; nothing else may use `out` during the launch.
 #[kernel]
 pub unsafe fn hermite_potential(launch: Launch, predicted: *const f64, out: *mut f64, width: u32) {
-    // SAFETY: the caller vouches for the pointers.
+    // SAFETY: the caller guarantees the pointers.
     unsafe { lanes::potential(&launch, predicted, out, width) };
 }
 
-/// Forces on many active bodies, with `D` derivatives: their partial sums, for [`hermite_fold`]. A thread has `BODIES` active bodies,
-/// those of [`device::Record::BODIES`].
+/// Computes partial sums of the forces on many active bodies, with `D` derivatives, for [`hermite_fold`]. A thread handles `BODIES`
+/// active bodies, which must equal [`device::Record::BODIES`].
 ///
 /// # Parameters
-/// - `launch`: what to compute, by value
+/// - `launch`: the problem, by value
 /// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
 /// - `places`: `launch.count` places of active bodies
-/// - `partial`: `3 · derivatives · launch.parts() · launch.count` numbers: component, part, body
+/// - `partial`: `3 · derivatives · launch.parts() · launch.count` numbers, indexed by component, part and body
 ///
 /// # Tiling
-/// As many bodies at a time as a block has threads in dynamic shared memory, [`tiles::shared_bytes`]
+/// One body per thread of a block at a time, in dynamic shared memory of [`tiles::shared_bytes`]
 ///
 /// # Thread mapping
-/// A block for each part of each group of active bodies, `BODIES` of them a thread; blocks of
-/// the same part follow each other. The size of blocks does not change the bits.
+/// One block for each part of each group of active bodies, with `BODIES` of them per thread; the blocks of a part are consecutive. The
+/// size of the blocks does not change the bits.
 ///
 /// # Safety
-/// The pointers must be valid for what is said above; nobody else may use `partial` meanwhile.
+/// The pointers must be valid for the arrays described above; nothing else may use `partial` during the launch.
 #[kernel(instances(
     4: <Plain<f64>, 2, 2>,
     6: <Plain<f64>, 3, 2>,
@@ -82,26 +82,26 @@ pub unsafe fn hermite_tiles<A: Record<D>, const D: usize, const BODIES: usize>(
     places: *const u32,
     partial: *mut f64,
 ) {
-    // SAFETY: the caller vouches for the pointers.
+    // SAFETY: the caller guarantees the pointers.
     unsafe { tiles::pull::<A, D, BODIES>(&launch, predicted, places, partial) };
 }
 
-/// Forces on few active bodies, with `D` derivatives.
+/// Computes the forces on few active bodies, with `D` derivatives.
 ///
 /// # Parameters
-/// - `launch`: what to compute, by value
+/// - `launch`: the problem, by value
 /// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
 /// - `places`: `launch.count` places of active bodies
-/// - `out`: `launch.count · 3 · derivatives` numbers: body, component
+/// - `out`: `launch.count · 3 · derivatives` numbers, indexed by body and component
 ///
 /// # Tiling
-/// Partial sums in dynamic shared memory, [`lanes::shared_bytes`] for 3 · derivatives values
+/// Partial sums in dynamic shared memory of [`lanes::shared_bytes`] for 3 · derivatives values
 ///
 /// # Thread mapping
-/// A block of [`lanes::threads`] threads an active body: a thread a partial sum.
+/// One block of [`lanes::threads`] threads for each active body; each thread computes a partial sum.
 ///
 /// # Safety
-/// The pointers must be valid for what is said above; nobody else may use `out` meanwhile.
+/// The pointers must be valid for the arrays described above; nothing else may use `out` during the launch.
 #[kernel(instances(
     4: <Plain<f64>, 2>,
     6: <Plain<f64>, 3>,
@@ -116,6 +116,6 @@ pub unsafe fn hermite_lanes<A: Record<D>, const D: usize>(
     places: *const u32,
     out: *mut f64,
 ) {
-    // SAFETY: the caller vouches for the pointers.
+    // SAFETY: the caller guarantees the pointers.
     unsafe { lanes::pull::<A, D>(&launch, predicted, places, out) };
 }

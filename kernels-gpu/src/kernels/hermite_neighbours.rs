@@ -7,18 +7,18 @@ use crate::device::hermite::neighbours::{self, ListLaunch};
 /// Lists the neighbours of active particles.
 ///
 /// # Parameters
-/// - `launch`: what to look for, by value
+/// - `launch`: the problem, by value
 /// - `predicted`: `launch.bodies` records of `launch.width` numbers: mass, position, velocity, …
 /// - `places`: `launch.count` places of active bodies
-/// - `radii2`: the squared radius of each
+/// - `radii2`: the square of each body's radius
 /// - `lists`: `launch.count · launch.capacity` places, ascending for each body
-/// - `lengths`: how many each body has; a list longer than the capacity is not usable
+/// - `lengths`: the number of neighbours of each body; a list longer than the capacity is not usable
 ///
 /// # Thread mapping
-/// A warp a body, in a one-dimensional grid of whole warps; surplus warps return at once.
+/// One warp for each body, in a one-dimensional grid of whole warps; surplus warps return at once.
 ///
 /// # Safety
-/// The pointers must be valid for what is said above; nobody else may use `lists` and `lengths` meanwhile.
+/// The pointers must be valid for the arrays described above; nothing else may use `lists` and `lengths` during the launch.
 #[kernel]
 pub unsafe fn hermite_neighbours(
     launch: ListLaunch,
@@ -28,6 +28,6 @@ pub unsafe fn hermite_neighbours(
     lists: *mut u32,
     lengths: *mut u32,
 ) {
-    // SAFETY: the caller vouches for the pointers.
+    // SAFETY: the caller guarantees the pointers.
     unsafe { neighbours::list(&launch, predicted, places, radii2, lists, lengths) };
 }

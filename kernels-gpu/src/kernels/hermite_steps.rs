@@ -1,4 +1,4 @@
-//! Hermite integration: whole block steps, many in a launch.
+//! Hermite integration: whole block steps, many in one launch.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -8,23 +8,23 @@ use crate::device::hermite::Record;
 use crate::device::hermite::steps::{State, Steps, steps};
 use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
-/// Takes block steps in order `P` with `D` = P / 2 forces, until a time, a number of blocks or pairs, or a block that the host has to
-/// look at. A thread has `BODIES` active bodies, those of [`Record::BODIES`].
+/// Takes block steps of order `P` with `D` = P / 2 forces, until a given time, for a number of blocks or pairs, or until a block that
+/// the host has to perform. A thread handles `BODIES` active bodies, which must equal [`Record::BODIES`].
 ///
 /// # Parameters
-/// - `job`: what to do, by value
-/// - the others: as in [`State`]
+/// - `job`: the problem, by value
+/// - the others: the fields of [`State`]
 ///
 /// # Tiling
-/// As `hermite_tiles` and `hermite_lanes` of the same order, whichever takes more shared memory
+/// The same as for `hermite_tiles` and `hermite_lanes` of the same order, whichever needs more shared memory
 ///
 /// # Thread mapping
-/// Places, active bodies, groups and parts are dealt to the threads and blocks of a one-dimensional grid in turn. Blocks
-/// are whole warps, with at least a thread for each partial sum. All blocks must be resident at the same time: a
+/// Places, active bodies, groups and parts are distributed cyclically over the threads and blocks of a one-dimensional grid. Blocks
+/// must be whole warps, with at least one thread for each partial sum. All blocks must be resident at the same time, which requires a
 /// cooperative launch.
 ///
 /// # Safety
-/// The pointers must be valid for what [`State`] says; nobody else may use what they point to meanwhile.
+/// The pointers must be valid as [`State`] describes; nothing else may use their memory during the launch.
 #[kernel(instances(
     4: <Plain<f64>, 4, 2, 2>,
     6: <Plain<f64>, 6, 3, 2>,
@@ -46,7 +46,7 @@ pub unsafe fn hermite_steps<A: Record<D>, const P: usize, const D: usize, const 
     control: *const AtomicU32,
     report: *const AtomicU64,
 ) {
-    // The compiler takes a parameter for global memory, but not what a structure points to.
+    // The compiler knows that a pointer parameter points to global memory, but not that a pointer in a structure does.
     let at = State {
         stars,
         rest,
@@ -59,6 +59,6 @@ pub unsafe fn hermite_steps<A: Record<D>, const P: usize, const D: usize, const 
         control,
         report,
     };
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller guarantees the same.
     unsafe { steps::<A, P, D, BODIES>(&job, &at) };
 }

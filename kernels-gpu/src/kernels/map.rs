@@ -1,5 +1,5 @@
-//! Maps: the value of every pixel, by threads that fetch the next pixel when theirs is done. One entry for each row of
-//! [`methods`](crate::methods), and a second one for those in which masses that are the same for all pixels are faster.
+//! Maps: the value of every pixel, computed by threads that fetch the next pixel when theirs is done. Each row of
+//! [`methods`](crate::methods) has one entry point, and a second one if masses that are the same for all pixels are faster.
 
 use cuda_std::prelude::*;
 
@@ -10,20 +10,21 @@ use crate::lanes::Item;
 use crate::map::{Job, Point};
 use crate::quantity::{self, Quantity};
 
-/// Values of pixels that threads fetch from a ring of tiles, for about `slice_ns` nanoseconds; launched again with the
-/// same buffers, it continues where it stopped.
+/// Computes the values of pixels that threads fetch from a ring of tiles, for about `slice_ns` nanoseconds. Another launch with the
+/// same buffers continues where this one stopped.
 ///
-/// A thread whose pixel is done takes the next one at once, so that no warp waits for its slowest pixel. A launch ends after a
-/// known time for any map, so that the host can add tiles, read finished ones, report progress, cancel, or leave the GPU to the
-/// display. (A fixed number of steps would not serve: warps progress unequally, and the last ones would run alone.) A thread that
-/// finds no pixel ends its launch and asks again in the next one, so that the host can add tiles at any time, and the device is
-/// fully used until the last tiles.
+/// A thread whose pixel is done takes the next one at once, so that no warp waits for its slowest pixel. A launch ends after a known
+/// time for any map, so that the host can add tiles, read finished ones, report progress, cancel, or leave the GPU to the display. (A
+/// fixed number of steps would not do: warps progress at different speeds, and the last ones would run alone.) A thread that finds no
+/// pixel ends its launch and asks again in the next one, so that the host can add tiles at any time, and the device is fully used
+/// until the last tiles.
 ///
 /// # Parameters
 /// - `job`: the map, by value; its `first` and `count` are not used
 /// - `slice_ns`: time after which a thread ends this launch, checked every [`ROUNDS`](fetch::ROUNDS) rounds of steps
 /// - `ring`: tiles and values
-/// - `threads`: a [`MassiveThread`] for each thread of the grid, before the first launch with [fresh](Thread::fresh) lanes or with all bits set
+/// - `threads`: a [`MassiveThread`] for each thread of the grid; before the first launch they have [fresh](Thread::fresh) lanes or all
+///   bits set
 /// - `shared`: counters, zero before the first launch
 /// - `starts`: the start states and masses of the map's pixels
 ///
@@ -31,10 +32,10 @@ use crate::quantity::{self, Quantity};
 /// One-dimensional; any number of blocks of any size. Which thread computes a pixel does not change its value.
 ///
 /// # Safety
-/// `ring.tiles` must hold the tiles of all tickets from `shared.next` up to `ring.limit`, fewer than 2^31, each with a slot of
-/// its own for which `ring.values` and `ring.done` are valid; `threads` must be valid for as many values as the grid has threads,
-/// `shared` for one, the arrays of `starts` that are not null for reads at the numbers of all pixels of the tiles; nobody else may use
-/// `threads` and the tiles' `values` meanwhile.
+/// `ring.tiles` must hold the tiles of all tickets from `shared.next` up to `ring.limit`, fewer than 2^31, each with its own slot, for
+/// which `ring.values` and `ring.done` must be valid. `threads` must be valid for as many values as the grid has threads, `shared` for
+/// one, and those arrays of `starts` that are not null for reads at the numbers of all pixels of the tiles. Nothing else may use
+/// `threads` and the tiles' `values` during the launch.
 #[inline(always)]
 pub unsafe fn map<Q: Quantity, I: MapIntegrator, R: Real>(
     job: Job,
@@ -44,19 +45,19 @@ pub unsafe fn map<Q: Quantity, I: MapIntegrator, R: Real>(
     shared: *const Shared,
     starts: Starts,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { fetch::fetch::<Q, I, R>(&job, slice_ns, &ring, threads, shared, starts) };
 }
 
-/// [`map`] for pixels that all have the job's masses, which are then constants and take no registers: faster in precisions in
-/// which registers limit the number of resident threads.
+/// [`map`] for pixels that all have the job's masses. The masses are then constants and take no registers, which is faster in
+/// precisions where registers limit the number of resident threads.
 ///
 /// # Parameters
 /// - `threads`: a [`Thread`] for each thread of the grid, [fresh](Thread::fresh) or with all bits set
 /// - `points`: the start states of the map's pixels, in their order; null for those of the job's grid
 ///
 /// # Safety
-/// As there.
+/// The same as for [`map`].
 #[inline(always)]
 pub unsafe fn map_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     job: Job,
@@ -66,25 +67,24 @@ pub unsafe fn map_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     shared: *const Shared,
     points: *const Point,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { fetch::fetch_uniform::<Q, I, R>(&job, slice_ns, &ring, threads, shared, points) };
 }
 
-/// Steps the items of a list until they end or have taken `job.steps` steps, for about `slice_ns` nanoseconds;
-/// launched again with the same buffers, it continues where it stopped. The job is done when
-/// `shared.steps` is `job.count` · `job.steps`.
+/// Steps the items of a list until they end or have taken `job.steps` steps, for about `slice_ns` nanoseconds. Another launch with the
+/// same buffers continues where this one stopped. The job is done when `shared.steps` is `job.count` · `job.steps`.
 ///
 /// # Parameters
 /// - `job`: the map, by value; `count` is the number of items, `first` is not used
 /// - `slice_ns`: as in [`map`]
-/// - `items`: `job.count` of them, each of which [goes on](Item::goes_on)
-/// - `threads`, `shared`: as there
+/// - `items`: `job.count` items, each of which must [go on](Item::goes_on)
+/// - `threads`, `shared`: as in [`map`]
 ///
 /// # Thread mapping
-/// As there.
+/// The same as for [`map`].
 ///
 /// # Safety
-/// `items` must be valid for reads and writes of `job.count` values; the others as there.
+/// `items` must be valid for reads and writes of `job.count` values; for the others, the same as for [`map`].
 #[inline(always)]
 pub unsafe fn map_resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     job: Job,
@@ -93,11 +93,11 @@ pub unsafe fn map_resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     threads: *mut Thread<Q, I, R>,
     shared: *const Shared,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { fetch::resume::<Q, I, R>(&job, slice_ns, items, threads, shared) };
 }
 
-/// The entries of a row of [`methods`](crate::methods).
+/// The entry points of a row of [`methods`](crate::methods).
 macro_rules! entries {
     (
         [] $quantity:ident $q:ident, $integrator:ident $i:ident, {$precision:ty} $p:ident,
@@ -107,7 +107,7 @@ macro_rules! entries {
             #[doc = concat!("[`map`]: ", stringify!($q), ", ", stringify!($i), ", ", stringify!($p), ".")]
             ///
             /// # Safety
-            /// As there.
+            /// The same as for [`map`](fn@crate::kernels::map).
             #[kernel]
             pub unsafe fn [<map_ $q _ $i _ $p>](
                 job: Job,
@@ -121,7 +121,7 @@ macro_rules! entries {
                 shared: *const Shared,
                 starts: Starts,
             ) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller guarantees this.
                 unsafe { map(job, slice_ns, ring, threads, shared, starts) };
             }
 
@@ -129,7 +129,7 @@ macro_rules! entries {
                 #[doc = concat!("[`map_uniform`]: ", stringify!($q), ", ", stringify!($i), ", ", stringify!($p), ".")]
                 ///
                 /// # Safety
-                /// As there.
+                /// The same as for [`map_uniform`](fn@crate::kernels::map_uniform).
                 #[kernel]
                 pub unsafe fn [<map_ $uniform _ $q _ $i _ $p>](
                     job: Job,
@@ -143,7 +143,7 @@ macro_rules! entries {
                     shared: *const Shared,
                     points: *const Point,
                 ) {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the caller guarantees this.
                     unsafe { map_uniform(job, slice_ns, ring, threads, shared, points) };
                 }
             )?
@@ -153,10 +153,10 @@ macro_rules! entries {
 
 crate::methods!({entries} []);
 
-/// [`map_resume`]: divergence, explicit Euler, `f64`: the pixels that zooms continue from frame to frame.
+/// [`map_resume`] for divergence, explicit Euler and `f64`: zooms use it to continue pixels from frame to frame.
 ///
 /// # Safety
-/// As there.
+/// The same as for [`map_resume`].
 #[kernel]
 pub unsafe fn map_resume_divergence_explicit_euler_f64(
     job: Job,
@@ -165,6 +165,6 @@ pub unsafe fn map_resume_divergence_explicit_euler_f64(
     threads: *mut Thread<quantity::Divergence, integrator::ExplicitEuler, f64>,
     shared: *const Shared,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { map_resume(job, slice_ns, items, threads, shared) };
 }

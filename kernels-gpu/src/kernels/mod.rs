@@ -1,4 +1,4 @@
-//! The entry points of the kernels, one file each, with plain and tuned versions.
+//! The entry points of the kernels, each in a file of its own, in plain and tuned versions.
 
 mod divergence_ladder;
 mod divergence_plain;

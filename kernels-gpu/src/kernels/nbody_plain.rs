@@ -1,4 +1,4 @@
-//! All-pairs accelerations with one thread per body, from global memory.
+//! All-pairs accelerations with one thread per body, which reads from global memory.
 
 use cuda_std::prelude::*;
 
@@ -6,12 +6,12 @@ use crate::device::tile::{Basic, plain};
 use crate::device::{Body, DeviceNumber};
 use crate::number::{FastF32, FloatFloat};
 
-/// Accelerations by the basic solver: the kernel to read first, with which the tuned ones are compared in tests.
+/// Computes accelerations in the order of the basic solver. This is the kernel to read first; tests compare the tuned kernels with it.
 ///
-/// Every thread reads every body from global memory; this is bearable because the threads of a warp read the same one.
+/// Every thread reads every body from global memory, which is tolerable because the threads of a warp read the same body at a time.
 ///
 /// # Parameters
-/// - `job`: what to compute, by value; `splits` is not used
+/// - `job`: the problem, by value; `splits` is not used
 /// - `bodies`: `job.n` bodies
 /// - `sums`: `job.count` accelerations
 ///
@@ -19,7 +19,7 @@ use crate::number::{FastF32, FloatFloat};
 /// Thread i of a one-dimensional grid sums the pulls on body `job.first + i`; surplus threads return at once.
 ///
 /// # Safety
-/// The pointers must be valid for what is said above; nobody else may use `sums` meanwhile.
+/// The pointers must be valid for the arrays described above; nothing else may use `sums` during the launch.
 #[kernel(instances(f32: FastF32, f64: f64, ff: FloatFloat<f32>))]
 pub unsafe fn nbody_plain<S: DeviceNumber>(
     job: Basic<S>,
@@ -28,7 +28,7 @@ pub unsafe fn nbody_plain<S: DeviceNumber>(
 ) {
     let i = thread::index_1d();
     if i < job.count {
-        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
+        // SAFETY: the caller guarantees the pointers; each thread has its own i.
         unsafe { *sums.add(i as usize) = plain(&job, bodies, job.first + i) };
     }
 }

@@ -8,20 +8,20 @@ use crate::device::DeviceNumber;
 use crate::device::steps::{Operation, State, Steps, steps};
 use crate::number::{FastF32, FloatFloat};
 
-/// Takes steps of the basic solver with a barrier for the whole grid instead of launches.
+/// Takes steps of the basic solver, with barriers for the whole grid instead of separate launches.
 ///
 /// # Parameters
-/// - `job`: what to do, by value
-/// - `at`: where the bodies are, by value
+/// - `job`: the problem, by value
+/// - `at`: the addresses of the bodies, by value
 /// - `operations`: the `job.operations` operations of a step
-/// - `arrived`: a number for the barrier, 0 before the launch
+/// - `arrived`: the counter of the barrier, 0 before the launch
 ///
 /// # Thread mapping
-/// Thread i of a one-dimensional grid of t threads moves the bodies i, i + t, …, and sums pairs of chunk and body in the same way.
-/// All blocks must be resident at the same time: a cooperative launch, or a single block.
+/// Thread i of a one-dimensional grid of t threads moves the bodies i, i + t, …, and sums pairs of chunk and body in the same way. All
+/// blocks must be resident at the same time, which requires a cooperative launch or a single block.
 ///
 /// # Safety
-/// The pointers must be valid for what is said above; nobody else may use what they point to meanwhile.
+/// The pointers must be valid for the arrays described above; nothing else may use these during the launch.
 #[kernel(instances(f32: FastF32, f64: f64, ff: FloatFloat<f32>))]
 pub unsafe fn nbody_steps<S: DeviceNumber>(
     job: Steps<S>,
@@ -29,6 +29,6 @@ pub unsafe fn nbody_steps<S: DeviceNumber>(
     operations: *const Operation<S>,
     arrived: *const AtomicU32,
 ) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller guarantees the same.
     unsafe { steps(&job, &at, operations, arrived) };
 }

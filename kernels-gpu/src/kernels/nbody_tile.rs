@@ -1,4 +1,4 @@
-//! All-pairs accelerations by tiles in shared memory.
+//! All-pairs accelerations with tiles in shared memory.
 
 use cuda_std::prelude::*;
 
@@ -6,31 +6,31 @@ use crate::device::tile::{Basic, basic};
 use crate::device::{Body, DeviceNumber};
 use crate::number::{FastF32, FloatFloat};
 
-/// Sums of the pulls on `K` bodies a thread: a body that is read from shared memory serves as many pairs. `UNROLL` steps of the inner
-/// loop are spelled out.
+/// Computes sums of the pulls on `K` bodies per thread, so that each body read from shared memory serves `K` pairs. `UNROLL` steps of
+/// the inner loop are written out.
 ///
 /// # Parameters
-/// - `job`: what to compute, by value
+/// - `job`: the problem, by value
 /// - `bodies`: `job.n` bodies
 /// - `sums`: with `job.splits` = 1, `job.count` accelerations; otherwise the sums of each chunk (chunks × count), for the
 ///   second pass
 ///
 /// # Tiling
-/// A block stages as many bodies as it has threads in dynamic shared memory (a `Body` a thread), meets them, and goes
-/// on to the next; tiles end with their chunk.
+/// A block copies as many bodies as it has threads to dynamic shared memory (one `Body` per thread), evaluates their pulls, and goes
+/// on to the next tile. Tiles end with their chunk.
 ///
 /// # Thread mapping
-/// One-dimensional; blocks of any size. The blocks of a part sum the pulls on (threads × bodies a thread) bodies each;
-/// parts follow each other: the grid has ⌈count / (threads · bodies)⌉ · splits blocks.
+/// One-dimensional, with blocks of any size. The blocks of a part sum the pulls on threads · `K` bodies each, and parts are
+/// consecutive: the grid has ⌈count / (threads · `K`)⌉ · splits blocks.
 ///
 /// # Safety
-/// The pointers must be valid for what is said above; nobody else may use `sums` meanwhile.
+/// The pointers must be valid for the arrays described above; nothing else may use `sums` during the launch.
 #[kernel(instances(
     // For few bodies.
     f32_k1: <FastF32, 1, 16>,
     f32_k2: <FastF32, 2, 16>,
     f32_k4: <FastF32, 4, 8>,
-    // To see what unrolling is worth.
+    // Without unrolling, to measure its effect.
     f32_k4_u1: <FastF32, 4, 1>,
     f32_k4_u16: <FastF32, 4, 16>,
     // For many bodies.
@@ -46,6 +46,6 @@ pub unsafe fn nbody_tile<S: DeviceNumber, const K: usize, const UNROLL: usize>(
     bodies: *const Body<S>,
     sums: *mut Body<S>,
 ) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller guarantees the same.
     unsafe { basic::<S, K, UNROLL>(&job, bodies, sums) };
 }

@@ -1,6 +1,5 @@
-//! Pixels in progress, one in each lane: a [`LaneState`] takes their steps and requests the next pixel from a [`PixelSource`] when
-//! one is done. GPU
-//! threads, CPU lanes and the emulator all run [`LaneState::run`].
+//! Pixels in progress, one in each lane: a [`LaneState`] takes their steps and requests the next pixel from a [`PixelSource`] when one
+//! is done. GPU threads, CPU lanes and the emulator all run [`LaneState::run`].
 
 use core::fmt::Debug;
 
@@ -25,26 +24,26 @@ pub const IDLE: u32 = u32::MAX - 1;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LaneState<Q: Quantity, I: MapIntegrator, R: Real> {
-    /// What is computed of them.
+    /// The quantity's state of the pixels.
     pub state: Q::State<R, I>,
     /// [Slot](Pixel::slot) of each lane's pixel; [`FRESH`] or [`IDLE`] if it has none.
     pub pixel: R::Counts,
-    /// Steps each lane's pixel has taken.
+    /// Number of steps that each lane's pixel has taken.
     pub taken: R::Counts,
 }
 
-/// The mass terms for the loop over steps: the same in every lane, or different in each lane.
+/// The masses for the loop over steps, either the same in every lane or different in each lane.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LaneMasses<Q: Quantity, I: MapIntegrator, R: Real> {
-    /// For the steps.
+    /// The masses for the steps.
     pub masses: I::Masses<Q::Number<R>>,
-    /// For the quantity.
+    /// The mass terms for the quantity.
     pub terms: Q::Terms<R>,
 }
 
 impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
-    /// The same in every lane.
+    /// The same masses in every lane.
     #[inline(always)]
     pub fn new(masses: &Masses) -> Self {
         Self {
@@ -129,7 +128,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         }
     }
 
-    /// Lanes that found no pixel ask again at the next [`run`](Self::run).
+    /// Lets lanes that found no pixel ask again in the next [`run`](Self::run).
     #[inline(always)]
     pub fn ask_again(&mut self) {
         for pixel in self.pixel.as_mut() {
@@ -139,10 +138,11 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         }
     }
 
-    /// Takes `budget` rounds of [`STRIDE`](Quantity::STRIDE) steps, or fewer if the source has no more pixels. Returns the number
-    /// of rounds; fewer than `budget` means that there is nothing left to do.
+    /// Takes `budget` rounds of [`STRIDE`](Quantity::STRIDE) steps, or fewer if the source has no more pixels. Returns the number of
+    /// rounds; fewer than `budget` means that there is nothing left to do.
     ///
-    /// Whether a pixel goes on is asked before each step, but looked at after each round: a pixel that has ended, or has had all its
+    /// Whether a pixel goes on is evaluated before each step, but acted on only after each round. With a stride of 2, a pixel that has
+    /// ended or has taken all its steps may therefore take one step too many.
     /// steps, may run ahead by a step, if the quantity's stride is 2.
     #[inline(always)]
     pub fn run<S: PixelSource<Q::Value>>(&mut self, job: &Job, budget: u32, source: &mut S) -> u32 {
@@ -150,8 +150,8 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         self.run_on(job, budget, &mut masses, &mut FromStart(source))
     }
 
-    /// [`run`](Self::run) for pixels that may have masses of their own. `masses` are those of the pixels under way, to be kept with the
-    /// lanes; at first any.
+    /// Does the same as [`run`](Self::run) for pixels that may have their own masses. `masses` belong to the pixels in progress and
+    /// must be kept with the lanes; at first they are arbitrary.
     #[inline(always)]
     pub fn run_with_masses<S: PixelSource<Q::Value>>(
         &mut self,
@@ -163,7 +163,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         self.run_on(job, budget, masses, &mut FromStart(source))
     }
 
-    /// [`run`](Self::run) for pixels that may be under way already.
+    /// Does the same as [`run`](Self::run) for pixels that may already be in progress.
     #[inline(always)]
     pub fn resume<S: ResumableSource<Q, I, R>>(
         &mut self,
@@ -184,17 +184,17 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         source: &mut S,
     ) -> u32 {
         const { assert!(Q::STRIDE == 1 || Q::STRIDE == 2) };
-        // A copy: what others can reach through a pointer would be read from memory in every step.
+        // This is a copy, because every step would read the masses from memory if other code could access them through a pointer.
         let mut masses = *kept;
         let mut spent = 0;
-        // Rounds until a lane has had all its steps or the budget ends; and how many were planned.
+        // Number of rounds until a lane has taken all its steps or the budget ends, and the number that was planned.
         let mut left = 0;
         let mut planned = 0;
         let mut first = Q::goes_on::<R, I>(&self.state, &masses.terms);
         let mut second = first;
         loop {
-            // One loop with a rare branch, not a loop in a loop: the threads of a warp would wait for each
-            // other at the end of an inner loop.
+            // This is one loop with a rarely taken branch, because in nested loops the threads of a warp would wait for each other at
+            // the end of the inner loop.
             if left == 0 || !(first.all() && second.all()) {
                 let went = planned - left;
                 spent += went;
@@ -245,7 +245,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         }
     }
 
-    /// The pixel of `lane` is done; its last `over` steps do not count.
+    /// Ends the pixel of `lane`, whose last `over` steps do not count.
     #[inline(always)]
     fn end<S: ResumableSource<Q, I, R>>(
         &mut self,
@@ -271,7 +271,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         self.pixel.as_mut()[lane] = FRESH;
     }
 
-    /// Gives `lane` the next pixel that is not done by its starting steps, or leaves it idle with bodies at rest.
+    /// Gives `lane` the next pixel that is not already done by its starting steps, or leaves it idle with bodies at rest.
     #[inline(always)]
     fn refill<S: ResumableSource<Q, I, R>>(
         &mut self,
@@ -283,7 +283,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         loop {
             let next = source.next();
             if R::LANES == 1 && next.is_none() {
-                // Nobody looks at the state of a lane that is alone and idle.
+                // Nothing reads the state of an idle lane that is alone.
                 self.pixel.as_mut()[lane] = IDLE;
                 self.taken.as_mut()[lane] = 0;
                 return;
@@ -322,7 +322,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
     }
 }
 
-/// The value of one pixel, step by step: the plain form of what [`LaneState::run`] does.
+/// Computes the value of one pixel step by step: the plain form of [`LaneState::run`].
 #[inline(always)]
 pub fn one_pixel<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     job: &Job,

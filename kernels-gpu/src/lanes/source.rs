@@ -1,4 +1,4 @@
-//! Where pixels come from and where their values go.
+//! The sources of pixels, which also receive the values.
 
 use super::IDLE;
 use crate::Real;
@@ -9,29 +9,30 @@ use crate::quantity::Quantity;
 /// A pixel to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pixel {
-    /// Which it is of the whole map, row-major.
+    /// Its number in the whole map, in row-major order.
     pub number: u64,
-    /// The source's own number for it, below [`IDLE`].
+    /// The number by which the source identifies it, less than [`IDLE`].
     pub slot: u32,
 }
 
 const _: () = assert!(IDLE > 0);
 
-/// Gives pixels and takes their values.
+/// A source of pixels, which also receives their values.
 pub trait PixelSource<V> {
-    /// Whether pixels may have [masses](Self::masses) of their own.
+    /// Whether pixels may have their own [masses](Self::masses).
     const OWN_MASSES: bool = false;
 
-    /// The next pixel, if there is one.
+    /// Returns the next pixel, if there is one.
     fn next(&mut self) -> Option<Pixel>;
-    /// The value of the pixel of this slot.
+    /// Receives the value of the pixel with this slot.
     fn done(&mut self, slot: u32, value: V);
-    /// The start state of the pixel of this number: that of the job's grid, unless the source has another.
+    /// The start state of a pixel, given by its number. By default it is that of the job's grid.
     #[inline(always)]
     fn point(&self, job: &Job, number: u64) -> Point {
         job.grid.point(number)
     }
-    /// The masses of the pixel of this number, if they are not the job's. Of all pixels, or of none.
+    /// The masses of a pixel, given by its number, if they differ from the job's. Either all pixels have masses of their own, or none
+    /// has.
     #[inline(always)]
     fn masses(&self, number: u64) -> Option<Masses> {
         let _ = number;
@@ -39,10 +40,10 @@ pub trait PixelSource<V> {
     }
 }
 
-/// A [`PixelSource`] of pixels that may already be in progress and that receives their final states, so that an interrupted
-/// computation gives the bits of an uninterrupted one.
+/// A [`PixelSource`] whose pixels may already be in progress and that receives their final states, so that an interrupted computation
+/// gives the bits of an uninterrupted one.
 pub trait ResumableSource<Q: Quantity, I: MapIntegrator, R: Real>: PixelSource<Q::Value> {
-    /// The state of a pixel and the steps that it has taken; nothing for a pixel at its start.
+    /// The state of a pixel and the number of steps that it has taken; `None` for a pixel at its start.
     #[inline(always)]
     fn resume(&mut self, slot: u32) -> Option<(Q::State<R::Lane, I>, u32)> {
         let _ = slot;
@@ -55,21 +56,21 @@ pub trait ResumableSource<Q: Quantity, I: MapIntegrator, R: Real>: PixelSource<Q
     }
 }
 
-/// Where a pixel ended.
+/// The state in which a pixel ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended<'a, Q: Quantity, I: MapIntegrator, R: Real> {
-    /// The state, of which [`lane`](Self::lane) is the pixel's.
+    /// The state of all lanes, of which [`lane`](Self::lane) is the pixel's.
     pub state: &'a Q::State<R, I>,
-    /// Its lane.
+    /// The pixel's lane.
     pub lane: usize,
-    /// Steps that it has taken; at most one more than were asked for.
+    /// Number of steps that the pixel has taken, at most one more than requested.
     pub taken: u32,
-    /// How many of the last steps do not count: 0, 1 or 2.
+    /// Number of its last steps that do not count: 0, 1 or 2.
     pub over: u32,
 }
 
 impl<Q: Quantity, I: MapIntegrator, R: Real> Ended<'_, Q, I, R> {
-    /// The pixel, to go on with later.
+    /// The pixel in a form that can be continued later.
     #[inline(always)]
     pub fn item(&self) -> Item<Q::State<R::Lane, I>> {
         use crate::PerLane as _;
@@ -81,20 +82,20 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> Ended<'_, Q, I, R> {
     }
 }
 
-/// A pixel under way, of the state `S`.
+/// A pixel in progress, with a state of type `S`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Item<S> {
-    /// Its state.
+    /// The state of the pixel.
     pub state: S,
-    /// Steps that it has taken.
+    /// Number of steps that the pixel has taken.
     pub taken: u32,
-    /// How many of the last of these (0, 1 or 2) do not count: if any, the pixel has ended.
+    /// Number of its last steps that do not count (0, 1 or 2); if it is not 0, the pixel has ended.
     pub over: u32,
 }
 
 impl<S> Item<S> {
-    /// Before its first step.
+    /// A pixel before its first step.
     pub fn new(state: S) -> Self {
         Self {
             state,
@@ -103,18 +104,18 @@ impl<S> Item<S> {
         }
     }
 
-    /// Whether there is anything left to compute, up to `steps` steps.
+    /// Whether there is anything left to compute if the pixel takes up to `steps` steps.
     pub fn goes_on(&self, steps: u32) -> bool {
         self.over == 0 && self.taken < steps
     }
 
-    /// The number of steps that count, of `steps`. The item must have ended or have taken as many.
+    /// Number of steps that count, out of `steps`. The item must have ended or taken this many steps.
     pub fn counted(&self, steps: u32) -> u32 {
         (self.taken - self.over).min(steps)
     }
 }
 
-/// The pixels of a source, all from their start.
+/// A source whose pixels all start from their beginning.
 pub(super) struct FromStart<'a, S>(pub &'a mut S);
 
 impl<V, S: PixelSource<V>> PixelSource<V> for FromStart<'_, S> {

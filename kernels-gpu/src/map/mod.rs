@@ -1,27 +1,26 @@
-//! Maps as plain data, from which every engine computes. For each pixel three bodies start somewhere and are followed for a number
-//! of
-//! steps; what is computed of them is a [quantity](crate::quantity).
+//! Maps as plain data, from which every engine computes. For each pixel, three bodies start from a given state and are followed for a
+//! number of steps; the [quantity](crate::quantity) determines what is computed from their motion.
 
 use crate::physics::three_body::{MassTerms, Relative};
 use crate::{PerLane, Real, Vec3};
 
 /// The rectangle of start positions and everything else that the start state of a pixel depends on.
 ///
-/// Body 0 here is the grid body, the one that is placed by the pixel and has the shifted twin.
+/// Body 0 is the grid body: the pixel determines its position, and the twin system has it shifted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Grid {
-    /// Low corner of the map: centre - span/2, in length, along the two spanned axes.
+    /// Low corner of the map along the two spanned axes: centre - span/2 (length).
     pub corner: [f64; 2],
-    /// Extent of the map in length.
+    /// Extent of the map (length).
     pub span: [f64; 2],
     /// Pixels along the first spanned axis (columns).
     pub width: u32,
     /// Pixels along the second spanned axis (rows).
     pub height: u32,
-    /// Which coordinates (0, 1, 2) of the grid body the columns and rows span.
+    /// The coordinates (0, 1 or 2) of the grid body that columns and rows span.
     pub axes: [u32; 2],
-    /// Positions; of body 0 only the coordinate that is not spanned is used.
+    /// Positions; of body 0, only the coordinate that is not spanned is used.
     pub positions: [[f64; 3]; 3],
     /// Velocities (length / time).
     pub velocities: [[f64; 3]; 3],
@@ -37,7 +36,7 @@ impl Grid {
         let row = pixel / self.width as u64;
         let a = self.corner[0] + self.span[0] * (column as f64 / self.width as f64);
         let b = self.corner[1] + self.span[1] * (row as f64 / self.height as f64);
-        // Selected, not indexed: a run-time index would put the vector into local memory on a GPU.
+        // Selected by comparisons, because a run-time index would put the vector into local memory on a GPU.
         let pick = |axis: u32| {
             if self.axes[0] == axis {
                 a
@@ -64,20 +63,20 @@ impl Grid {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Point {
-    /// Positions, that of the grid body first.
+    /// Positions; the grid body is the first.
     pub positions: [[f64; 3]; 3],
     /// Velocities (length / time).
     pub velocities: [[f64; 3]; 3],
 }
 
 impl Point {
-    /// Three bodies at rest that are so far apart that none of them moves, whatever their masses.
+    /// Three bodies at rest, so far apart that none of them moves, whatever their masses.
     pub const RESTING: Self = Self {
         positions: [[0.0; 3], [1.0e9, 0.0, 0.0], [0.0, 1.0e9, 0.0]],
         velocities: [[0.0; 3]; 3],
     };
 
-    /// The same with the grid body moved.
+    /// The same state with the grid body shifted.
     #[inline(always)]
     #[must_use]
     pub fn shifted(mut self, shift: [f64; 3]) -> Self {
@@ -86,7 +85,7 @@ impl Point {
         self
     }
 
-    /// The state as integrators take it up, for steps of length `dt`.
+    /// The state in the form in which integrators start, for steps of length `dt`.
     #[inline(always)]
     pub fn start<R: Real>(&self, dt: f64) -> Start<R> {
         let v = &self.velocities;
@@ -97,7 +96,7 @@ impl Point {
         }
     }
 
-    /// The same in another unit of length, as [`Job::scaled`].
+    /// The same state in another unit of length, as for [`Job::scaled`].
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         let scale = |x: &mut f64| *x *= factor;
@@ -107,16 +106,16 @@ impl Point {
     }
 }
 
-/// Three bodies as integrators take them up, relative to the first.
+/// Three bodies in the form in which integrators start, relative to the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start<R> {
     /// Positions (length).
     pub positions: Relative<R>,
-    /// Velocities times dt (length a step), rounded once.
+    /// Velocities times dt (length per step), rounded once.
     pub steps: Relative<R>,
 }
 
-/// How multistep methods take the steps of a map for which they have no history.
+/// The method by which multistep methods take the first steps of a map, for which they have no history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum FirstSteps {
@@ -126,23 +125,23 @@ pub enum FirstSteps {
     RungeKutta = 1,
 }
 
-/// How far apart the grid bodies of twins are: p₀ - p₀′ = centre - w₁ (a - a′) - w₂ (b - b′).
+/// The distance between the grid bodies of twins: p₀ - p₀′ = centre - w₁ (a - a′) - w₂ (b - b′).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct DivergenceCriterion<R> {
-    /// Centre of mass of the system less that of its twin (constant in time).
+    /// Centre of mass of the system minus that of its twin (constant in time).
     pub centre: Vec3<R>,
-    /// -m₁/M and -m₂/M, M being the total mass.
+    /// -m₁/M and -m₂/M with the total mass M.
     pub minus_weights: [R; 2],
     /// Square of the distance up to which the twins count as together.
     pub critical2: R,
 }
 
 impl DivergenceCriterion<f64> {
-    /// From the masses (body 0 is the grid body), the shift of the twin's grid body and the critical distance.
+    /// Creates the criterion from the masses (body 0 is the grid body), the shift of the twin's grid body and the critical distance.
     pub fn new(masses: [f64; 3], shift: [f64; 3], critical_distance: f64) -> Self {
         let total = masses[0] + masses[1] + masses[2];
-        // Three test bodies pull nobody: the twins stay a shift apart, as if all mass were elsewhere.
+        // Three test bodies exert no force: the twins stay a shift apart, as if all mass were elsewhere.
         let weight = |m: f64| if total > 0.0 { m / total } else { 0.0 };
         let share = if total > 0.0 { masses[0] / total } else { 1.0 };
         Self {
@@ -156,7 +155,7 @@ impl DivergenceCriterion<f64> {
         }
     }
 
-    /// The same in another unit of length, `factor` of which make the present one.
+    /// The same criterion in another unit of length, `factor` of which make up the current unit.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         self.centre = self.centre.scaled(factor);
@@ -164,7 +163,7 @@ impl DivergenceCriterion<f64> {
         self
     }
 
-    /// The nearest numbers of another kind, in every lane.
+    /// The criterion rounded to another type of number, in every lane.
     #[inline(always)]
     pub fn convert<R: Real>(&self) -> DivergenceCriterion<R> {
         DivergenceCriterion {
@@ -207,18 +206,18 @@ impl<R: PerLane> PerLane for DivergenceCriterion<R> {
     }
 }
 
-/// Three masses, and what steps and quantities derive from them.
+/// Three masses, and the terms that steps and quantities derive from them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Masses {
-    /// With the step as the unit of time: G·m·dt², and the softening.
+    /// G·m·dt² and the softening, with the step as the unit of time.
     pub in_steps: MassTerms<f64>,
-    /// When twins count as parted.
+    /// The criterion by which twins count as parted.
     pub criterion: DivergenceCriterion<f64>,
 }
 
 impl Masses {
-    /// The same in another unit of length, as [`Job::scaled`].
+    /// The same masses in another unit of length, as for [`Job::scaled`].
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         self.in_steps = self.in_steps.scaled(factor);
@@ -233,26 +232,26 @@ impl Masses {
 pub struct Job {
     /// Start positions.
     pub grid: Grid,
-    /// The masses, where pixels have none of their own.
+    /// The masses, unless pixels have their own.
     pub masses: Masses,
-    /// What is added to the position of body 0 in the twin system (length).
+    /// The shift of the position of body 0 in the twin system (length).
     pub shift: [f64; 3],
-    /// The direction of the shift: a vector of length 1.
+    /// The direction of the shift, as a unit vector.
     pub direction: [f64; 3],
     /// Time step.
     pub dt: f64,
-    /// First pixel of the part that one thread a pixel computes; a [source](crate::lanes::PixelSource) numbers its own.
+    /// First pixel of the part, for kernels with one thread per pixel; a [source](crate::lanes::PixelSource) numbers its own pixels.
     pub first: u64,
-    /// Pixels in that part.
+    /// Number of pixels of that part.
     pub count: u32,
     /// Steps after which a pixel ends.
     pub steps: u32,
-    /// How multistep methods take their first steps.
+    /// The method by which multistep methods take their first steps.
     pub first_steps: FirstSteps,
 }
 
 impl Job {
-    /// The same map in another unit of length, `factor` of which make the present one. A power of two changes no digit.
+    /// The same map in another unit of length, `factor` of which make up the current unit. With a power of two, no digit changes.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         let grid = &mut self.grid;

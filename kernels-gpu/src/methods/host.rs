@@ -1,4 +1,4 @@
-//! What the host does by methods.
+//! Operations of the host on methods.
 
 use cuda_std::Entry;
 
@@ -14,11 +14,11 @@ pub trait Visitor<Q: Quantity> {
     /// The result of the operation.
     type Output;
 
-    /// Does it.
+    /// Performs the operation.
     fn visit<P: Precision, I: MapIntegrator>(self, entries: Entries<Q, P, I>) -> Self::Output;
 }
 
-/// The arguments of [`map`](fn@crate::kernels::map) for threads that keep `T`, with start states `S`.
+/// The arguments of [`map`](fn@crate::kernels::map) for threads with the state `T` and start states `S`.
 pub type MapArguments<Q, T, S> = (
     Job,
     u64,
@@ -28,34 +28,35 @@ pub type MapArguments<Q, T, S> = (
     S,
 );
 
-/// A kernel of fetching threads.
+/// A kernel of threads that fetch pixels.
 pub type MapEntry<Q, T, S> = Entry<MapArguments<Q, T, S>>;
 
-/// A method's kernels.
+/// The kernels of a method.
 #[derive(Debug)]
 pub struct Entries<Q: Quantity, P: Precision, I: MapIntegrator> {
-    /// That of [`map`](fn@crate::kernels::map).
+    /// The kernel [`map`](fn@crate::kernels::map).
     pub map: MapEntry<Q, MassiveThread<Q, I, P>, Starts>,
-    /// That of [`map_uniform`](fn@crate::kernels::map_uniform), if there is one.
+    /// The kernel [`map_uniform`](fn@crate::kernels::map_uniform), if the method has one.
     pub map_uniform: Option<MapEntry<Q, Thread<Q, I, P>, *const Point>>,
 }
 
-/// A quantity of the table.
+/// A quantity in the table of methods.
 pub trait Compiled: Quantity {
-    /// Does something for the method of this precision and integrator, given by their names; nothing if it is not in the table.
+    /// Performs an operation on the method with this precision and integrator, given by their names; returns `None` if it is not in
+    /// the table.
     fn with_method<V: Visitor<Self>>(
         precision: &str,
         integrator: &str,
         visitor: V,
     ) -> Option<V::Output>;
 
-    /// Whether the method of this precision and integrator is in the table.
+    /// Whether the method with this precision and integrator is in the table.
     fn has_method(precision: &str, integrator: &str) -> bool {
         Self::with_method(precision, integrator, Found).is_some()
     }
 }
 
-/// Does nothing.
+/// A visitor that does nothing, to test whether a method exists.
 struct Found;
 
 impl<Q: Quantity> Visitor<Q> for Found {
@@ -64,7 +65,7 @@ impl<Q: Quantity> Visitor<Q> for Found {
     fn visit<P: Precision, I: MapIntegrator>(self, _: Entries<Q, P, I>) {}
 }
 
-/// The kernel that a row may have.
+/// The kernel of a row, if it has one.
 fn first<T, const N: usize>(kernels: [T; N]) -> Option<T> {
     kernels.into_iter().next()
 }

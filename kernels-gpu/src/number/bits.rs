@@ -1,27 +1,27 @@
-//! What the regularised integrator of [`encounters`](crate::encounters) needs of a number beyond [`Real`](super::Real): reciprocals and
-//! reciprocal roots without an instruction for either, and integer operations on the upper halves of the bits.
+//! The operations that the regularised integrator of [`encounters`](crate::encounters) needs in addition to [`Real`](super::Real):
+//! reciprocals and reciprocal square roots without special instructions, and integer operations on the upper halves of the bits.
 //!
-//! Each reciprocal starts from a seed of integer and `f32` operations, as in [`inv_cube`](mod@super::inv_cube), and follows from one step
-//! of third order in `f64`. All operations are IEEE operations in a fixed order, so lanes, GPU and emulator agree bit for bit.
-//! Numbers must be [ordinary](super::inv_cube), between 2⁻⁶⁴ and 2⁶⁴; for any others the result is meaningless.
+//! Each reciprocal starts from a seed of integer and `f32` operations, as in [`inv_cube`](mod@super::inv_cube), which one third-order
+//! step in `f64` refines. All operations are IEEE operations in a fixed order, so lanes, GPU and emulator agree bit for bit. Numbers
+//! must be [ordinary](super::inv_cube), between 2⁻⁶⁴ and 2⁶⁴; for any other number the result is meaningless.
 
 use core::fmt::Debug;
 
 use super::inv_cube::{self, ORDINARY_BASE, Seeded, Short};
 
-/// Less ((upper half - [`ORDINARY_BASE`]) << 3): the bits of an `f32` guess of 1/x, 3/2 - m/2 in units of x's power of two.
+/// Minus ((upper half - [`ORDINARY_BASE`]) << 3), it gives the bits of an `f32` guess of 1/x: 3/2 - m/2 in units of x's power of two.
 pub const RECIPROCAL_BASE: u32 = 0x5f80_0000;
 
-/// Coefficients of the cubic in u that is nearest to 1/u (in relative error) on [1, 1.125], where the guess leaves u = x·y; relative
-/// error 1.5e-6.
+/// Coefficients of the cubic in u with the least relative error as an approximation of 1/u on [1, 1.125], the range of u = x·y for the
+/// guess y; relative error 1.5e-6.
 const RECIPROCAL: [f32; 4] = [3.771_236, -5.330_249_3, 3.346_399_9, -0.787_388_2];
 
-/// A number, or several side by side, whose bits can be taken apart.
+/// A number, or several side by side, with access to its bits.
 pub trait Bits: Seeded {
-    /// The upper halves of the bits, a signed integer for each lane. Those of numbers above zero are ordered as the numbers are.
+    /// The upper halves of the bits, as a signed integer for each lane. For positive numbers, they have the order of the numbers.
     type High: Copy + Debug;
 
-    /// For ordinary x: x as `f32` (20 bits of fraction) and the guess of 1/x.
+    /// For ordinary x: x as `f32` (with 20 bits of fraction) and the guess of 1/x.
     fn guess_reciprocal(self) -> (Self::Short, Self::Short);
 
     /// h · 2⁻ʲ, where 4ʲ is the power of four nearest to `self` in ratio: j = 0 for `self` in [1/2, 2).
@@ -70,7 +70,7 @@ pub trait Bits: Seeded {
         hy.mul_add(e.mul_add(e, e), hy)
     }
 
-    /// `self`, but not beyond ±`most`; `most` is above zero.
+    /// Limits `self` to ±`most`, which must be positive.
     #[inline(always)]
     fn limited(self, most: Self) -> Self {
         let above = Self::select(self.at_most(-most), -most, self);
@@ -139,14 +139,14 @@ fn upper(x: f64) -> u32 {
     (x.to_bits() >> 32) as u32
 }
 
-/// a/b, correctly rounded: on a GPU one function instead of a copy of the division at each place.
+/// a/b, correctly rounded. On a GPU it is one function instead of a copy of the division at each use.
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 #[cfg_attr(not(target_arch = "nvptx64"), inline(always))]
 pub fn divide(a: f64, b: f64) -> f64 {
     a / b
 }
 
-/// √x, correctly rounded: on a GPU one function instead of a copy of the root at each place.
+/// √x, correctly rounded. On a GPU it is one function instead of a copy of the root at each use.
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 #[cfg_attr(not(target_arch = "nvptx64"), inline(always))]
 pub fn root(x: f64) -> f64 {
@@ -157,7 +157,7 @@ pub fn root(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Numbers over the whole ordinary range.
+    /// Numbers throughout the ordinary range.
     fn ordinary() -> impl Iterator<Item = f64> {
         (0..200_000).map(|i| {
             let mantissa = 1.0 + f64::from(i % 997) / 997.0 + f64::from(i) * 1e-12;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn reciprocals_and_roots_are_right_to_within_two_units_in_the_last_place() {
+    fn reciprocals_and_roots_are_accurate_to_two_units_in_the_last_place() {
         for x in ordinary().filter(|x| *x < f64::powi(2.0, 64)) {
             let (root, reciprocal) = (x.reciprocal_root(), x.divides(3.0));
             let off = |got: f64, exact: f64| (got / exact - 1.0).abs();

@@ -1,4 +1,4 @@
-//! Dual numbers: a value and its derivative in one direction. Whatever is computed in them is differentiated exactly, operation by
+//! Dual numbers: a value and its derivative in one direction. A computation with dual numbers is differentiated exactly, operation by
 //! operation (Clifford 1873, Proc. London Math. Soc. 4, 381; as automatic differentiation, Griewank & Walther 2008, Evaluating
 //! Derivatives).
 
@@ -12,18 +12,18 @@ use super::{PerLane, Real, each};
 pub struct Dual<R> {
     /// The number.
     pub value: R,
-    /// How it changes with what is differentiated by.
+    /// The derivative with respect to the chosen parameter.
     pub derivative: R,
 }
 
 impl<R: Real> Dual<R> {
-    /// The same value with another derivative.
+    /// The same value with a different derivative.
     #[inline(always)]
     pub fn with_derivative(self, derivative: R) -> Self {
         Self { derivative, ..self }
     }
 
-    /// A number that does not change.
+    /// A constant, whose derivative is 0.
     #[inline(always)]
     fn fixed(value: R) -> Self {
         Self {
@@ -126,7 +126,7 @@ fn values<R: Real, const K: usize>(s: [Dual<R>; K]) -> [R; K] {
     v
 }
 
-/// Comparisons are of values.
+/// Comparisons compare only the values.
 impl<R: Real> Real for Dual<R> {
     type Lane = Dual<R::Lane>;
     const LANES: usize = R::LANES;

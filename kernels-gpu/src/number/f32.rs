@@ -1,4 +1,4 @@
-//! `f32` as a [`Real`]: only IEEE operations, with the same bits on every machine. (N-body runs on GPUs compute in
+//! `f32` as a [`Real`], which uses only IEEE operations and has the same bits on every machine. (N-body runs on GPUs compute in
 //! [`FastF32`](super::FastF32) instead.)
 
 use super::inv_cube::{Seeded, Short, inv_cube_single};
@@ -9,7 +9,7 @@ pub trait Single: Real<Lane = <Self as Single>::Alone> + Short {
     /// The number of a single lane.
     type Alone: Single;
 
-    /// A guess of r⁻¹ for r² such that m·y² is in [0.9297, 1.0645], from the bits.
+    /// A guess y of r⁻¹ from the bits of m = r², such that m·y² is in [0.9297, 1.0645].
     fn guess_root(self) -> Self;
 }
 
@@ -50,7 +50,7 @@ impl Real for f32 {
         #[cfg(target_arch = "nvptx64")]
         {
             let mut x = self;
-            // SAFETY: no instruction at all; the register only has to hold the number at this point.
+            // SAFETY: the assembly contains no instruction; the register only has to hold the number at this point.
             unsafe { core::arch::asm!("/* {0} */", inout(reg32) x, options(nomem, nostack)) };
             x
         }
@@ -75,7 +75,7 @@ impl Real for f32 {
         if mask { yes } else { no }
     }
 
-    /// To within 4 ULP where r² and r⁻³ are normal numbers; 0 or +∞ where r⁻³ leaves their range.
+    /// Accurate to 4 ULP where r² and r⁻³ are normal numbers; 0 or +∞ where r⁻³ is out of their range.
     #[inline(always)]
     fn inv_cube(self) -> Self {
         inv_cube_single(self, self.guess_root())
@@ -85,7 +85,7 @@ impl Real for f32 {
 impl Precision for f32 {
     const NAME: &'static str = "f32";
     const HELP: &'static str = "32 bits; 1.9 times as fast as f64 on an H200, grainy";
-    /// Squares must be numbers.
+    /// Its square must not overflow.
     const LARGEST: f64 = 1e18;
     type OnLanes<D: Seeded, S: Single> = S;
 }

@@ -1,4 +1,4 @@
-//! `f64` as a [`Real`]: the default arithmetic, with the same bits on every machine.
+//! `f64` as a [`Real`], the default arithmetic, which has the same bits on every machine.
 
 use super::inv_cube::{self, Seeded};
 use super::{Precision, Real, Single, each, single_lane};
@@ -28,7 +28,7 @@ impl Real for f64 {
         #[cfg(target_arch = "nvptx64")]
         {
             let mut x = self;
-            // SAFETY: no instruction at all; the register only has to hold the number at this point.
+            // SAFETY: the assembly contains no instruction; the register only has to hold the number at this point.
             unsafe { core::arch::asm!("/* {0} */", inout(reg64) x, options(nomem, nostack)) };
             x
         }

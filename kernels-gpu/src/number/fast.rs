@@ -3,10 +3,11 @@
 use super::inv_cube::Seeded;
 use super::{Precision, Real, Single, forward, single_lane};
 
-/// `f64`, but [`inv_cube`](Real::inv_cube) on a GPU starts from `rsqrt.approx.ftz.f64`, an instruction whose bits no CPU has.
-/// Refined to the precision of `f64` by the same step, with fewer instructions for the seed. r² = 0 and r² = ∞ give NaN.
+/// `f64`, except that [`inv_cube`](Real::inv_cube) on a GPU starts from `rsqrt.approx.ftz.f64`, an instruction whose bits no CPU
+/// reproduces. The same step refines the result to the precision of `f64`, with fewer instructions for the seed. For r² = 0 and r² = ∞
+/// the result is NaN.
 ///
-/// On a CPU it computes as `f64` does.
+/// On a CPU it computes like `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub struct Fast(pub f64);
@@ -76,6 +77,6 @@ impl Precision for Fast {
     const NAME: &'static str = "fast";
     const HELP: &'static str = "64 bits with the GPU's approximate root; equal up to rounding, 1.3 times as fast as f64 on an H200";
     const IS_PORTABLE: bool = false;
-    /// On a CPU the portable seed is the fastest.
+    /// On a CPU, the portable seed is the fastest.
     type OnLanes<D: Seeded, S: Single> = D;
 }

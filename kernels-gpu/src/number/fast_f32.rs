@@ -2,8 +2,8 @@
 
 use super::{Real, fma_f32, forward, single_lane};
 
-/// `f32`, but r⁻³ is the cube of `rsqrt.approx.ftz.f32`, an instruction whose bits no CPU has. Under the emulator the root is the
-/// nearest number to the exact one.
+/// `f32`, except that r⁻³ is the cube of `rsqrt.approx.ftz.f32`, an instruction whose bits no CPU reproduces. Under the emulator, the
+/// root is rounded to nearest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(transparent)]
 pub struct FastF32(pub f32);
@@ -49,7 +49,7 @@ impl Real for FastF32 {
         if mask { yes } else { no }
     }
 
-    /// To within 2⁻²¹ where r² and r⁻³ are normal numbers; +∞ for r² = 0.
+    /// Accurate to 2⁻²¹ where r² and r⁻³ are normal numbers; +∞ for r² = 0.
     #[inline(always)]
     fn inv_cube(self) -> Self {
         let y = cuda_std::approx::rsqrt_f32(self.0);

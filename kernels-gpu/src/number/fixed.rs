@@ -1,14 +1,14 @@
-//! Signed fixed point: positions and velocities as whole numbers of a smallest length, so that sums are free of rounding.
+//! Signed fixed point: positions and velocities are integer multiples of a smallest length, so that sums have no rounding errors.
 //!
-//! The number of fraction bits is the host's choice: it scales all lengths by a power of two such that the smallest length is
-//! 2⁻³² here (see [`Job::scaled`](crate::map::Job::scaled)). Sums and products saturate instead of overflowing.
+//! The host chooses the number of fraction bits: it scales all lengths by a power of two such that the smallest length becomes 2⁻³²
+//! (see [`Job::scaled`](crate::map::Job::scaled)). Sums and products saturate instead of overflowing.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
 use super::inv_cube::Seeded;
 use super::{Precision, Real, Single, single_lane};
 
-/// Bits after the point, before the host's scaling.
+/// Bits after the binary point, before the host's scaling.
 pub const FRACTION_BITS: u32 = 32;
 const ONE: f64 = (1u64 << FRACTION_BITS) as f64;
 
@@ -18,7 +18,7 @@ const ONE: f64 = (1u64 << FRACTION_BITS) as f64;
 pub struct Fixed(i64);
 
 impl Fixed {
-    /// Of a product with twice the fraction bits, rounded to nearest, halves up.
+    /// Converts a product with twice the fraction bits, rounding to nearest with ties up.
     #[inline(always)]
     fn narrow(wide: i128) -> Self {
         let x = (wide + (1i128 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
@@ -74,8 +74,8 @@ impl Real for Fixed {
     type Mask = bool;
     type Counts = [u32; 1];
     type Constant = Self;
-    /// A pull is computed in `f64` and rounded once, as Rein & Tamayo (2018, MNRAS 473, 3351) do for reversible integration: velocities
-    /// change by whole numbers of the smallest length.
+    /// A pull is computed in `f64` and rounded once, as Rein & Tamayo (2018, MNRAS 473, 3351) do for reversible integration:
+    /// velocities change by integer multiples of the smallest length.
     type Force = f64;
 
     #[inline(always)]
@@ -98,12 +98,12 @@ impl Real for Fixed {
         self + Self::from_f64(0.0.add_pulls(factors, vectors))
     }
 
-    /// To the nearest, halves away from zero; NaN becomes 0.
+    /// Rounds to nearest, ties away from zero; NaN becomes 0.
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
         let scaled = x * ONE;
         let whole = scaled as i64;
-        // Exact: below 2⁵³ there is a fraction to look at, above there is none.
+        // The difference is exact: below 2⁵³ it is the fraction, above there is no fraction.
         let rest = scaled - whole as f64;
         let nearest = if rest >= 0.5 {
             whole.saturating_add(1)
@@ -135,7 +135,7 @@ impl Real for Fixed {
         if mask { yes } else { no }
     }
 
-    /// Through `f64`: a fixed number of bits has few left for r⁻³. Saturates for r² = 0.
+    /// Computed in `f64`, because r⁻³ would have few significant bits in fixed point. Saturates for r² = 0.
     #[inline(always)]
     fn inv_cube(self) -> Self {
         Self::from_f64(self.to_f64(0).inv_cube())
@@ -148,6 +148,6 @@ impl Precision for Fixed {
         "fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); slower than f64 everywhere";
     const LARGEST: f64 = (1u64 << (62 - FRACTION_BITS)) as f64;
     const LARGEST_TO_SQUARE: f64 = (1u64 << ((62 - FRACTION_BITS) / 2)) as f64;
-    /// One number at a time: vector units have no 64-bit products.
+    /// There are no lanes, because vector units have no 64-bit products.
     type OnLanes<D: Seeded, S: Single> = Self;
 }

@@ -1,15 +1,15 @@
-//! A number as the unevaluated sum of two `f32`: 48 bits or so, for GPUs whose `f64` is slow.
+//! A number as the unevaluated sum of two `f32`, with about 48 bits, for GPUs with slow `f64`.
 //!
-//! The algorithms are those of Joldes, Muller & Popescu (2017), ACM TOMS 44, 15: AccurateDWPlusDW and DWTimesDW1, built from
-//! error-free sums and fused products. Only IEEE operations: equal bits everywhere.
+//! The algorithms are AccurateDWPlusDW and DWTimesDW1 of Joldes, Muller & Popescu (2017), ACM TOMS 44, 15, built from error-free sums
+//! and fused products. They use only IEEE operations and give the same bits everywhere.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
 use super::inv_cube::Seeded;
 use super::{PerLane, Precision, Real, Single};
 
-/// `hi` + `lo`, |lo| at most half a unit in the last place of `hi`. The exponent's range is that of `f32`, and digits are lost
-/// where `lo` falls below 1e-38.
+/// `hi` + `lo`, where |lo| is at most half a unit in the last place of `hi`. The exponent has the range of `f32`; digits are lost
+/// where `lo` is below 1e-38.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct FloatFloat<S> {
@@ -17,7 +17,7 @@ pub struct FloatFloat<S> {
     lo: S,
 }
 
-/// a + b and its rounding error.
+/// The sum a + b and its rounding error.
 #[inline(always)]
 fn two_sum<S: Single>(a: S, b: S) -> (S, S) {
     let s = a + b;
@@ -26,7 +26,7 @@ fn two_sum<S: Single>(a: S, b: S) -> (S, S) {
     (s, (a - a1) + (b - b1))
 }
 
-/// a + b and its rounding error where |a| is not below |b|.
+/// The sum a + b and its rounding error, for |a| not below |b|.
 #[inline(always)]
 fn fast_two_sum<S: Single>(a: S, b: S) -> FloatFloat<S> {
     let hi = a + b;
@@ -37,7 +37,7 @@ fn fast_two_sum<S: Single>(a: S, b: S) -> FloatFloat<S> {
 }
 
 impl<S: Single> FloatFloat<S> {
-    /// `hi` + `lo`, of which `lo` is at most half a unit in the last place of `hi`.
+    /// The number `hi` + `lo`, where |lo| must be at most half a unit in the last place of `hi`.
     #[inline(always)]
     pub fn from_parts(hi: S, lo: S) -> Self {
         Self { hi, lo }
@@ -49,7 +49,7 @@ impl<S: Single> FloatFloat<S> {
         (self.hi, self.lo)
     }
 
-    /// The product of two `f32`, exactly.
+    /// The exact product of two `f32`.
     #[inline(always)]
     fn product(a: S, b: S) -> Self {
         let hi = a * b;
@@ -172,7 +172,7 @@ impl<S: Single> Real for FloatFloat<S> {
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
         let hi = x as f32;
-        // Of an infinity the rest would be NaN.
+        // For an infinity, the difference would be NaN.
         let rest = if hi.is_finite() { x - hi as f64 } else { 0.0 };
         Self {
             hi: S::from_f64(hi as f64),
@@ -212,12 +212,12 @@ impl<S: Single> Real for FloatFloat<S> {
         }
     }
 
-    /// To within 2⁻⁴²; NaN for r² = 0 or r² = ∞.
+    /// Accurate to 2⁻⁴²; NaN for r² = 0 or r² = ∞.
     #[inline(always)]
     fn inv_cube(self) -> Self {
         let one = Self::from_f64(1.0);
         let guess = self.hi.guess_root();
-        // One step of second order makes the guess a seed of 20 bits or more.
+        // One second-order step refines the guess to a seed of at least 20 bits.
         let y = {
             let (half, near) = (<S as Real>::from_f64(0.5), <S as Real>::from_f64(1.0));
             let e = Real::mul_add(-(self.hi * guess), guess, near);
@@ -228,7 +228,7 @@ impl<S: Single> Real for FloatFloat<S> {
         let y2 = Self::product(y, y);
         let e = one - self * y2;
         let y3 = y2.times(y);
-        // y³(1 + 3/2 e + 15/8 e²); of the last term 24 bits are enough.
+        // y³(1 + 3/2 e + 15/8 e²), where 24 bits suffice for the last term.
         let linear = e.times(<S as Real>::from_f64(1.5));
         let quadratic = <S as Real>::from_f64(1.875) * e.hi;
         let t = fast_two_sum(linear.hi, Real::mul_add(quadratic, e.hi, linear.lo));
@@ -245,7 +245,7 @@ impl Precision for FloatFloat<f32> {
     const NAME: &'static str = "float-float";
     const HELP: &'static str =
         "pairs of f32, 44 bits; slower than f64 on an H200, meant for GPUs with few 64-bit units";
-    /// Squares must be numbers.
+    /// Its square must not overflow.
     const LARGEST: f64 = 1e18;
     type OnLanes<D: Seeded, S: Single> = FloatFloat<S>;
 }

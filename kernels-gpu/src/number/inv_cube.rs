@@ -1,17 +1,16 @@
-//! r⁻³ from r² in `f64`, the same bits on every machine.
+//! r⁻³ from r² in `f64`, with the same bits on every machine.
 //!
-//! A square root and a division for each pair are the slow part of gravity. Here r⁻¹ is first approximated from the
-//! upper bits of r² by integer and `f32` operations (a linear guess in the logarithm, then a cubic in
-//! u = m·y²; relative error below 1.2e-6), then r⁻³ follows from one step of third order in `f64`:
-//! with y the seed and e = 1 - r²y², r⁻³ = y³(1 - e)^(-3/2) = y³(1 + 3/2 e + 15/8 e² + …).
+//! A square root and a division for each pair would be the slow part of gravity. Here, integer and `f32` operations first approximate
+//! r⁻¹ from the upper bits of r² (a linear guess in the logarithm, then a cubic in u = m·y²; relative error below 1.2e-6). Then r⁻³
+//! follows from one third-order step in `f64`: with the seed y and e = 1 - r²y², r⁻³ = y³(1 - e)^(-3/2) = y³(1 + 3/2 e + 15/8 e² + …).
 //! All of these are IEEE operations, so a GPU, a CPU vector unit and the emulator agree bit for bit.
 //!
-//! [`inv_cube`] is within 2 ULP of the correctly rounded value wherever r⁻³ is a normal number (r² from about
-//! 1e-205 to 1e205). Outside: +∞ for r² = 0 or where r⁻³ overflows, 0 for r² = ∞ and where r⁻³ underflows below the
-//! subnormals, NaN for NaN or negative r².
+//! [`inv_cube`] is within 2 ULP of the correctly rounded value wherever r⁻³ is a normal number (r² from about 1e-205 to 1e205).
+//! Otherwise the result is +∞ for r² = 0 or where r⁻³ overflows, 0 for r² = ∞ and where r⁻³ underflows below the subnormal numbers,
+//! and NaN for NaN or negative r².
 //!
-//! r² in [2⁻⁶⁴, 2⁶⁴) is *ordinary*: the seed's exponent then fits an `f32`. Other values are scaled into
-//! that range by a power of 4 first, on a path that is never taken in ordinary units.
+//! r² in [2⁻⁶⁴, 2⁶⁴) is *ordinary*: the seed's exponent then fits an `f32`. Other values are first scaled into that range by a power
+//! of 4, on a path that is never taken in ordinary units.
 
 use core::ops::Mul;
 
@@ -21,18 +20,19 @@ use super::{Real, each, fma_f32};
 pub const ORDINARY_BASE: u32 = (1023 - 64) << 20;
 /// Ordinary r² have (upper half - [`ORDINARY_BASE`]) below this: 128 binades.
 pub const ORDINARY_WIDTH: u32 = 128 << 20;
-/// Turns ((upper half - base) << 3) into the bits of the `f32` nearest to r² among those with 20 bits of fraction,
-/// at the centre of what the dropped bits may be.
+/// Turns ((upper half - base) << 3) into the bits of the `f32` with 20 bits of fraction that is at the centre of the values that the
+/// dropped bits may have.
 pub const MANTISSA_BASE: u32 = ((127 - 64) << 23) + 4;
-/// Less ((upper half - base) << 2): the bits of an `f32` guess of r⁻¹ with m·y² in [0.9297, 1.0645].
+/// Minus ((upper half - base) << 2), it gives the bits of an `f32` guess of r⁻¹ with m·y² in [0.9297, 1.0645].
 pub const GUESS_BASE: u32 = 0x5f37_0000 - (((127 - 64) << 23) >> 1);
-/// Added to the `f32` seed's bits, shifted right by 3, gives the upper half of the same number as `f64`.
+/// Added to the bits of the `f32` seed, shifted right by 3, it gives the upper half of the same number as `f64`.
 pub const WIDEN_BASE: u32 = (1023 - 127) << 20;
 
-/// Taken from bits 29 to 60 of an ordinary r², gives the bits of r² as `f32`, the rest cut off.
+/// Subtracted from bits 29 to 60 of an ordinary r², it gives the bits of r² as a truncated `f32`.
 pub const SINGLE_BASE: u32 = ((ORDINARY_BASE as u64) << 3) as u32 - ((127 - 64) << 23);
 
-/// Coefficients of the cubic in u that is nearest to u^(-1/2) (in relative error) where [`GUESS_BASE`] leaves u.
+/// Coefficients of the cubic in u with the least relative error as an approximation of u^(-1/2) over the range of u that
+/// [`GUESS_BASE`] leaves.
 const SEED: [f32; 4] = [2.193_482_8, -2.204_234, 1.328_008_4, -0.317_257_84];
 
 /// 3/2, corrected for the neglected 35/16 e³ over the range of e (Chebyshev: e³ ≈ 3/4 E² e, E = 2.4e-6).
@@ -40,26 +40,26 @@ const LINEAR: f64 = 1.5 + 35.0 / 16.0 * 0.75 * 2.4e-6 * 2.4e-6;
 /// 15/8.
 const QUADRATIC: f64 = 1.875;
 
-/// `f64` numbers, one or several side by side, with the bit moves between a number and its seed: all of [`ordinary`] that depends on
-/// how the numbers are stored.
+/// `f64` numbers, one or several side by side, with the operations on bits that connect a number and its seed. Only this part of
+/// [`ordinary`] depends on the storage of the numbers.
 pub trait Seeded: Real<Lane = <Self as Seeded>::Alone> {
     /// The number of a single lane.
     type Alone: Seeded;
     /// The `f32` numbers of the seed.
     type Short: Short;
-    /// For ordinary r²: r² as `f32` (20 bits of fraction) and the guess of r⁻¹.
+    /// For ordinary r²: r² as `f32` (with 20 bits of fraction) and the guess of r⁻¹.
     fn guess(self) -> (Self::Short, Self::Short);
-    /// For ordinary r²: r² as `f32` (cut off to 23 bits of fraction) and the guess of r⁻¹.
+    /// For ordinary r²: r² as `f32` (truncated to 23 bits of fraction) and the guess of r⁻¹.
     fn guess_single(self) -> (Self::Short, Self::Short);
     /// Whether all of these are ordinary, in every lane.
     fn all_ordinary<const K: usize>(r2: &[Self; K]) -> bool;
     /// The seed as a number of this type, exactly.
     fn widen(seed: Self::Short) -> Self;
-    /// `f` of each lane of each number: the path on which some are not ordinary.
+    /// Applies `f` to each lane of each number, when some are not ordinary.
     fn by_lane<const K: usize>(r2: [Self; K], f: fn(f64) -> f64) -> [Self; K];
 }
 
-/// `f32` arithmetic of the seed, in the lanes of a [`Seeded`].
+/// The `f32` arithmetic of the seed, in the lanes of a [`Seeded`].
 pub trait Short: Copy + Mul<Output = Self> {
     /// `x` in every lane.
     fn from_f32(x: f32) -> Self;
@@ -102,7 +102,7 @@ impl Seeded for f64 {
     fn all_ordinary<const K: usize>(r2: &[f64; K]) -> bool {
         let mut union = 0;
         each!(K, |k| union |= offset(r2[k]));
-        // ORDINARY_WIDTH is a power of two: one of the offsets is at or above it exactly if their union is.
+        // ORDINARY_WIDTH is a power of two, so the union of the offsets is below it exactly if all offsets are.
         union < ORDINARY_WIDTH
     }
 
@@ -140,7 +140,7 @@ pub fn ordinary<R: Seeded>(r2: R) -> R {
     refine(r2, R::widen(seed(m, guess)))
 }
 
-/// r⁻¹ to 1.2e-6 from r² as `f32` and the guess.
+/// r⁻¹ with a relative error of 1.2e-6, from r² as `f32` and the guess.
 #[inline(always)]
 pub fn seed<S: Short>(m: S, guess: S) -> S {
     let u = m * guess * guess;
@@ -152,13 +152,13 @@ pub fn seed<S: Short>(m: S, guess: S) -> S {
     guess * p
 }
 
-/// r⁻³ from r² and the [`seed`].
+/// r⁻³ from r² and the [`seed`] y.
 #[inline(always)]
 pub fn refine<R: Real>(r2: R, y: R) -> R {
     refine_all([r2], [y])[0]
 }
 
-/// [`refine`] of several, step by step side by side: a processor can work on all of them at the same time.
+/// [`refine`] for several numbers, interleaved so that a processor can work on all of them at the same time.
 #[inline(always)]
 pub fn refine_all<R: Real, const K: usize>(r2: [R; K], y: [R; K]) -> [R; K] {
     let (mut y2, mut e, mut y3, mut q) = (y, y, y, y);
@@ -188,10 +188,11 @@ pub fn refine_all<R: Real, const K: usize>(r2: [R; K], y: [R; K]) -> [R; K] {
     q
 }
 
-/// ((1 + v)^(-3/2) - 1)/v by powers of v, for v = u - 1 over the range of the guess: relative error of the whole 3.4e-8.
+/// Coefficients of ((1 + v)^(-3/2) - 1)/v in powers of v, where v = u - 1 is in the range of the guess; the relative error of the
+/// whole is 3.4e-8.
 const SINGLE: [f32; 5] = [-1.5, 1.874_996_2, -2.187_363_4, 2.474_646, -2.765_644_6];
 
-/// r⁻³ in `f32`, to within 4 ULP, from r² and a guess y of r⁻¹ with u = r²·y² in [0.9297, 1.0645].
+/// r⁻³ in `f32`, accurate to 4 ULP, from r² and a guess y of r⁻¹ with u = r²·y² in [0.9297, 1.0645].
 #[inline(always)]
 pub fn inv_cube_single<S: Short>(r2: S, guess: S) -> S {
     let c = S::from_f32;
@@ -205,14 +206,14 @@ pub fn inv_cube_single<S: Short>(r2: S, guess: S) -> S {
     (y3 * v).mul_add(q, y3)
 }
 
-/// r⁻³ of `f32` precision for ordinary r²; a meaningless number for any other.
+/// r⁻³ with the precision of `f32` for ordinary r²; a meaningless number for any other.
 #[inline(always)]
 pub fn ordinary_single<R: Seeded>(r2: R) -> R {
     let (m, guess) = r2.guess_single();
     R::widen(inv_cube_single(m, guess))
 }
 
-/// r⁻³ for any r² (see the module's text).
+/// r⁻³ for any r²; see the module's documentation.
 #[inline(always)]
 pub fn inv_cube(r2: f64) -> f64 {
     if offset(r2) < ORDINARY_WIDTH {
@@ -268,12 +269,12 @@ fn power_of_two(n: i32) -> f64 {
     f64::from_bits(((1023 + n) as u64) << 52)
 }
 
-/// x · 2^n for x near 1, into the subnormals and to infinity at most.
+/// x · 2^n for x near 1, down to the subnormal numbers and up to infinity.
 fn times_power_of_two(x: f64, n: i32) -> f64 {
     if n > 1023 {
         x * power_of_two(1023) * power_of_two((n - 1023).min(1023))
     } else if n < -1022 {
-        // one rounding only: 2^-600 is far from the subnormals
+        // There is only one rounding, because 2^-600 is far from the subnormal numbers.
         x * power_of_two(-600) * power_of_two((n + 600).max(-1022))
     } else {
         x * power_of_two(n)

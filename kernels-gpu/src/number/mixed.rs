@@ -1,10 +1,10 @@
-//! State and sums in `f64`, r⁻³ in `f32`, after the single-precision square root of Badger's study.
+//! State and sums in `f64` and r⁻³ in `f32`, after the single-precision square root in Badger's study.
 
 use super::inv_cube::{Seeded, ordinary_single};
 use super::{PerLane, Precision, Real, Single, each, forward};
 
-/// `V` (`f64`, or lanes of it) with r⁻³ of `f32` precision: to within 3 units in the 24th bit. r² outside the ordinary range
-/// of [`inv_cube`](mod@super::inv_cube) take the slow path of `f64`.
+/// `V` (`f64`, or lanes of it) with r⁻³ in the precision of `f32`: accurate to 3 units in the 24th bit. Values of r² outside the
+/// ordinary range of [`inv_cube`](mod@super::inv_cube) take the slow path of `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub struct Mixed<V>(pub V);
@@ -111,7 +111,7 @@ impl<V: Seeded> Real for Mixed<V> {
     }
 }
 
-/// r⁻³ of each number if all are ordinary, otherwise `slow` of each lane of each number.
+/// r⁻³ of each number if all are ordinary; otherwise applies `slow` to each lane of each number.
 #[inline(always)]
 fn each_or_by_lane<V: Seeded, const K: usize>(
     r2: [Mixed<V>; K],
@@ -129,7 +129,7 @@ fn each_or_by_lane<V: Seeded, const K: usize>(
     w
 }
 
-/// Each number takes the path of its own size: what is in other lanes, or in other pairs, does not show.
+/// Each number takes the path of its own size, so that other lanes and other pairs do not affect the result.
 fn inv_cube_of_one(r2: f64) -> f64 {
     if f64::all_ordinary(&[r2]) {
         ordinary_single(r2)
@@ -138,7 +138,7 @@ fn inv_cube_of_one(r2: f64) -> f64 {
     }
 }
 
-/// As [`inv_cube_of_one`], but 0 for 0.
+/// The same as [`inv_cube_of_one`], except that the result is 0 for 0.
 fn inv_cube_or_zero_of_one(r2: f64) -> f64 {
     if r2 == 0.0 { 0.0 } else { inv_cube_of_one(r2) }
 }

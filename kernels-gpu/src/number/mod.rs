@@ -1,4 +1,4 @@
-//! The numbers that physics is computed in: one trait, [`Real`], and a file for each number that implements it.
+//! The numbers in which the physics is computed: the trait [`Real`], and one file for each number that implements it.
 //!
 //! | precision | number | state | r⁻³ | CPU and GPU |
 //! |---|---|---|---|---|
@@ -8,12 +8,12 @@
 //! | `f32` of maps | `f32` | `f32` | `f32` | equal bits |
 //! | `f32` of N-body runs on GPUs | [`FastF32`] | `f32` | the GPU's approximate reciprocal root | equal to within rounding |
 //! | `fixed` | [`Fixed`] | 64-bit integers | `f64` | equal bits |
-//! | `float-float` | [`FloatFloat`] | a sum of two `f32` | float-float, seeded in `f32` | equal bits |
+//! | `float-float` | [`FloatFloat`] | sums of two `f32` | float-float, seeded in `f32` | equal bits |
 //!
-//! [`Dual`] numbers carry a derivative along, in any of these. The CPU's vectors of `f64` and `f32` implement the trait too. They live
-//! with the instruction sets of the host; the wrappers above are generic over them.
+//! [`Dual`] numbers carry a derivative, based on any of these. The CPU's vectors of `f64` and `f32` also implement the trait. They are
+//! defined with the instruction sets of the host; the wrappers above are generic over them.
 //!
-//! A precision of maps is one file here and one row of [`precisions`](crate::precisions).
+//! A precision of maps consists of one file here and one row of [`precisions`](crate::precisions).
 
 use core::fmt::Debug;
 use core::mem::MaybeUninit;
@@ -42,15 +42,15 @@ pub use fixed::{FRACTION_BITS, Fixed};
 pub use float_float::FloatFloat;
 pub use mixed::Mixed;
 
-/// The most numbers that functions of several numbers can be given.
-pub const MOST_TOGETHER: usize = 8;
+/// The largest number of repetitions of `each!`.
+pub const MAX_REPETITIONS: usize = 8;
 
-/// Evaluates an expression for each number below a constant, which is at most [`MOST_TOGETHER`]. The repetitions are written out, so
-/// that arrays indexed by the number stay in a GPU's registers whether or not LLVM unrolls loops. (A closure would not do: it might not
-/// be inlined into a function with a CPU's vector instructions.)
+/// Evaluates an expression for each number below a constant, which is at most [`MAX_REPETITIONS`]. The repetitions are written out, so
+/// that arrays indexed by the number stay in a GPU's registers whether or not LLVM unrolls loops. (A closure would not do, because it
+/// might not be inlined into a function that uses a CPU's vector instructions.)
 macro_rules! each {
     ($count:expr, |$k:ident| $what:expr) => {
-        const { assert!($count <= $crate::number::MOST_TOGETHER) };
+        const { assert!($count <= $crate::number::MAX_REPETITIONS) };
         $crate::number::each!(@ $count, $k, $what, 0 1 2 3 4 5 6 7);
     };
     (@ $count:expr, $k:ident, $what:expr, $($number:literal)*) => {$(
@@ -62,7 +62,7 @@ macro_rules! each {
 }
 pub(crate) use each;
 
-/// Data of several lanes side by side. What belongs to one lane can be taken out and replaced.
+/// Data of several lanes side by side. The data of one lane can be taken out and replaced.
 pub trait PerLane: Copy {
     /// The same data of a single lane.
     type One: Copy;
@@ -75,7 +75,7 @@ pub trait PerLane: Copy {
     fn set_lane(&mut self, lane: usize, from: &Self);
 }
 
-/// Without closures, for which see `each`: the state of pixels would have to stay in memory.
+/// Uses `each!` instead of closures, which would keep the state of pixels in memory.
 impl<T: PerLane, const N: usize> PerLane for [T; N] {
     type One = [T::One; N];
 
@@ -109,9 +109,9 @@ impl<T: PerLane, const N: usize> PerLane for [T; N] {
     }
 }
 
-/// Data made of numbers.
+/// Data that consist of numbers.
 pub trait Numbers<R> {
-    /// Does it to each of them.
+    /// Applies `f` to each of the numbers.
     fn for_each(&mut self, f: &mut impl FnMut(&mut R));
 }
 
@@ -126,10 +126,10 @@ impl<R, T: Numbers<R>, const N: usize> Numbers<R> for [T; N] {
     }
 }
 
-/// A real number, or several that go through the same operations side by side, one in each lane.
+/// A real number, or several numbers that go through the same operations side by side, one in each lane.
 ///
-/// Every operation is correctly rounded IEEE arithmetic or made of such operations in a fixed order, so that a computation has the
-/// same bits wherever it runs. ([`Fast`] and [`FastF32`] are the exceptions, on GPUs.)
+/// Every operation is correctly rounded IEEE arithmetic or a fixed sequence of such operations, so that a computation has the same
+/// bits wherever it runs. ([`Fast`] and [`FastF32`] are exceptions on GPUs.)
 pub trait Real:
     PerLane<One = <Self as Real>::Lane>
     + Debug
@@ -141,26 +141,26 @@ pub trait Real:
     /// The number of a single lane.
     type Lane: Real;
 
-    /// How many numbers there are side by side.
+    /// The number of lanes.
     const LANES: usize;
 
-    /// Whether the inverse cubes of several numbers are cheaper computed together than one after the other.
+    /// Whether it is cheaper to compute the inverse cubes of several numbers together than one after another.
     const TOGETHER: bool;
 
     /// Whether all-pairs sums put a [floor](crate::physics::softening) under the softening length, so that r² = 0 does
     /// not occur in them.
     const HAS_SOFTENING_FLOOR: bool;
 
-    /// The answer of a comparison: a `bool`, or one for each lane.
+    /// The result of a comparison: a `bool`, or one for each lane.
     type Mask: Mask;
 
-    /// A count for each lane: an array of them.
+    /// An array with a count for each lane.
     type Counts: Copy + Debug + AsRef<[u32]> + AsMut<[u32]>;
 
-    /// Numbers that only scale, such as coefficients and masses: without a derivative where these have one.
+    /// Numbers that are only used as factors, such as coefficients and masses; they have no derivative even if these numbers have one.
     type Constant: Real<Lane = <Self::Lane as Real>::Constant>;
 
-    /// Numbers that forces are computed in, if not in these.
+    /// The numbers in which forces are computed.
     type Force: Real<Lane = <Self::Lane as Real>::Force>;
 
     /// The same count for each lane.
@@ -181,11 +181,11 @@ pub trait Real:
     /// The nearest `f64` to the number in a lane.
     fn to_f64(self, lane: usize) -> f64;
 
-    /// The number as forces are computed in.
+    /// The number converted to those in which forces are computed.
     fn to_force(self) -> Self::Force;
 
-    /// `self` + b · y + a · x, which is a pull: fused, the last term first, or rounded once to these numbers where forces are
-    /// computed in others.
+    /// Adds a pull: `self` + b · y + a · x, by fused multiply-adds with the last term first; or rounded once to these numbers if
+    /// forces are computed in others.
     fn add_pulls(self, factors: [Self::Force; 2], vectors: [Self::Force; 2]) -> Self;
 
     /// +0.
@@ -194,8 +194,7 @@ pub trait Real:
         Self::from_f64(0.0)
     }
 
-    /// The number itself, computed here rather than later: on a GPU a postponed sum keeps both of its terms in
-    /// registers.
+    /// Returns the number itself, but computed at this point: on a GPU, a postponed sum would keep both of its terms in registers.
     #[inline(always)]
     fn now(self) -> Self {
         self
@@ -222,10 +221,10 @@ pub trait Real:
     /// `yes` in the lanes where `mask` holds, `no` in the others.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 
-    /// r⁻³ for `self` = r². The documentation of each number says which range and accuracy it has.
+    /// r⁻³ for `self` = r². Each implementation documents its range and accuracy.
     fn inv_cube(self) -> Self;
 
-    /// [`inv_cube`](Self::inv_cube) of several numbers, which are tested together for needing a slow path.
+    /// [`inv_cube`](Self::inv_cube) of several numbers, for which one test decides whether any of them needs the slow path.
     #[inline(always)]
     fn inv_cubes<const K: usize>(r2: [Self; K]) -> [Self; K] {
         let mut w = r2;
@@ -254,7 +253,8 @@ pub trait Real:
         }
     }
 
-    /// [`inv_cube_or_zero`](Self::inv_cube_or_zero) of several numbers, which are tested together for needing a slow path.
+    /// [`inv_cube_or_zero`](Self::inv_cube_or_zero) of several numbers, for which one test decides whether any of them needs the slow
+    /// path.
     #[inline(always)]
     fn inv_cubes_or_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
         let mut w = r2;
@@ -294,17 +294,17 @@ macro_rules! own_constants_and_forces {
     };
 }
 
-/// A precision of maps: a number, and what takes its place in a CPU's lanes.
+/// A precision of maps: a number, and its counterpart in a CPU's lanes.
 pub trait Precision: 'static + Real<Lane = Self> {
     /// Its name on the command line and in files.
     const NAME: &'static str;
     /// What a user should know to choose it, for the help.
     const HELP: &'static str;
-    /// Names by which it is read as well.
+    /// Earlier names that are still accepted.
     const FORMER_NAMES: &'static [&'static str] = &[];
     /// Whether CPUs and GPUs give the same bits.
     const IS_PORTABLE: bool = true;
-    /// The largest distance that bodies may start at, with room left to move (length).
+    /// The largest start distance of the bodies that leaves them room to move (length).
     const LARGEST: f64 = f64::INFINITY;
     /// The largest critical distance, which is squared (length).
     const LARGEST_TO_SQUARE: f64 = Self::LARGEST;
@@ -313,9 +313,9 @@ pub trait Precision: 'static + Real<Lane = Self> {
     type OnLanes<D: inv_cube::Seeded, S: Single>: Real;
 }
 
-/// The table of precisions. Calls `$callback` (the path of a macro, in braces) with the context and a row for each precision: its name as
-/// a type, its number, its name in those of kernels, and whether lengths are `scaled` by a power of two of the user's choice before
-/// they are computed with, or `plain`. The first is the default.
+/// The table of precisions. Calls `$callback` (the path of a macro, in braces) with the context and one row for each precision: its
+/// name as a type, its number, its name in kernel names, and whether lengths are `scaled` by a power of two of the user's choice
+/// before the computation, or `plain`. The first precision is the default.
 #[macro_export]
 macro_rules! precisions {
     ($callback:tt $context:tt) => {
@@ -330,7 +330,7 @@ macro_rules! precisions {
     };
 }
 
-/// Calls a macro whose path stands in braces: `call! { {path} arguments }`.
+/// Calls a macro whose path is in braces: `call! { {path} arguments }`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! call {
@@ -339,7 +339,7 @@ macro_rules! call {
     };
 }
 
-/// The answer of a comparison, lane by lane.
+/// The result of a comparison, lane by lane.
 pub trait Mask: Copy {
     /// Whether it holds in every lane.
     fn all(self) -> bool;
@@ -358,7 +358,7 @@ impl Mask for bool {
     }
 }
 
-/// [`PerLane`] of a number that is alone in its type.
+/// Implements [`PerLane`] for a number with a single lane.
 macro_rules! single_lane {
     ($($name:ty),*) => {$(
         impl $crate::number::PerLane for $name {
@@ -380,7 +380,7 @@ macro_rules! single_lane {
 }
 use single_lane;
 
-/// Sums, products and the sign of a wrapper, by those of the number it wraps.
+/// Implements sums, products and negation of a wrapper by those of the wrapped number.
 macro_rules! forward {
     ($name:ident $(<$v:ident: $bound:path>)?) => {
         impl$(<$v: $bound>)? core::ops::Add for $name$(<$v>)? {

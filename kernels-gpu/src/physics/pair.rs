@@ -1,7 +1,7 @@
-//! Two bodies: their separation, their pulls on each other, their potential.
+//! Two bodies: their separation, the pulls on each other, and their potential.
 //!
-//! With d = x_j - x_i and r² = |d|² + softening², body j of strength g = G·m pulls body i with the acceleration g r⁻³ d. The time
-//! derivatives of that are in [`hermite::force`](super::hermite::force).
+//! With d = x_j - x_i and r² = |d|² + softening², body j of strength g = G·m pulls body i with the acceleration g r⁻³ d.
+//! [`hermite::force`](super::hermite::force) has the time derivatives of this acceleration.
 
 use super::vec3::Vec3;
 use crate::number::{Real, each};
@@ -23,14 +23,15 @@ pub fn pull<S: Real, const D: usize>(a: &mut Vec3<S>, strength: S, d: Vec3<S>) {
     *a = a.add_scaled_in::<D>(strength, d);
 }
 
-/// Potential of a body of strength `g` at a distance of which `r2` is the softened square: -g r⁻¹ = -g r⁻³ r². For a body's potential of
-/// itself give the strength 0.
+/// The potential of a body of strength `g` at a distance whose softened square is `r2`: -g r⁻¹ = -g r⁻³ r². To exclude a body's own
+/// potential, pass the strength 0.
 #[inline(always)]
 pub fn potential<S: Real>(g: S, r2: S) -> S {
     -(g * (r2.inv_cube() * r2))
 }
 
-/// r⁻³ for the pairs of an all-pairs sum, among which are a body and itself: 0 for r² = 0, unless the softening length has a floor.
+/// r⁻³ for the pairs of an all-pairs sum, including those of a body with itself: 0 for r² = 0, unless the softening length has a
+/// floor.
 #[inline(always)]
 fn weights<S: Real, const K: usize>(r2: [S; K]) -> [S; K] {
     if S::HAS_SOFTENING_FLOOR {
@@ -40,8 +41,8 @@ fn weights<S: Real, const K: usize>(r2: [S; K]) -> [S; K] {
     }
 }
 
-/// Goes through the pairs of `K` bodies with body j, with their number, separation and weight: one after the other, or with all
-/// weights computed first where that is cheaper.
+/// Visits the pairs of `K` bodies with body j, giving their number, separation and weight: one after another, or with all weights
+/// computed first where that is cheaper.
 macro_rules! pairs {
     ($p:ident, $j:ident, $softening2:ident, |$k:ident, $d:ident, $w:ident| $what:expr) => {
         if S::TOGETHER {
@@ -64,7 +65,7 @@ macro_rules! pairs {
     };
 }
 
-/// Body j pulls `K` bodies: their sums `a` grow.
+/// Adds the pulls of body j on `K` bodies to their sums `a`.
 #[inline(always)]
 pub fn one_sided<S: Real, const K: usize, const D: usize>(
     p: &[Vec3<S>; K],
@@ -78,8 +79,8 @@ pub fn one_sided<S: Real, const K: usize, const D: usize>(
     });
 }
 
-/// Body j and `K` bodies pull each other: their sums `a` and its sum `a_j` grow. `minus_g` holds the strengths of the `K`
-/// bodies, negated: a vector unit would need an instruction for each sign.
+/// Adds the mutual pulls of body j and `K` bodies to the sums `a` of these and `a_j` of body j. `minus_g` holds the negated strengths
+/// of the `K` bodies, because a vector unit would need an extra instruction for each sign.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub fn mutual<S: Real, const K: usize, const D: usize>(
@@ -97,7 +98,7 @@ pub fn mutual<S: Real, const K: usize, const D: usize>(
     });
 }
 
-/// [`one_sided`] without the strength of j: what bodies of equal strengths have in common is multiplied later.
+/// Does the same as [`one_sided`] without the strength of j: the common strength of the bodies multiplies the sums later.
 #[inline(always)]
 pub fn one_sided_equal<S: Real, const K: usize, const D: usize>(
     p: &[Vec3<S>; K],
@@ -110,7 +111,7 @@ pub fn one_sided_equal<S: Real, const K: usize, const D: usize>(
     });
 }
 
-/// [`mutual`] without the strengths.
+/// Does the same as [`mutual`] without the strengths.
 #[inline(always)]
 pub fn mutual_equal<S: Real, const K: usize, const D: usize>(
     p: &[Vec3<S>; K],

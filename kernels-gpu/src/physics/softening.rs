@@ -1,9 +1,9 @@
-//! The softening length as sums over all pairs need it: a body meets itself in them, at distance 0.
+//! The softening length in sums over all pairs, which include each body with itself, at distance 0.
 
-/// The least softening length squared in `f32`, for bodies of strength `g_max` = G·m at most: r⁻³ and g·r⁻³ stay finite at r = 0,
-/// where a body meets itself.
+/// The least squared softening length in `f32` for bodies with strengths G·m up to `g_max`: r⁻³ and g·r⁻³ stay finite at r = 0, where
+/// a body meets itself.
 ///
-/// For strengths up to about 1 it is 2⁻⁸⁰, a length of 1e-12: far below the distance of neighbouring `f32` positions.
+/// For strengths up to about 1 it is 2⁻⁸⁰, a length of 1e-12, which is far below the distance between adjacent `f32` positions.
 pub fn softening_floor_f32(g_max: f64) -> f64 {
     // 2^120 · floor^(3/2) = max(1, g_max): floor is the power of 4 at or above (max(1, g_max) · 2^-120)^(2/3).
     let mut floor = 1.0 / (1u128 << 80) as f64;
@@ -15,11 +15,11 @@ pub fn softening_floor_f32(g_max: f64) -> f64 {
     floor
 }
 
-/// Takes the place of a softening length squared of 0 in Hermite sums: a body's pull on itself then vanishes like all others at
-/// distance 0, without a comparison in the loop. No distance above 1e-22 feels it.
+/// Replaces a squared softening length of 0 in Hermite sums. A body's pull on itself then vanishes without a comparison in the loop,
+/// as all pulls at distance 0 do. It has no effect at distances above 1e-22.
 pub const SELF_SOFTENING2: f64 = 6.223_015_277_861_142e-61;
 
-/// Softening length squared as Hermite sums in `f64` need it.
+/// The squared softening length for Hermite sums in `f64`.
 pub fn softening2(softening: f64) -> f64 {
     if softening == 0.0 {
         SELF_SOFTENING2
@@ -28,8 +28,8 @@ pub fn softening2(softening: f64) -> f64 {
     }
 }
 
-/// Softening length squared as Hermite sums in `f32` need it, for bodies of G·m up to `heaviest`: a body's pull on itself, which is
-/// 0 times r⁻³, must not be 0 times infinity.
+/// The squared softening length for Hermite sums in `f32`, for bodies with G·m up to `heaviest`. A body's pull on itself is 0 times
+/// r⁻³, so that r⁻³ must be finite.
 pub fn softening2_single(softening: f64, heaviest: f64) -> f64 {
     (softening * softening).max(softening_floor_f32(heaviest))
 }

@@ -1,5 +1,5 @@
-//! Three bodies in relative coordinates, in which the integrators of maps compute. This is an optimisation of the sum over
-//! [pairs](super::pair), against which it is tested.
+//! Three bodies in the relative coordinates that the integrators of maps use. This is an optimisation of the sum over
+//! [pairs](super::pair), and tests compare the two.
 
 use core::ops::{Add, Sub};
 
@@ -7,11 +7,10 @@ use super::vec3::Vec3;
 use crate::number::Numbers;
 use crate::{PerLane, Real};
 
-/// Three bodies as seen from the first: a = p₁ - p₀ and b = p₂ - p₀.
+/// Three bodies relative to the first: a = p₁ - p₀ and b = p₂ - p₀.
 ///
-/// The centre of mass of an isolated system moves uniformly, so these two vectors hold everything that happens; the
-/// first body is at (centre of mass) - (m₁/M) a - (m₂/M) b. A third fewer numbers than three positions, and
-/// fewer operations a step.
+/// The centre of mass of an isolated system moves uniformly, so these two vectors determine the whole motion; the first body is at
+/// (centre of mass) - (m₁/M) a - (m₂/M) b. They need a third fewer numbers than three positions, and fewer operations per step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Relative<R> {
@@ -22,7 +21,7 @@ pub struct Relative<R> {
 }
 
 impl Relative<f64> {
-    /// From positions (or velocities) of three bodies.
+    /// Converts positions or velocities of three bodies.
     #[inline(always)]
     pub fn from_bodies(p: &[[f64; 3]; 3]) -> Self {
         let from = |body: usize| Vec3 {
@@ -36,7 +35,7 @@ impl Relative<f64> {
         }
     }
 
-    /// The nearest vectors of other numbers, in every lane.
+    /// The vectors rounded to another type of number, in every lane.
     #[inline(always)]
     pub fn convert<R: Real>(&self) -> Relative<R> {
         Relative {
@@ -74,7 +73,7 @@ impl<R: Real> Relative<R> {
         }
     }
 
-    /// In the numbers that forces are computed in.
+    /// The vectors in the numbers in which forces are computed.
     #[inline(always)]
     pub fn to_force(&self) -> Relative<R::Force> {
         Relative {
@@ -83,7 +82,7 @@ impl<R: Real> Relative<R> {
         }
     }
 
-    /// The vectors themselves, see [`Real::now`].
+    /// The vectors themselves; see [`Real::now`].
     #[inline(always)]
     pub fn now(self) -> Self {
         Self {
@@ -149,10 +148,10 @@ impl<R: Real> Sub for Relative<R> {
     }
 }
 
-/// The constants that go with the forces on numbers `R`.
+/// The type of masses in the forces on numbers `R`.
 pub type MassOf<R> = <<R as Real>::Force as Real>::Constant;
 
-/// G·m of three bodies as [`kick`] needs it, in any unit of time.
+/// G·m of three bodies in the form that [`kick`] needs, in any unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct MassTerms<K> {
@@ -165,7 +164,7 @@ pub struct MassTerms<K> {
 }
 
 impl MassTerms<f64> {
-    /// From G·m of each body (times dt² for velocities in length a step) and the softening length.
+    /// Creates the terms from G·m of each body (times dt² if velocities are lengths per step) and the softening length.
     pub fn new(g: [f64; 3], softening: f64) -> Self {
         Self {
             g: [g[1], g[2]],
@@ -174,7 +173,7 @@ impl MassTerms<f64> {
         }
     }
 
-    /// The same in another unit of length, `factor` of which make the present one.
+    /// The same terms in another unit of length, `factor` of which make up the current unit.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         let cube = factor * factor * factor;
@@ -184,7 +183,7 @@ impl MassTerms<f64> {
         self
     }
 
-    /// The nearest numbers of another kind, in every lane.
+    /// The terms rounded to another type of number, in every lane.
     #[inline(always)]
     pub fn convert<K: Real>(&self) -> MassTerms<K> {
         MassTerms {
@@ -239,10 +238,10 @@ pub fn squares<F: Real>(q: &Relative<F>, masses: &MassTerms<F::Constant>) -> [F;
     ]
 }
 
-/// Adds the accelerations at `q` to the velocities `u`, given wₐ, w_b, w_c = the [`squares`] to the power of -3/2.
+/// Adds the accelerations at `q` to the velocities `u`, where wₐ, w_b and w_c are the [`squares`] raised to -3/2.
 ///
-/// With c = b - a: a″ = -(g₀+g₁) wₐ a - g₂ (w_b b - w_c c), b″ = -(g₀+g₂) w_b b - g₁ (wₐ a + w_c c);
-/// collected into one factor for each of a and b, which takes 6 + 12 operations instead of 6 + 18.
+/// With c = b - a: a″ = -(g₀+g₁) wₐ a - g₂ (w_b b - w_c c), b″ = -(g₀+g₂) w_b b - g₁ (wₐ a + w_c c). The terms are collected into one
+/// factor for each of a and b, which takes 6 + 12 operations instead of 6 + 18.
 #[inline(always)]
 pub fn kick<R: Real>(
     u: &mut Relative<R>,
@@ -261,7 +260,7 @@ pub fn kick<R: Real>(
     u.b = add_pulls(u.b, [bb, ba], [q.b, q.a]);
 }
 
-/// [`Real::add_pulls`] of each component.
+/// Applies [`Real::add_pulls`] to each component.
 #[inline(always)]
 fn add_pulls<R: Real>(u: Vec3<R>, factors: [R::Force; 2], [v, w]: [Vec3<R::Force>; 2]) -> Vec3<R> {
     Vec3 {
@@ -271,11 +270,11 @@ fn add_pulls<R: Real>(u: Vec3<R>, factors: [R::Force; 2], [v, w]: [Vec3<R::Force
     }
 }
 
-/// Accelerations at `q` and their rates of change along the velocities `u`, given the [`squares`] and their powers of
-/// -3/2. In steps: accelerations times dt², jerks times dt³.
+/// Accelerations at `q` and their rates of change along the velocities `u`, given the [`squares`] and these raised to -3/2. With the
+/// step as the unit of time they are accelerations times dt² and jerks times dt³.
 ///
-/// With s = r² (softened) and w = s^(-3/2): w′ = -3 w (x·v)/s, and 1/s = (s w)². The pull is linear in (w, x), so the
-/// jerk is the pull of (w, v) and of (w′, x).
+/// With s = r² (softened) and w = s^(-3/2), w′ = -3 w (x·v)/s and 1/s = (s w)². The pull is linear in both w and x, so the jerk is the
+/// sum of the pull of (w, v) and that of (w′, x).
 #[inline(always)]
 pub fn accelerations_and_jerks<R: Real>(
     q: &Relative<R::Force>,
@@ -297,7 +296,7 @@ pub fn accelerations_and_jerks<R: Real>(
     [f, j]
 }
 
-/// w′ of a pair.
+/// The rate of change w′ for a pair.
 #[inline(always)]
 fn rate<F: Real>(x: Vec3<F>, v: Vec3<F>, r2: F, w: F) -> F {
     let inverse = r2 * w;

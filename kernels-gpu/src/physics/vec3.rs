@@ -1,4 +1,4 @@
-//! Vectors of three [`Real`] components. (glam's vectors are of `f32` or `f64` only; the physics is generic.)
+//! Vectors of three [`Real`] components. (glam's vectors support only `f32` and `f64`, but the physics is generic.)
 
 use core::ops::{Add, Sub};
 
@@ -18,7 +18,7 @@ pub struct Vec3<R> {
 }
 
 impl Vec3<f64> {
-    /// The nearest vector of other numbers, in every lane.
+    /// The vector rounded to another type of number, in every lane.
     #[inline(always)]
     pub fn convert<R: Real>(&self) -> Vec3<R> {
         Vec3 {
@@ -40,8 +40,8 @@ impl<R: Real> Vec3<R> {
         }
     }
 
-    /// x² + y² + z² + `plus`, the sum built up from `plus` by fused multiply-adds. With `plus` = 0 the first of
-    /// them is a plain rounded product.
+    /// x² + y² + z² + `plus`, computed by fused multiply-adds that start with `plus`. If `plus` is 0, the first one is an ordinary
+    /// rounded product.
     #[inline(always)]
     pub fn norm2_plus(self, plus: R) -> R {
         self.norm2_plus_in::<3>(plus)
@@ -80,7 +80,7 @@ impl<R: Real> Vec3<R> {
         self.add_scaled_in::<3>(k, d)
     }
 
-    /// [`add_scaled`](Self::add_scaled) of the first `D` components, 2 or 3; a third one stays what it is.
+    /// Does the same as [`add_scaled`](Self::add_scaled) for the first `D` components, 2 or 3; a third one does not change.
     #[inline(always)]
     pub fn add_scaled_in<const D: usize>(self, k: R, d: Self) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl<R: Real> Vec3<R> {
         }
     }
 
-    /// In the numbers that forces are computed in.
+    /// The vector in the numbers in which forces are computed.
     #[inline(always)]
     pub fn to_force(self) -> Vec3<R::Force> {
         Vec3 {
@@ -124,7 +124,7 @@ impl<R: Real> Vec3<R> {
         }
     }
 
-    /// The vector itself, see [`Real::now`].
+    /// The vector itself; see [`Real::now`].
     #[inline(always)]
     pub fn now(self) -> Self {
         Self {

@@ -1,6 +1,6 @@
 //! Closest approach: the least distance of any two of the three bodies at the start and at the end of every step. Bodies that coincide
-//! have the distance 0. Without softening nothing is known of their motion afterwards: where a coordinate becomes not-a-number the
-//! pixel ends, with the least distance up to then.
+//! have the distance 0. Without softening, their motion afterwards is undefined: if a coordinate becomes NaN, the pixel ends with the
+//! least distance up to then.
 
 use super::{Quantity, Scale};
 use crate::integrator::MapIntegrator;
@@ -13,7 +13,7 @@ use crate::{PerLane, Real};
 #[derive(Clone, Copy, Debug)]
 pub struct ClosestApproach;
 
-/// A system, and how near its bodies have come.
+/// A system, and the least distance of its bodies so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Approaching<S, R> {
@@ -21,7 +21,7 @@ pub struct Approaching<S, R> {
     pub system: S,
     /// The least squared distance of any two bodies so far.
     pub least2: R,
-    /// The present squared distance of bodies 1 and 2: not a number if a coordinate of any body is none.
+    /// The current squared distance of bodies 1 and 2, which is NaN if any coordinate is NaN.
     pub present2: R,
 }
 
@@ -55,7 +55,7 @@ impl<S: PerLane, R: PerLane> PerLane for Approaching<S, R> {
 }
 
 impl<S, R: Real> Approaching<S, R> {
-    /// Takes note of the present positions.
+    /// Updates the least distance with the current positions.
     #[inline(always)]
     fn observe(&mut self, q: &Relative<R>) {
         let zero = R::zero();
@@ -63,7 +63,7 @@ impl<S, R: Real> Approaching<S, R> {
         self.present2 = (q.b - q.a).norm2_plus(zero);
         let least = |x: R, y: R| R::select(x.at_most(y), x, y);
         let now = least(least(a, b), self.present2);
-        // Not a number, once a coordinate is none: then `present2` is on neither side of `least2`, which stays.
+        // If a coordinate is NaN, `present2` is NaN and `least2` does not change.
         let nearer = R::select(self.present2.at_most(R::from_f64(f64::INFINITY)), now, self.least2);
         self.least2 = least(nearer, self.least2).now();
     }

@@ -1,4 +1,4 @@
-//! Divergence: the number of steps that begin with the grid bodies of twins within the critical distance of each other.
+//! Divergence: the number of steps at whose beginning the grid bodies of twins are within the critical distance of each other.
 
 use super::{Quantity, Scale};
 use crate::integrator::MapIntegrator;
@@ -6,7 +6,7 @@ use crate::map::{DivergenceCriterion, Job, Masses, Point, Start};
 use crate::physics::three_body::Relative;
 use crate::{PerLane, Real};
 
-/// Steps until a trajectory and that of a slightly shifted twin part; all steps if they never do.
+/// The number of steps until a trajectory and that of a slightly shifted twin part; all steps if they never do.
 #[derive(Clone, Copy, Debug)]
 pub struct Divergence;
 
@@ -55,7 +55,7 @@ impl Quantity for Divergence {
     const COUNTS_STEPS: bool = true;
     const HAS_TWINS: bool = true;
     type Value = u32;
-    // The value is a count of steps: what the twins do in one step more does not show.
+    // The value is a number of steps, so it does not matter what the twins do in one step more.
     const STRIDE: u32 = 2;
     type Number<R: Real> = R;
     type Terms<R: Real> = DivergenceCriterion<R>;
@@ -103,7 +103,7 @@ impl Quantity for Divergence {
         job: &Job,
         masses: &I::Masses<R>,
     ) {
-        // One copy of the code, which is large and rarely run, for both systems.
+        // Both systems share one copy of the code, which is large and rarely runs.
         let mut systems = 2;
         while systems > 0 {
             I::start(&mut s.a, job.first_steps, masses);

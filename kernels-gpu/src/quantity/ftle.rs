@@ -1,15 +1,15 @@
 //! The finite-time Lyapunov exponent (FTLE): λ = ln(|ξ(T)| / |ξ(0)|) / T of a tangent vector ξ after the time T.
 //!
-//! The variational equations of the integrator carry ξ along, exactly: trajectories are computed in [dual numbers](Dual), whose
-//! derivatives are those of every operation of every step. (Benettin, Galgani, Giorgilli & Strelcyn 1980, Meccanica 15, 9; for symplectic
-//! integrators Skokos & Gerlach 2010, Phys. Rev. E 82, 036704.) ξ is the derivative of the state with respect to the start position of
-//! the grid body in the direction of the twin's shift. The state is that of bodies 2 and 3 relative to the grid body, so that
-//! ξ(0) = (-d, -d, 0, 0) with the unit vector d, and |ξ(0)| = √2. The norm is the Euclidean one of the 12 relative positions and
-//! velocities, with the specification's unit of time for the velocities.
+//! The variational equations of the integrator propagate ξ exactly: trajectories are computed in [dual numbers](Dual), whose
+//! derivatives are those of every operation of every step. (Benettin, Galgani, Giorgilli & Strelcyn 1980, Meccanica 15, 9; for
+//! symplectic integrators Skokos & Gerlach 2010, Phys. Rev. E 82, 036704.) ξ is the derivative of the state with respect to the start
+//! position of the grid body in the direction of the twin's shift. The state is that of bodies 2 and 3 relative to the grid body, so
+//! that ξ(0) = (-d, -d, 0, 0) with the unit vector d, and |ξ(0)| = √2. The norm is the Euclidean norm of the 12 relative positions and
+//! velocities, with velocities in the specification's unit of time.
 //!
-//! Where ξ becomes long or short it is multiplied by a power of two, which rounds nothing, and the powers are added up: it neither
-//! overflows nor loses a digit, and the value does not depend on when that is done. The value is not a number if a position, a velocity
-//! or ξ is not finite at the end, as after a collision without softening, or if ξ vanishes.
+//! If ξ becomes long or short, it is multiplied by a power of two, which causes no rounding, and the exponents are added up. Therefore
+//! it neither overflows nor loses digits, and the value does not depend on when this is done. The value is NaN if a position, a
+//! velocity or ξ is not finite at the end, as after a collision without softening, or if ξ vanishes.
 
 use core::f64::consts::LN_2;
 
@@ -20,8 +20,7 @@ use crate::number::{Dual, Mask, Numbers};
 use crate::physics::three_body::Relative;
 use crate::{PerLane, Real, Vec3};
 
-/// The finite-time Lyapunov exponent (1 / time). The tangent vector's squared length is kept between 2 to the powers of
-/// ±`LIMIT`.
+/// The finite-time Lyapunov exponent (1 / time). The squared length of the tangent vector is kept between 2^-`LIMIT` and 2^`LIMIT`.
 #[derive(Clone, Copy, Debug)]
 pub struct Ftle<const LIMIT: i32 = 256>;
 
@@ -31,7 +30,7 @@ pub struct Ftle<const LIMIT: i32 = 256>;
 pub struct Tangent<S, R> {
     /// The system, of dual numbers.
     pub system: S,
-    /// The power of two that the tangent vector has to be multiplied by.
+    /// The exponent of the power of two by which the tangent vector has to be multiplied.
     pub exponent: R,
     /// Squared length of the tangent vector's positions.
     pub norm2: R,
@@ -90,7 +89,7 @@ impl<const LIMIT: i32> Ftle<LIMIT> {
         [-LIMIT, LIMIT].map(|n| R::from_f64(power_of_two(n)))
     }
 
-    /// After a step: the length of the tangent vector, and another power of two if it has become too long or too short.
+    /// Updates the length of the tangent vector after a step, and rescales it if it has become too long or too short.
     #[inline(always)]
     fn observe<R: Real, I: MapIntegrator>(s: &mut Tangent<I::State<Dual<R>>, R>) {
         s.norm2 = norm2(&I::positions(&s.system)).now();
@@ -100,11 +99,11 @@ impl<const LIMIT: i32> Ftle<LIMIT> {
         }
     }
 
-    /// Multiplies the tangent vector by a power of two in the lanes where it is too long or too short. What is in other lanes does not
-    /// matter, so that a pixel has the same digits in any company.
+    /// Multiplies the tangent vector by a power of two in those lanes where it is too long or too short. Other lanes have no effect,
+    /// so that a pixel has the same digits whichever pixels share its vector.
     #[cfg_attr(not(target_arch = "nvptx64"), cold)]
     #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
-    // A call would need the state in a GPU's local memory.
+    // A call would require the state in a GPU's local memory.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn renormalise<R: Real, I: MapIntegrator>(s: &mut Tangent<I::State<Dual<R>>, R>) {
         let mut factor = R::from_f64(1.0);
@@ -118,7 +117,7 @@ impl<const LIMIT: i32> Ftle<LIMIT> {
                 largest(derivative(q.a), lane),
                 largest(derivative(q.b), lane),
             );
-            // An infinity and a vector of length 0 stay what they are.
+            // Infinite vectors and vectors of length 0 stay as they are.
             if outside(lane) && largest > 0.0 && largest <= f64::MAX {
                 let k = exponent(largest);
                 factor.set_lane(lane, &R::from_f64(power_of_two(-k)));
@@ -152,7 +151,7 @@ fn power_of_two(n: i32) -> f64 {
     f64::from_bits(((1023 + n) as u64) << 52)
 }
 
-/// The binary exponent of a positive number, within what [`power_of_two`] can take back.
+/// The binary exponent of a positive number, limited to the range of [`power_of_two`].
 #[inline(always)]
 fn exponent(x: f64) -> i32 {
     ((x.to_bits() >> 52) as i32 - 1023).clamp(-1022, 1022)
@@ -182,7 +181,7 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
         masses: &I::Masses<Dual<R>>,
     ) -> Self::State<R, I> {
         let mut start: Start<Dual<R>> = point.start(job.dt);
-        // As seen from the grid body the others move, in the opposite direction: the sign makes no difference to the length.
+        // Relative to the grid body, the other bodies move in the opposite direction; the sign does not affect the length.
         let [x, y, z] = job.direction;
         let along = |v: Vec3<Dual<R>>| Vec3 {
             x: v.x.with_derivative(R::from_f64(x)),
@@ -231,14 +230,14 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
     ) -> f64 {
         let q = I::positions(&s.system);
         let v = I::velocities(&s.system, Dual::<R>::constant(1.0 / job.dt), masses);
-        // An array that is walked through lies in a GPU's local memory.
+        // A loop over an array would put it into a GPU's local memory.
         let size_of = |v| largest(derivative(v), 0);
         let positions = larger(size_of(q.a), size_of(q.b));
         let size = larger(positions, larger(size_of(v.a), size_of(v.b)));
         if !(size > 0.0 && size <= f64::MAX) {
             return f64::NAN;
         }
-        // Of about length 1, so that no square overflows or vanishes.
+        // Scaled to a length of about 1, so that no square overflows or vanishes.
         let k = exponent(size);
         let scale = R::from_f64(power_of_two(-k));
         let plus = |sum: R, v: Vec3<Dual<R>>| {
@@ -251,7 +250,7 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
             scaled.norm2_plus(sum)
         };
         let end = plus(plus(plus(plus(R::zero(), q.a), q.b), v.a), v.b).to_f64(0);
-        // 0 for finite numbers, not a number for others.
+        // 0 for finite numbers, NaN for others.
         let zero = |v: Vec3<Dual<R>>| {
             0.0 * v.x.to_f64(0) + 0.0 * v.y.to_f64(0) + 0.0 * v.z.to_f64(0)
         };

@@ -2,7 +2,7 @@
 
 >>> import trisolar
 >>> map = trisolar.divergence(size=100, steps=20_000)
->>> map.times.shape, map.times.dtype
+>>> map.steps_together.shape, map.steps_together.dtype
 ((100, 100), dtype('uint32'))
 >>> *_, last = trisolar.nbody(model="figure-eight", steps=6326)
 >>> last.position.shape, last.position.dtype

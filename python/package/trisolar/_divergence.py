@@ -56,9 +56,10 @@ class DivergenceMap:
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """The value of each pixel, (height, width) or of the shape in which the points were given: uint32 (:attr:`times`) of
-        divergence; float64 of the other quantities: the least distance of any two bodies during the run (length), or the
-        finite-time Lyapunov exponent (1 / time), NaN where there is none.
+        """The value of each pixel, (height, width) or of the shape in which the points were given.
+
+        A map of divergence has uint32 (:attr:`steps_together`). The other quantities have float64: the least distance of any two
+        bodies during the run (length), or the finite-time Lyapunov exponent (1 / time), NaN where there is none.
 
         Row 0 has the lowest second coordinate, column 0 the lowest first. The memory is the computation's own, not a copy; it
         is read-only, ``values.copy()`` is not.
@@ -66,12 +67,12 @@ class DivergenceMap:
         return self._values
 
     @property
-    def times(self) -> npt.NDArray[np.uint32]:
-        """Of a map of divergence, for each pixel, the number of steps that began with the twins together: uint32, (height, width), or of the
-        shape in which the points were given.
+    def steps_together(self) -> npt.NDArray[np.uint32]:
+        """The number of steps that each pixel of a divergence map took before its twins parted: uint32, (height, width), or of
+        the shape in which the points were given.
 
         Equal to ``spec["steps"]`` where the twins never parted. Row 0 has the lowest second coordinate, column 0
-        the lowest first. The memory is the computation's own, not a copy; it is read-only, ``times.copy()`` is not.
+        the lowest first. The memory is the computation's own, not a copy; it is read-only, ``steps_together.copy()`` is not.
 
         :raises AttributeError: a map of another quantity, which has :attr:`values` only.
         """
@@ -116,8 +117,8 @@ class DivergenceMap:
 
     @property
     def pixel_steps(self) -> int:
-        """Steps taken: of divergence the sum of :attr:`times`, each step by a pixel's both systems; of other quantities all steps
-        of all pixels."""
+        """Steps taken: of a divergence map the sum of :attr:`steps_together`, where a step is taken by both systems of a pixel; of
+        other quantities all steps of all pixels."""
         return self._map.pixel_steps
 
     @property
@@ -197,9 +198,9 @@ class DivergenceMap:
     ) -> None:
         """Writes the map, as the command line's ``--out`` does, byte for byte.
 
-        :param path: ``.png`` (picture of the values, of divergence of steps - times), ``.tif`` (picture without axes, for very large maps), ``.npy``
-            (array) or ``.npz`` (array ``times``, of other quantities ``values``, ``spec.json`` and, if there are any, ``points``). A file of that name is
-            replaced, once the new one is complete.
+        :param path: ``.png`` (picture of the values; of a divergence map, of steps - steps_together), ``.tif`` (picture without
+            axes, for very large maps), ``.npy`` (array) or ``.npz`` (array ``steps_together``, or ``values`` for other quantities;
+            ``spec.json``; and ``points``, if there are any). A file of that name is replaced, once the new one is complete.
         :param bare: the picture alone, a pixel of the map each, without axes and colour bar.
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
         :param title: above the picture.
@@ -220,7 +221,7 @@ class DivergenceMap:
         title: Optional[str] = None,
         **imshow: Any,
     ) -> Axes:
-        """Draws the values (of divergence steps - times) with matplotlib, row 0 on top, and gives back the axes.
+        """Draws the values (of divergence steps - steps_together) with matplotlib, row 0 on top, and gives back the axes.
 
         Points that are not in rows and columns are dots at the grid body's start x and y.
 
@@ -343,7 +344,7 @@ def divergence(
         10200 x 1600 pixels, 200000 steps); ``spec`` and options override them.
     :param points: start states instead of a grid, any number of them in an array of any shape: (..., 3), x, y, z of the
         grid body; (..., 9), those of bodies 1, 2, 3; (..., 18), and their velocities; or (..., 21), and their masses (length,
-        length / time, mass). ``times`` has the shape of the leading axes. The grid's options (and what else the points
+        length / time, mass). ``steps_together`` has the shape of the leading axes. The grid's options (and what else the points
         tell) are then not allowed here, and those of ``spec`` are not used.
     :param size: pixels: (width, height), or one number for a square [300].
     :param center: centre of the map along the two spanned axes, 2 numbers (length) [(0, 0)].
@@ -357,7 +358,7 @@ def divergence(
         start states; of the grid body all coordinates count then.
     :param velocities: at the start, 3 x 3: a row a body (length / time) [((-3, 0, 0), (0, 0, 0), (3, 0, 0))]. With
         leading axes, (..., 3, 3), they are those of as many start states. The leading axes of points, masses, positions and
-        velocities are broadcast against each other, and ``times`` has their shape.
+        velocities are broadcast against each other, and ``steps_together`` has their shape.
     :param g: gravitational constant (length^3 / mass / time^2) [9.8].
     :param softening: softening length (length) [0].
     :param steps: after which a pixel counts as never parted, 1 to 4294967294 [50000].
@@ -385,7 +386,7 @@ def divergence(
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param progress: a function that is called some times a second, in the calling thread, with the steps accounted
         for and those of the whole map; an exception of it ends the run. ``True`` shows a bar (needs tqdm).
-    :returns: the map; ``.times`` (of divergence) or ``.values`` (of any quantity) is the array.
+    :returns: the map; ``.steps_together`` (of divergence) or ``.values`` (of any quantity) is the array.
     :raises ValueError: a value that is not allowed, with the message of the command line.
     :raises TypeError: a value of another kind.
     :raises OSError: a specification file that cannot be read.

@@ -1,9 +1,9 @@
 //! Atomics in a thread's own memory.
 //!
-//! A variable of a kernel lies in memory that no other thread can reach. PTX has no atomics for it: `atom.local` does not
-//! exist, and what `atom` does through a generic address into it is undefined. Nor does anybody notice whether an access to
-//! it is atomic. So these become a load, the operation and a store; where an address can be of either kind, the
-//! instruction asks at run time.
+//! A variable of a kernel lies in memory that no other thread can access. PTX has no atomics for it: `atom.local` does not
+//! exist, and the effect of `atom` through a generic address into it is undefined. Whether such an access is atomic makes no
+//! difference, either. So the pass replaces these instructions by a load, the operation and a store; where an address can be of
+//! either kind, the code tests it at run time.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use super::origin::Origins;
 use super::{Instruction, bodies, function_name, instruction, rewritten};
 use crate::error::CudaBuilderError;
 
-/// PTX whose atomics work on every address.
+/// Returns PTX whose atomics work on every address.
 pub(super) fn of_own_memory(ptx: &str) -> Result<String, CudaBuilderError> {
     let lines: Vec<&str> = ptx.lines().collect();
     let shared: HashSet<&str> = HashSet::new();
@@ -54,7 +54,7 @@ pub(super) fn of_own_memory(ptx: &str) -> Result<String, CudaBuilderError> {
 struct Access<'a> {
     code: Instruction<'a>,
     base: &'a str,
-    /// The instruction says that it is.
+    /// Whether the instruction itself says that it is.
     local: bool,
 }
 
@@ -77,8 +77,8 @@ impl<'a> Access<'a> {
         (atomic && !elsewhere).then_some(Self { code, base, local })
     }
 
-    /// Without atomicity; where it is not certain that the address is of the thread's own memory, for these addresses only.
-    /// `None` if there is no such form.
+    /// The non-atomic form. Unless it is `certain` that the address is in the thread's own memory, the form applies only to
+    /// such addresses. `None` if the instruction has no such form.
     fn plain(&self, certain: bool) -> Option<String> {
         if self.code.guard.is_some() {
             return None;
@@ -101,7 +101,7 @@ impl<'a> Access<'a> {
         Some(text + "\t}")
     }
 
-    /// Declarations of registers, and what is done in the place of the atomic instruction.
+    /// Declarations of registers, and the instructions that replace the atomic one.
     fn steps(&self) -> Option<(String, Vec<String>)> {
         let space = if self.local { ".local" } else { "" };
         let kinds: Vec<&str> = (self.code.name.split('.').skip(1))
@@ -168,7 +168,7 @@ impl<'a> Access<'a> {
     }
 }
 
-/// What an atomic's name says besides its operation and type.
+/// The parts of an atomic's name other than its operation and type.
 const ORDER_AND_SPACE: [&str; 9] = [
     "relaxed", "acquire", "release", "acq_rel", "sys", "gpu", "cta", "cluster", "local",
 ];
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_a_function_was_given_is_asked() {
+    fn an_address_passed_to_a_function_is_tested_at_run_time() {
         let known = "\tld.param.b64 \t%rd1, [f_param_0];\n";
         let add = "\tatom.relaxed.gpu.add.f64 %rd2, [%rd1+8], %rd3;\n";
         let text = passed(".func f(.param .b64 f_param_0)", &format!("{known}{add}")).unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_host_and_of_named_memories_stay() {
+    fn addresses_from_the_host_and_in_named_memories_are_left_alone() {
         for body in [
             "\tld.param.b64 \t%rd1, [a_param_0];\n\tmul.wide.u32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n\
              \tatom.add.u32 \t%r2, [%rd3], 1;\n",
@@ -232,13 +232,13 @@ mod tests {
         ] {
             assert_eq!(passed(KERNEL, body).unwrap(), body);
         }
-        // A pointer that was loaded may be one that a thread has stored.
+        // A loaded pointer may be one that a thread has stored.
         let loaded = "\tld.global.b64 \t%rd1, [%rd4];\n\tatom.add.u32 \t%r2, [%rd1], 1;\n";
         assert!(passed(KERNEL, loaded).unwrap().contains("isspacep.local"));
     }
 
     #[test]
-    fn every_operation_has_a_plain_form_or_is_refused() {
+    fn every_operation_has_a_non_atomic_form_or_is_rejected() {
         for name in [
             "add.u32", "add.f32", "and.b32", "or.b32", "xor.b32", "exch.b32", "min.s32", "max.u32",
             "inc.u32", "dec.u32",

@@ -1,4 +1,4 @@
-//! Passes over rustc's PTX, for code that LLVM or the driver's compiler would translate to something other than the Rust program.
+//! Passes over rustc's PTX for code that LLVM or the driver's compiler would translate incorrectly.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,18 +11,18 @@ mod remainder;
 mod shared;
 mod stores;
 
-/// The version of the passes. It changes with them, so that PTX made before is made again.
+/// The version of the passes. It must change whenever they do, so that existing PTX is rebuilt.
 pub(crate) const NAME: &str =
     "shared statics and arrays, atomics of a thread's own memory, exact remainders, stores of bits";
 
-/// Applies all passes, after which the PTX has the meaning of the Rust program.
+/// Applies all passes, after which the PTX means what the Rust program means.
 pub(crate) fn apply(ptx: &str) -> Result<String, CudaBuilderError> {
     let ptx = shared::placed(ptx)?;
     let ptx = atomics::of_own_memory(&ptx)?;
     Ok(stores::of_bits(&remainder::exact(&ptx)))
 }
 
-/// Replaces lines of a text, by their numbers.
+/// Replaces lines of a text by their line numbers.
 fn rewritten(ptx: &str, instead: &HashMap<usize, String>) -> String {
     if instead.is_empty() {
         return ptx.to_owned();
@@ -35,12 +35,12 @@ fn rewritten(ptx: &str, instead: &HashMap<usize, String>) -> String {
     text
 }
 
-/// The lines of each function that is defined, from its head to the brace that closes it.
+/// The lines of each function with a body, from its head to the closing brace.
 fn bodies<'a>(lines: &'a [&str]) -> impl Iterator<Item = Range<usize>> + 'a {
     functions(lines).filter_map(|(lines, defined)| defined.then_some(lines))
 }
 
-/// The lines of each function, and whether they define it or only declare it.
+/// The lines of each function, and whether they are a definition or only a declaration.
 fn functions<'a>(lines: &'a [&str]) -> impl Iterator<Item = (Range<usize>, bool)> + 'a {
     let code = |i: usize| lines[i].split("//").next().unwrap_or_default();
     let is_head = |line: &str| {
@@ -50,7 +50,7 @@ fn functions<'a>(lines: &'a [&str]) -> impl Iterator<Item = (Range<usize>, bool)
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = (at..lines.len()).find(|i| is_head(lines[*i]))?;
-        // Braces nest: call sequences and inline assembly have their own.
+        // Braces nest, because call sequences and inline assembly have their own.
         let (mut depth, mut defined) = (0, false);
         let end = (start..lines.len()).find(|i| {
             let (open, close) = (code(*i).matches('{').count(), code(*i).matches('}').count());
@@ -63,7 +63,7 @@ fn functions<'a>(lines: &'a [&str]) -> impl Iterator<Item = (Range<usize>, bool)
     })
 }
 
-/// The name of the function that begins with this line, after its return parameter in parentheses, if it has one.
+/// The name of the function whose head this is. A return parameter in parentheses may come before the name.
 fn function_name(head: &str) -> &str {
     let after = [".entry", ".func"]
         .iter()
@@ -76,10 +76,10 @@ fn function_name(head: &str) -> &str {
     words(after).next().map_or("", |(_, name)| name)
 }
 
-/// What LLVM writes before inline assembly.
+/// The line that LLVM writes before inline assembly.
 const BEGIN_ASSEMBLY: &str = "// begin inline asm";
 
-/// Which lines are inline assembly.
+/// Tells for each line whether it is inline assembly.
 fn in_assembly<'a>(lines: &'a [&str]) -> impl Iterator<Item = bool> + 'a {
     lines.iter().scan(false, |inside, line| {
         match line.trim() {
@@ -91,24 +91,24 @@ fn in_assembly<'a>(lines: &'a [&str]) -> impl Iterator<Item = bool> + 'a {
     })
 }
 
-/// An instruction.
+/// A PTX instruction.
 #[derive(Clone, Debug, PartialEq)]
 struct Instruction<'a> {
-    /// The predicate that it depends on, `@%p1`.
+    /// The predicate that it depends on, such as `@%p1`.
     guard: Option<&'a str>,
-    /// With its modifiers, `ld.global.b32`.
+    /// The name with its modifiers, such as `ld.global.b32`.
     name: &'a str,
     /// Registers, symbols, numbers, addresses in brackets and vectors in braces.
     operands: Vec<&'a str>,
 }
 
 impl<'a> Instruction<'a> {
-    /// What comes before the first modifier: `ld`.
+    /// The part of the name before the first modifier, such as `ld`.
     fn root(&self) -> &'a str {
         self.name.split('.').next().unwrap_or_default()
     }
 
-    /// The line for it with another name and other operands.
+    /// The line of this instruction with a different name and different operands.
     fn with(&self, name: &str, operands: &[String]) -> String {
         let guard = self
             .guard
@@ -116,13 +116,13 @@ impl<'a> Instruction<'a> {
         format!("\t{guard}{name} \t{};", operands.join(", "))
     }
 
-    /// Whether the first operand is one that the instruction writes.
+    /// Whether the instruction writes its first operand.
     fn has_target(&self) -> bool {
         !matches!(self.root(), "st" | "red" | "call" | "bra" | "prefetch")
             && !self.operands[0].starts_with('[')
     }
 
-    /// The operands that are addresses in brackets: their numbers, and the registers or symbols that they begin with.
+    /// The operands that are addresses in brackets: their positions, and the registers or symbols at their start.
     fn addresses(&self) -> impl Iterator<Item = (usize, &'a str)> {
         (self.operands.iter().enumerate())
             .filter(|(_, operand)| operand.starts_with('['))
@@ -163,7 +163,7 @@ fn instruction(line: &str) -> Option<Instruction<'_>> {
     })
 }
 
-/// The registers, symbols and numbers of a text, and where they are.
+/// The registers, symbols and numbers in a text, with their positions.
 fn words(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     let part = |c: char| c.is_ascii_alphanumeric() || "_$%.".contains(c);
     let mut at = 0;
@@ -181,7 +181,7 @@ fn is_register(word: &str) -> bool {
     word.starts_with('%')
 }
 
-/// The text with other words instead of some.
+/// Replaces those words of a text for which `other` returns a replacement.
 fn with_words(text: &str, mut other: impl FnMut(&str) -> Option<String>) -> String {
     let mut result = String::with_capacity(text.len() + 16);
     let mut from = 0;

@@ -1,7 +1,7 @@
-//! Where the addresses in a function's registers come from.
+//! Finds out which memories the addresses in a function's registers point to.
 //!
-//! The analysis follows the 64-bit registers of one function, without regard to the order of its blocks: a register's
-//! origin is the union over all instructions that write it.
+//! The analysis follows the 64-bit registers of one function and ignores the order of its blocks: a register's origin is the
+//! union over all instructions that write it.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ use super::{Instruction, in_assembly, instruction, is_register, words};
 pub(super) struct Origin(u8);
 
 impl Origin {
-    /// A number that is no address.
+    /// A number that is not an address.
     pub const NUMBER: Self = Self(0);
     /// Shared memory of the block.
     pub const SHARED: Self = Self(1);
-    /// Memory of the device. (Arithmetic that mixes pointers is counted here too.)
+    /// Memory of the device. (The result of arithmetic that mixes pointers also counts as global.)
     pub const GLOBAL: Self = Self(2);
     /// Memory of the thread.
     pub const LOCAL: Self = Self(4);
-    /// A parameter of the kernel: a number, or an address that the host knows.
+    /// A parameter of the kernel: a number or an address that the host knows.
     pub const HOST: Self = Self(8);
-    /// Loaded, passed or computed in a way that is not followed: anything.
+    /// A value that is loaded, passed or computed in a way that is not followed, and so may be anything.
     pub const UNKNOWN: Self = Self(16);
 
     const POINTERS: Self = Self(1 | 2 | 4);
@@ -39,22 +39,22 @@ impl Origin {
         self.only(Self::POINTERS) != Self::NUMBER
     }
 
-    /// Certainly an address in shared memory.
+    /// Whether it is certainly an address in shared memory.
     pub fn is_shared(self) -> bool {
         self == Self::SHARED
     }
 
-    /// Possibly an address in shared memory that this function names.
+    /// Whether it may be an address in shared memory that this function names.
     pub fn may_be_shared(self) -> bool {
         self.only(Self::SHARED) != Self::NUMBER
     }
 
-    /// Certainly an address in the thread's own memory.
+    /// Whether it is certainly an address in the thread's own memory.
     pub fn is_local(self) -> bool {
         self == Self::LOCAL
     }
 
-    /// Possibly an address in the thread's own memory.
+    /// Whether it may be an address in the thread's own memory.
     pub fn may_be_local(self) -> bool {
         self == Self::NUMBER || self.only(Self::LOCAL.and(Self::UNKNOWN)) != Self::NUMBER
     }
@@ -68,7 +68,7 @@ pub(super) struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    /// Of the function in these lines, the first of which names it. `shared` knows the symbols of shared memory.
+    /// Analyses the function in these lines, the first of which is its head. `shared` recognises the symbols of shared memory.
     pub fn of(body: &[&'a str], shared: &'a dyn Fn(&str) -> bool) -> Self {
         let mut origins = Self {
             registers: HashMap::new(),
@@ -84,7 +84,7 @@ impl<'a> Origins<'a> {
             }
         }
         writes.retain(|(target, _)| is_address_register(target));
-        // What points to a memory for certain comes first: it tells the base of a sum from its index.
+        // Values that certainly point to a memory come first, because they tell the base of a sum from its index.
         for known in [Origin::POINTERS, Origin(u8::MAX)] {
             loop {
                 let mut changed = false;
@@ -103,12 +103,12 @@ impl<'a> Origins<'a> {
         origins
     }
 
-    /// Of a register.
+    /// The origin of a register.
     pub fn of_register(&self, register: &str) -> Origin {
         self.registers.get(register).copied().unwrap_or_default()
     }
 
-    /// Of an operand: a register, a symbol with or without an offset, or a number.
+    /// The origin of an operand: a register, a symbol with or without an offset, or a number.
     pub fn of_operand(&self, operand: &str) -> Origin {
         let first = operand.split(['+', ' ']).next().unwrap_or_default();
         match first.bytes().next() {
@@ -117,7 +117,7 @@ impl<'a> Origins<'a> {
             Some(b'0'..=b'9' | b'-') | None => Origin::NUMBER,
             Some(_) if (self.shared)(first) => Origin::SHARED,
             Some(_) if first.starts_with("__local_depot") => Origin::LOCAL,
-            // The place of a parameter.
+            // A symbol in parameter space.
             Some(_) if first.contains("_param_") => Origin::UNKNOWN,
             Some(_) => Origin::GLOBAL,
         }
@@ -128,7 +128,7 @@ impl<'a> Origins<'a> {
             .map(|operand| self.of_operand(operand))
             .collect();
         let all = (sources.iter()).fold(Origin::NUMBER, |all, source| all.and(*source));
-        // What arithmetic makes of an address is still counted as one, so that nothing is taken for its index.
+        // The result of arithmetic on an address still counts as an address, so that it is not mistaken for an index.
         let mixed = match all.is_pointer() {
             true => all.and(Origin::GLOBAL),
             false => all,
@@ -142,7 +142,7 @@ impl<'a> Origins<'a> {
             ("cvta", [address]) if address.is_pointer() => *address,
             ("cvta", _) if code.name.contains(".local") => Origin::LOCAL,
             ("cvta", _) if code.name.contains(".to.shared") => Origin::UNKNOWN,
-            // The generic address of shared memory, which no other address in shared memory is told apart from.
+            // A generic address of shared memory counts as global, like every other generic address.
             ("cvta", _) => Origin::GLOBAL,
             ("ld", _) if self.kernel && code.name.starts_with("ld.param") => {
                 match code.operands[1].contains("_param_") {
@@ -159,7 +159,8 @@ impl<'a> Origins<'a> {
     }
 }
 
-/// The registers that a line of assembly may write: those of its instructions, and all in what is only a part of one.
+/// The registers that a line of assembly may write: the targets of its instruction, or all registers if the line is only a part
+/// of one.
 fn written_by_assembly<'a>(line: &'a str) -> impl Iterator<Item = &'a str> {
     line.split_inclusive(';').flat_map(|part| -> Vec<&'a str> {
         match instruction(part) {
@@ -169,13 +170,13 @@ fn written_by_assembly<'a>(line: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// Whether a mask makes an address a multiple of something that shared memory begins at a multiple of.
+/// Whether the mask rounds an address down to an alignment that the start of shared memory has.
 fn aligns(mask: &str) -> bool {
     let size = mask.strip_prefix('-').and_then(|size| size.parse().ok());
     size.is_some_and(|size: u32| size.is_power_of_two() && size <= 4096)
 }
 
-/// An address and an index, or two numbers.
+/// The origin of a sum, which is an address plus an index, or the sum of two numbers.
 fn sum(a: Origin, b: Origin) -> Origin {
     match (a.is_pointer(), b.is_pointer()) {
         (true, false) => a,
@@ -205,7 +206,7 @@ mod tests {
     const KERNEL: &str = ".visible .entry a(";
 
     #[test]
-    fn an_index_does_not_hide_where_a_base_points() {
+    fn an_index_does_not_hide_the_origin_of_its_base() {
         for (base, expected) in [
             ("mov.b64 %rd1, TILE", Origin::SHARED),
             ("mov.b64 %rd1, TABLE", Origin::GLOBAL),
@@ -219,17 +220,17 @@ mod tests {
                 "mad.wide.u32 %rd3, %r1, 4, %rd1;",
                 "add.s64 %rd3, %rd1, 16;",
                 "mov.b64 %rd2, %rd1;\nand.b64 %rd3, %rd2, -8;",
-                // The base is written after its use: in a loop.
+                // In a loop, the base is written after its use.
                 "$L:\nadd.s64 %rd3, %rd2, %rd5;\nmul.lo.s64 %rd5, %rd8, 8;\nmov.b64 %rd2, %rd1;",
             ] {
                 let body = format!("{base};\n{sum}");
                 assert_eq!(origin(KERNEL, &body, "%rd3"), expected, "{body}");
             }
         }
-        // Which of the two is the address?
+        // It is not certain which of the two is the address.
         let two = "ld.param.b64 %rd1, [a_param_0];\nld.global.b64 %rd2, [%rd9];\nadd.s64 %rd3, %rd1, %rd2;";
         assert!(origin(KERNEL, two, "%rd3").may_be_local());
-        // A function's parameter may be anything, a call's result too.
+        // The parameter of a function and the result of a call may be anything.
         for body in [
             "ld.param.b64 %rd1, [f_param_0];",
             "ld.param.b64 %rd1, [retval0];",
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_with_addresses_is_not_taken_for_an_index() {
+    fn arithmetic_on_addresses_is_not_mistaken_for_an_index() {
         for body in [
             "sub.s64 %rd3, %rd1, %rd2;",
             "sub.s64 %rd3, %rd1, %rd8;",
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_assembly_writes_may_be_anything() {
+    fn values_written_by_assembly_may_be_anything() {
         for line in [
             "mov.b64 %rd2, %rd1; add.s64 %rd3, %rd2, 8;",
             "some.instruction {%r1,",

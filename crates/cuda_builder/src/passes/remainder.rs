@@ -1,17 +1,18 @@
 //! Remainders of floating-point numbers, `x % y`.
 //!
 //! LLVM's back end for NVIDIA GPUs computes x - trunc(x / y)·y. The quotient is rounded: where it is large, all digits of the
-//! result are wrong, and near a whole number the result can be y or of the wrong sign. Rust's remainder is exact. So each such
-//! sequence's last instruction becomes a call of a function that computes it exactly, bit by bit.
+//! result are wrong, and where it is close to an integer, the result can be y or have the wrong sign. Rust's remainder is
+//! exact. So the pass replaces the last instruction of each such sequence by a call of a function that computes the remainder
+//! exactly, bit by bit.
 //!
-//! By a constant power of two the sequence is a product instead of a quotient; it is exact and left alone.
+//! For a constant power of two, the sequence multiplies instead of dividing; it is exact and left alone.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::{Instruction, bodies, instruction, rewritten};
 
-/// PTX in which remainders are exact.
+/// Returns PTX in which remainders are exact.
 pub(super) fn exact(ptx: &str) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
     let found: Vec<Remainder<'_>> = bodies(&lines)
@@ -27,7 +28,7 @@ pub(super) fn exact(ptx: &str) -> String {
             instead.insert(line, remainder.moved_to(target));
         }
     }
-    // Functions come before their first use, and after the directives that every module begins with.
+    // Functions must come before their first use and after the directives at the start of the module.
     if let Some(at) = lines
         .iter()
         .position(|line| line.starts_with(".address_size"))
@@ -39,7 +40,7 @@ pub(super) fn exact(ptx: &str) -> String {
     rewritten(ptx, &instead)
 }
 
-/// `result = x % y`.
+/// A sequence that computes `result = x % y`.
 #[derive(Debug, PartialEq)]
 struct Remainder<'a> {
     width: u32,
@@ -48,8 +49,8 @@ struct Remainder<'a> {
     y: &'a str,
     /// The line of the sequence's last instruction.
     last: usize,
-    /// The line that takes x instead where y is infinite, and what it writes. The exact remainder knows of that, and that there is
-    /// none of an infinite x.
+    /// The line that selects x where y is infinite, and the register that it writes. The exact remainder handles this case
+    /// itself, and that of an infinite x.
     choice: Option<(usize, &'a str)>,
 }
 
@@ -75,9 +76,10 @@ impl Remainder<'_> {
     }
 }
 
-/// The remainders of a function whose first line is number `first`.
+/// The remainders in a function whose first line has the number `first`.
 fn remainders<'a>(body: &[&'a str], first: usize) -> Vec<Remainder<'a>> {
-    // What each register is, if it is written once: those of loops, which are written twice, are none of ours.
+    // The instruction that writes each register, if there is only one. Registers that are written twice, as in loops, do not
+    // belong to such a sequence.
     let mut written: HashMap<&str, Option<Instruction<'a>>> = HashMap::new();
     let mut choices: Vec<(usize, [&str; 3])> = Vec::new();
     for (i, line) in body.iter().enumerate() {
@@ -130,7 +132,8 @@ fn remainders<'a>(body: &[&'a str], first: usize) -> Vec<Remainder<'a>> {
                 Some(_) => y == other,
                 None => opposite(y, other),
             };
-            // An infinite y gives x, which is asked for apart; who writes the formula out does not. (Of a constant it is known.)
+            // The compiler adds a selection of x for an infinite y, unless y is a constant; a formula written out in the source
+            // has none.
             let choice = (choices.iter())
                 .find(|(_, choice)| choice[1..] == [x, result])
                 .map(|(line, choice)| (*line, choice[0]));
@@ -150,7 +153,7 @@ fn remainders<'a>(body: &[&'a str], first: usize) -> Vec<Remainder<'a>> {
     found
 }
 
-/// A constant with the other sign.
+/// A constant with the opposite sign.
 fn negative(constant: &str) -> Option<String> {
     let (prefix, digits) = constant.split_at_checked(2)?;
     if !matches!(prefix, "0d" | "0f") {
@@ -165,7 +168,8 @@ fn negative(constant: &str) -> Option<String> {
     ))
 }
 
-/// The exact remainder: |x| is brought below |y| by subtracting |y| times powers of two, largest first, as whole numbers.
+/// The function for the exact remainder: on integers, it reduces |x| below |y| by subtracting |y| times powers of two, largest
+/// first.
 fn function(width: u32) -> String {
     let (fraction, infinity) = match width {
         64 => (52, 0x7ff0_0000_0000_0000u64),
@@ -173,7 +177,7 @@ fn function(width: u32) -> String {
     };
     let (all, sign) = (u64::MAX >> (64 - width), 1u64 << (width - 1));
     let (magnitude, implicit) = (all ^ sign, 1u64 << fraction);
-    // Leading zeros of a number whose first bit is the implicit one.
+    // Leading zeros of a number whose first set bit is the implicit one.
     let zeros = width - fraction - 1;
     let nan = infinity | implicit >> 1;
     let to_exponent = |register: &str| match width {
@@ -190,7 +194,7 @@ fn function(width: u32) -> String {
          \t@%p1 bra $REM{width}_NAN;\n\
          \tsetp.lt.u{width} %p1, %x, %y;\n\t@%p1 bra $REM{width}_END;\n",
     );
-    // Numbers as whole multiples of a power of two: of the implicit bit on, subnormal ones too.
+    // Numbers become integer multiples of a power of two with the implicit bit set, including subnormal ones.
     for register in ["x", "y"] {
         let _ = write!(
             text,
@@ -243,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remainder_by_a_number_is_found_by_its_choice_for_infinite_divisors() {
+    fn a_remainder_by_a_variable_is_found_by_its_selection_for_infinite_divisors() {
         let formula = "\tdiv.rn.f64 \t%rd7, %rd1, %rd4;\n\tcvt.rzi.f64.f64 \t%rd8, %rd7;\n\tneg.f64 \t%rd9, %rd8;\n\
                        \tfma.rn.f64 \t%rd10, %rd9, %rd4, %rd1;\n";
         assert_eq!(found(formula), []);
@@ -254,7 +258,7 @@ mod tests {
             found(&chosen),
             [(3, "%rd10 = %rd1 % %rd4 of f64".to_owned())]
         );
-        // Another number than the one that was divided.
+        // A number other than the one that was divided does not match.
         assert_eq!(
             found(&chosen.replace("%rd4, %rd1;\n\ttestp", "%rd4, %rd2;\n\ttestp")),
             []
@@ -283,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_formula_becomes_a_call_and_its_choice_a_move() {
+    fn the_formula_becomes_a_call_and_its_selection_a_move() {
         let text = ".version 7.0\n.address_size 64\n.visible .entry a()\n{\n\tdiv.rn.f32 \t%r3, %r1, %r2;\n\
                     \tcvt.rzi.f32.f32 \t%r4, %r3;\n\tneg.f32 \t%r5, %r4;\n\tfma.rn.f32 \t%r6, %r5, %r2, %r1;\n\
                     \ttestp.infinite.f32 \t%p1, %r2;\n\tselp.f32 \t%r7, %r1, %r6, %p1;\n\tret;\n}\n";
@@ -298,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_without_remainders_stays_as_it_is() {
+    fn a_module_without_remainders_does_not_change() {
         let text = ".version 7.0\n.address_size 64\n.visible .entry a()\n{\n\tret;\n}\n";
         assert_eq!(exact(text), text);
     }

@@ -1,16 +1,16 @@
-//! Statics and arrays of shared memory.
+//! Statics and arrays in shared memory.
 //!
-//! rustc has no way to say that a static lies in shared memory, so `cuda_std` marks what does: a static
-//! `#[address_space(shared)]` by the beginning of its symbol, an array of `shared_array!` by a declaration within the
-//! function that returns its address. LLVM takes the statics for global memory. Here both become variables of shared
-//! memory that the whole module knows, and every instruction that has to do with their addresses is changed accordingly:
+//! rustc cannot place a static in shared memory, so `cuda_std` marks what belongs there: a static with
+//! `#[address_space(shared)]` by a prefix of its symbol, and an array of `shared_array!` by a declaration within the function
+//! that returns its address. LLVM places the statics in global memory. This pass turns both into module-level variables in
+//! shared memory, and changes every instruction that uses their addresses:
 //!
-//! - A register that can only hold an address within shared memory holds that address; the loads, stores and atomics
-//!   through it say `.shared`.
-//! - A register that can hold other addresses too holds generic ones. (The generic address of global memory is the
-//!   address itself.) Accesses through it are generic.
-//! - Wherever else an address of shared memory goes (to memory, to other functions, into arithmetic), the generic address
-//!   goes.
+//! - A register that can only hold an address within shared memory holds that address; loads, stores and atomics through it are
+//!   `.shared`.
+//! - A register that can also hold other addresses holds generic ones. (The generic address of global memory is the address
+//!   itself.) Accesses through it are generic.
+//! - Where an address of shared memory goes anywhere else (to memory, to other functions, into arithmetic), it is converted to
+//!   a generic address first.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -24,14 +24,14 @@ use super::{
 };
 use crate::error::CudaBuilderError;
 
-/// How the symbols of shared statics begin. The crate and the name of the static follow, then a number, each after a `$`.
+/// The prefix of the symbols of shared statics. The crate and the name of the static follow, then a number, each after a `$`.
 const STATIC: &str = "cuda_std_shared_static$";
-/// What a function that returns the address of an array calls it.
+/// The name of an array within the function that returns its address.
 const ARRAY: &str = "cuda_std_shared_array";
-/// How the symbol of an array ends. The function's symbol comes before.
+/// The suffix of an array's symbol, which follows the function's symbol.
 const ARRAY_SYMBOL: &str = "$array";
 
-/// PTX whose shared statics and arrays lie in shared memory, each once.
+/// Returns PTX whose shared statics and arrays are in shared memory, each declared once.
 pub(super) fn placed(ptx: &str) -> Result<String, CudaBuilderError> {
     if !ptx.contains(STATIC) && !ptx.contains(ARRAY) {
         return Ok(ptx.to_owned());
@@ -40,8 +40,8 @@ pub(super) fn placed(ptx: &str) -> Result<String, CudaBuilderError> {
     Ok(without_unused(&addressed(&ptx)?, &functions))
 }
 
-/// Declares the statics and arrays in shared memory, and takes an array's address where a function was called for it. The names
-/// of these functions are the second result.
+/// Declares the statics and arrays in shared memory, and takes an array's address directly where a function was called for it.
+/// The second result is the list of these functions.
 fn declared(ptx: &str) -> Result<(String, Vec<String>), CudaBuilderError> {
     let lines: Vec<&str> = ptx.lines().collect();
     let mut instead = HashMap::new();
@@ -52,14 +52,14 @@ fn declared(ptx: &str) -> Result<(String, Vec<String>), CudaBuilderError> {
             continue;
         };
         let function = function_name(lines[body.start]);
-        // The copies of the function that several crates have mean one array.
+        // Several crates may have a copy of the function; all copies refer to one array.
         let symbol = format!("{}{ARRAY_SYMBOL}", without_crate(function));
         let declaration = lines[at].replace(ARRAY, &symbol);
         let known = declarations.insert(symbol.clone(), declaration.clone());
         if known.is_some_and(|known| known != declaration) {
             return Err(CudaBuilderError::SharedStatic {
                 name: readable(function),
-                place: format!("`{declaration}`, and another size elsewhere"),
+                place: format!("is declared as `{declaration}` and with another size elsewhere"),
             });
         }
         instead.insert(at, String::new());
@@ -91,7 +91,7 @@ fn is_array(line: &str) -> bool {
     line.starts_with(".shared ") && line.contains(ARRAY)
 }
 
-/// The declaration of a shared static, where a line declares it in global memory. It has no initial value.
+/// The declaration of a shared static, if the line declares it in global memory. It has no initial value.
 fn static_declaration(line: &str) -> Option<String> {
     let declaration = line.split(['=', ';']).next()?.trim_end();
     let (_, after) = declaration.split_once(".global ")?;
@@ -105,7 +105,7 @@ fn name_in(declaration: &str) -> Option<&str> {
     words(declaration).map(|(_, word)| word).find(is_name)
 }
 
-/// Refuses the address of a shared static as the initial value of another static: each block has its own.
+/// Rejects the address of a shared static as the initial value of another static, because each block has its own.
 fn refuse_in_initial_value(line: &str) -> Result<(), CudaBuilderError> {
     let (declaration, value) = line.split_once('=').unwrap_or_default();
     match words(value).find(|(_, word)| word.starts_with(STATIC)) {
@@ -113,14 +113,14 @@ fn refuse_in_initial_value(line: &str) -> Result<(), CudaBuilderError> {
         Some((_, symbol)) => Err(CudaBuilderError::SharedStatic {
             name: readable(symbol),
             place: format!(
-                "as the initial value of the static {}, which is one for all blocks",
+                "as the initial value of the static {}, which all blocks share",
                 readable(name_in(declaration).unwrap_or_default())
             ),
         }),
     }
 }
 
-/// Replaces the call in line `call`, with the lines around it that belong to it, by the address of `symbol`.
+/// Replaces the call in line `call`, together with its call sequence, by the address of `symbol`.
 fn take_address(lines: &[&str], call: usize, symbol: &str, instead: &mut HashMap<usize, String>) {
     let is = |i: &usize, what: &str| lines[*i].contains(what);
     let first = (0..call).rev().find(|i| is(i, "{ // callseq"));
@@ -140,8 +140,7 @@ fn take_address(lines: &[&str], call: usize, symbol: &str, instead: &mut HashMap
     }
 }
 
-/// A generic function's symbol without the crate that it was instantiated in, which stands at the end: what is left is the
-/// same in all crates.
+/// A generic function's symbol without the instantiating crate at its end. The rest is the same in all crates.
 fn without_crate(symbol: &str) -> &str {
     let ends = symbol.match_indices('E').map(|(at, _)| &symbol[..=at]);
     ends.into_iter()
@@ -149,7 +148,7 @@ fn without_crate(symbol: &str) -> &str {
         .unwrap_or(symbol)
 }
 
-/// A symbol as its author knows it.
+/// The name by which its author knows a symbol.
 fn readable(symbol: &str) -> String {
     match symbol.strip_prefix(STATIC).map(|rest| rest.split('$')) {
         Some(mut parts) => {
@@ -167,7 +166,7 @@ fn readable(symbol: &str) -> String {
     }
 }
 
-/// Makes instructions take the addresses of shared variables for what they are.
+/// Makes instructions treat the addresses of shared variables as such.
 fn addressed(ptx: &str) -> Result<String, CudaBuilderError> {
     let ptx_lines: Vec<&str> = ptx.lines().collect();
     let symbols: BTreeSet<&str> = (ptx_lines.iter())
@@ -188,7 +187,7 @@ fn addressed(ptx: &str) -> Result<String, CudaBuilderError> {
             origins: Origins::of(lines, &is_shared),
             generic: Cell::new(0),
         };
-        // A line of assembly may be anything: what it needs comes before all of it.
+        // A line of assembly may be any part of an instruction, so that conversions go before the whole assembly block.
         let mut assembly = (body.start, Conversions::default());
         for ((i, line), in_assembly) in (body.start..).zip(lines).zip(in_assembly(lines)) {
             if line.trim() == BEGIN_ASSEMBLY {
@@ -214,24 +213,24 @@ fn addressed(ptx: &str) -> Result<String, CudaBuilderError> {
     Ok(rewritten(ptx, &instead))
 }
 
-/// A function that has to do with shared variables.
+/// A function that uses shared variables.
 struct Function<'a> {
     origins: Origins<'a>,
-    /// Registers for generic addresses that it needs.
+    /// The number of registers for generic addresses that it needs.
     generic: Cell<usize>,
 }
 
 impl Function<'_> {
-    /// The instruction as it has to be, after the conversions that it needs; `Ok(None)` if as it is.
+    /// The instruction in its new form, after the conversions in `before`; `Ok(None)` if it does not change.
     ///
-    /// `Err` if it cannot be: LLVM has chosen an instruction for global memory which has no counterpart.
+    /// `Err` if LLVM has chosen an instruction for global memory that has no counterpart for shared memory.
     fn changed(
         &self,
         code: &Instruction<'_>,
         before: &mut Conversions,
     ) -> Result<Option<String>, Unsupported> {
         let mut name = code.name.to_owned();
-        // The operand that stays what it is: the address within shared memory of an access that says so.
+        // The operand that stays a shared address, because the access itself is `.shared`.
         let mut kept = None;
         for (at, base) in code.addresses() {
             if !self.origins.of_operand(base).may_be_shared() {
@@ -255,7 +254,7 @@ impl Function<'_> {
             _ => false,
         };
         if code.root() == "cvta" && self.origins.of_operand(code.operands[1]).may_be_shared() {
-            // Both are addresses within shared memory, or both are generic.
+            // Either both are shared addresses or both are generic.
             "mov.b64".clone_into(&mut name);
         }
         let generic = |(at, operand): (usize, &&str)| {
@@ -270,7 +269,8 @@ impl Function<'_> {
         Ok((!unchanged).then(|| code.with(&name, &operands)))
     }
 
-    /// A line of inline assembly as it has to be. It was given generic addresses; of symbols it knows what they are.
+    /// The new form of a line of inline assembly. Its operands were passed as generic addresses; symbols that it names are
+    /// correct as they are.
     fn changed_assembly(&self, line: &str, before: &mut Conversions) -> Option<String> {
         let mut generic = |text: &str| {
             with_words(text, |word| {
@@ -303,7 +303,7 @@ impl Function<'_> {
         self.origins.of_operand(operand).is_shared()
     }
 
-    /// The operand with generic addresses.
+    /// The operand, with shared addresses replaced by generic ones.
     fn generic(&self, operand: &str, before: &mut Conversions) -> String {
         if !operand.starts_with(['[', '{']) && self.holds_shared(operand) {
             // A symbol may have an offset.
@@ -316,7 +316,7 @@ impl Function<'_> {
     }
 }
 
-/// Generic addresses of shared memory that an instruction needs: of which operand, and the register that holds it.
+/// The generic addresses that an instruction needs: each operand with the register that holds its generic address.
 #[derive(Default)]
 struct Conversions(Vec<(String, String)>);
 
@@ -347,23 +347,23 @@ impl Conversions {
     }
 }
 
-/// There is no such instruction for shared memory.
+/// The instruction does not exist for shared memory.
 struct Unsupported;
 
-/// Whether it is an access to memory that exists for shared memory too.
+/// Whether it is a memory access that also exists for shared memory.
 fn accesses(code: &Instruction<'_>) -> bool {
     matches!(code.root(), "ld" | "st" | "atom" | "red")
 }
 
-/// The memory that the name of an instruction says.
+/// The memory that an instruction's name specifies.
 fn space(name: &str) -> Option<&str> {
     let is_space = |part: &&str| matches!(*part, "global" | "shared" | "local" | "const" | "param");
     name.split('.').skip(1).find(is_space)
 }
 
-/// An access's name with another memory, or none.
+/// The name of an access with another memory, or without one.
 fn in_space(name: &str, space: Option<&str>) -> String {
-    // `nc` is a cache of global memory.
+    // `nc` refers to a cache of global memory.
     let mut parts: Vec<&str> = name
         .split('.')
         .filter(|part| !matches!(*part, "global" | "nc"))
@@ -381,7 +381,7 @@ fn in_space(name: &str, space: Option<&str>) -> String {
     parts.join(".")
 }
 
-/// Why a use of shared variables is refused, by its function and line.
+/// The error for an unsupported use of shared variables, which names function and line.
 fn refusal(function: &[&str], line: &str) -> CudaBuilderError {
     let names: BTreeSet<String> = (function.iter())
         .flat_map(|line| words(line))
@@ -398,7 +398,7 @@ fn refusal(function: &[&str], line: &str) -> CudaBuilderError {
     }
 }
 
-/// Leaves out those of the functions that nobody calls any more, and variables that no function mentions.
+/// Removes those of the functions that are no longer called, and variables that no function mentions.
 fn without_unused(ptx: &str, functions: &[String]) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
     let name = |body: &Range<usize>| function_name(lines[body.start]);
@@ -421,7 +421,7 @@ fn without_unused(ptx: &str, functions: &[String]) -> String {
     rewritten(ptx, &instead)
 }
 
-/// The words of function bodies.
+/// The words in function bodies.
 fn words_of<'a>(
     lines: &[&'a str],
     functions: Vec<(Range<usize>, bool)>,
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_through_a_sum_with_the_address_are_of_shared_memory() {
+    fn accesses_through_address_plus_index_are_shared() {
         let text = passed(&format!(
             "\tmov.b64 \t%rd1, {TILE};\n\tmul.wide.u32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n\
              \tld.global.nc.v2.b32 \t{{%r2, %r3}}, [%rd3+8];\n\tatom.acquire.gpu.global.cas.b32 \t%r4, [%rd3], %r2, %r3;\n\
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_either_memory_is_generic() {
+    fn an_address_that_may_be_in_either_memory_is_generic() {
         let text = passed(&format!(
             "\tmov.b64 \t%rd1, {TILE};\n\tmov.b64 \t%rd2, OTHER;\n\tselp.b64 \t%rd3, %rd1, %rd2, %p1;\n\
              \tld.global.b32 \t%r1, [%rd3];\n\tcvta.global.u64 \t%rd4, %rd3;\n\tcvta.global.u64 \t%rd5, %rd1;\n\
@@ -490,8 +490,8 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_is_written_twice_holds_what_both_can_be() {
-        // The second of two loops over different memories.
+    fn a_register_that_is_written_twice_has_both_origins() {
+        // The second of two loops, which use different memories.
         let text = passed(&format!(
             "\tmov.b64 \t%rd1, {TILE};\n$L1:\n\tld.global.b32 \t%r1, [%rd1];\n\tadd.s64 \t%rd1, %rd1, 4;\n\
              \tmov.b64 \t%rd1, OTHER;\n"
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_of_addresses_is_no_address() {
+    fn a_difference_of_addresses_is_not_an_address() {
         let text = passed(&format!(
             "\tmov.b64 \t%rd1, {TILE};\n\tmov.b64 \t%rd2, OTHER;\n\tsub.s64 \t%rd3, %rd2, %rd1;\n\
              \tadd.s64 \t%rd4, %rd1, %rd3;\n\tld.global.b32 \t%r1, [%rd4];\n"
@@ -532,7 +532,7 @@ mod tests {
                  \tatom.shared.add.u64 \t%rd3, [%rd1+8], %rd4;\n\t// end inline asm\n"
             )
         );
-        // An instruction of several lines may write any register of them.
+        // An instruction that spans several lines may write any of its registers.
         let text = passed(&given("some.instruction {%r1},\n {%rd1};\n")).unwrap();
         assert!(text.contains("mov.b64 \t%rd1, %generic0;"), "{text}");
         assert!(
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shared_memory_cannot_do_is_refused_with_its_place() {
+    fn unsupported_uses_of_shared_memory_are_rejected_with_their_place() {
         let error = passed(&format!("\tprefetch.global.L1 \t[{TILE}];\n")).unwrap_err();
         let message = error.to_string();
         for words in ["TILE of the crate k", "in a, as `prefetch.global.L1"] {
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_an_array_for_two_crates_are_one() {
+    fn copies_of_an_array_in_two_crates_become_one() {
         let copy = |krate: &str| {
             format!(
                 ".func  (.param .b64 func_retval0) _RINvC8cuda_std3memNtC1k3TagE{krate}()\n{{\n\t.reg .b64 \t%rd<2>;\n\
@@ -602,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_without_shared_variables_stays_as_it_is() {
+    fn a_module_without_shared_variables_does_not_change() {
         let text = format!(
             "{HEAD}.extern .shared .align 16 .b8 dynamic[];\n.visible .entry a()\n{{\n\tret;\n}}\n"
         );

@@ -1,15 +1,15 @@
-//! Stores of some of a number's bits.
+//! Stores of a part of a number's bits.
 //!
-//! LLVM stores the lower bits of a register by an instruction for the shorter type. Where an instruction for floating-point numbers has
-//! written the register, ptxas up to CUDA 13.0 converts the number to an integer instead: a packed structure then has 27
-//! where the lower byte of 27.3 should be. A move in between says that bits are meant; it costs nothing.
+//! LLVM stores the lower bits of a register with an instruction for the shorter type. Where a floating-point instruction has
+//! written the register, ptxas up to CUDA 13.0 converts the number to an integer instead: a packed structure then contains 27
+//! instead of the lower byte of 27.3. A move to another register makes clear that bits are meant; it costs nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use super::{Instruction, bodies, instruction, rewritten, with_words, words};
 
-/// PTX whose narrow stores are of bits.
+/// Returns PTX whose narrow stores store bits.
 pub(super) fn of_bits(ptx: &str) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
     let mut instead = HashMap::new();
@@ -28,7 +28,7 @@ pub(super) fn of_bits(ptx: &str) -> String {
     rewritten(ptx, &instead)
 }
 
-/// Whether an instruction's result is a floating-point number: the first of the types that its name ends with.
+/// Whether an instruction's result is a floating-point number, judged by the first of the types at the end of its name.
 fn writes_float(name: &str) -> bool {
     let is_type = |part: &&str| {
         let digits = part.trim_start_matches(|c: char| c.is_ascii_lowercase());
@@ -40,7 +40,7 @@ fn writes_float(name: &str) -> bool {
         .is_some_and(|first| first.starts_with('f'))
 }
 
-/// Whether an instruction stores some of the bits of a register, and one that a floating-point number is in.
+/// Whether an instruction stores only some of the bits of a register that may hold a floating-point number.
 fn narrows(store: &Instruction<'_>, floats: &HashSet<&str>) -> bool {
     if store.root() != "st" {
         return false;
@@ -54,7 +54,7 @@ fn narrows(store: &Instruction<'_>, floats: &HashSet<&str>) -> bool {
         && sources().any(|(_, source)| floats.contains(source))
 }
 
-/// Bits of a register that can hold a floating-point number.
+/// The number of bits of a register that can hold a floating-point number.
 fn width(register: &str) -> Option<u32> {
     let name = register.strip_prefix('%')?;
     match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
@@ -64,7 +64,7 @@ fn width(register: &str) -> Option<u32> {
     }
 }
 
-/// The store, of copies of its sources.
+/// The store, applied to copies of its sources.
 fn moved(store: &Instruction<'_>) -> String {
     let mut text = "\t{ // bits\n".to_owned();
     let mut copies = 0;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn other_stores_stay() {
+    fn other_stores_do_not_change() {
         for body in [
             "\tcvt.rn.f32.f64 \t%r9, %rd112;\n\tst.global.b32 \t[%rd1], %r9;\n",
             "\tcvt.rzi.s32.f32 \t%r9, %r1;\n\tst.global.b8 \t[%rd1], %r9;\n",

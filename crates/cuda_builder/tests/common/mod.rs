@@ -1,5 +1,8 @@
-//! Kernel crates to build, and what the tests need of the machine.
-#![allow(dead_code, reason = "each test program uses its part")]
+//! Kernel crates to build, and the tools that the tests need.
+#![allow(
+    dead_code,
+    reason = "each test program uses only some of these functions"
+)]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,12 +36,12 @@ pub unsafe extern "ptx-kernel" fn arithmetic(x: *mut f32, y: *mut f64) {
 }
 "#;
 
-/// Compiled `core`s and dependencies, kept between the test programs.
+/// The cache of compiled `core`s and dependencies, which all test programs share.
 pub fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cuda-builder")
 }
 
-/// A kernel crate of one file in a folder of its own.
+/// A kernel crate with a single file in a folder of its own.
 pub fn crate_of(source: &str) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     write_crate(dir.path(), source);
@@ -70,13 +73,13 @@ pub fn builder(krate: impl AsRef<Path>) -> CudaBuilder {
     CudaBuilder::new(krate).cache_dir(cache())
 }
 
-/// The PTX text, or `None`, said loudly, where there are no sources of `core`.
+/// Builds and returns the PTX text, or reports a skipped test and returns `None` where the sources of `core` are missing.
 pub fn text_of(builder: CudaBuilder) -> Option<String> {
     built(builder).map(|(path, _)| fs::read_to_string(path).unwrap())
 }
 
-/// The PTX file and its record; every PTX that the tests make comes from here, and has passed ptxas where that is at hand. `None`,
-/// said loudly, where there are no sources of `core`.
+/// Builds and returns the PTX file and its record. All tests build their PTX here, and each PTX is assembled if ptxas is
+/// available. Where the sources of `core` are missing, it reports a skipped test and returns `None`.
 pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
     let arch = builder.arch;
     match builder.build_recorded() {
@@ -97,18 +100,18 @@ pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
     }
 }
 
-/// Says that a test checks nothing here; where TRISOLAR_NO_SKIP is set, that is a failure.
+/// Reports that a test is skipped, which is a failure if TRISOLAR_NO_SKIP is set.
 pub fn skip(reason: &str) {
     assert!(
         std::env::var_os("TRISOLAR_NO_SKIP").is_none(),
         "must not be skipped here: {reason}"
     );
-    // Not through eprintln!, which the test harness hides for tests that pass.
+    // eprintln! is not used because the test harness hides its output for tests that pass.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {reason}");
 }
 
-/// Has ptxas compile a PTX text for each architecture, and refuses spills in the kernels (not in what they call, such
-/// as the formatting of numbers).
+/// Assembles a PTX text with ptxas for each architecture, and fails if a kernel spills registers. Functions that kernels call,
+/// such as number formatting, may spill.
 pub fn assemble(ptx: &str, architectures: &[&str]) {
     let given = std::env::var_os("TRISOLAR_PTXAS").filter(|v| !v.is_empty());
     let ptxas = given.clone().unwrap_or_else(|| "ptxas".into());
@@ -122,7 +125,7 @@ pub fn assemble(ptx: &str, architectures: &[&str]) {
             "no ptxas; TRISOLAR_PTXAS can name one (it is in the PyPI package nvidia-cuda-nvcc)",
         );
     }
-    // Several tests of a program look at the same text.
+    // Several tests of one program assemble the same text.
     static DONE: Mutex<BTreeSet<(u64, String)>> = Mutex::new(BTreeSet::new());
     let mut hash = DefaultHasher::new();
     ptx.hash(&mut hash);

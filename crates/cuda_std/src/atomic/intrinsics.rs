@@ -1,11 +1,12 @@
-//! Atomic instructions, one a function: `atomic_fetch_<operation>_<ordering>_<type>_<scope>(pointer, value)` and
-//! `atomic_load_<ordering>_<bits>_<scope>`, `atomic_store_<ordering>_<bits>_<scope>`.
+//! Atomic instructions, one function each: `atomic_fetch_<operation>_<ordering>_<type>_<scope>(pointer, value)`,
+//! `atomic_load_<ordering>_<bits>_<scope>` and `atomic_store_<ordering>_<bits>_<scope>`.
 //!
-//! The ordering `volatile` is none at all: what GPUs before sm_70 have, relaxed on the CPU. Every function returns the value before.
+//! The ordering `volatile` stands for an instruction without an ordering, which is all that GPUs before sm_70 have; it is
+//! relaxed on the CPU. Every `fetch` function returns the previous value.
 //!
 //! # Safety
-//! All functions: the pointer is valid and aligned, and others use the value at the same time only with atomics whose scope holds
-//! both.
+//! For all functions, the pointer must be valid and aligned, and other threads may access the value at the same time only with
+//! atomics whose scope includes both threads.
 #![allow(clippy::missing_safety_doc)]
 
 #[cfg(target_arch = "nvptx64")]
@@ -110,8 +111,8 @@ for_scopes!(load, u64, 64, AtomicU64);
 for_scopes!(store, u32, 32, AtomicU32);
 for_scopes!(store, u64, 64, AtomicU64);
 
-/// The five orderings of an operation. For the device, what of the value the instruction takes; for the CPU, what the operation makes of old
-/// value and operand.
+/// Defines the five orderings of an operation. The first closure gives the operand of the device's instruction, the second
+/// computes the new value from the old value and the operand on the CPU.
 macro_rules! fetch {
     ($scope:ident, $ptx_scope:literal, $op:ident, $ptx:expr, $ty:ident, $width:literal, $bits:ident, $atomic:ident,
         |$value:ident| $operand:expr, |$old:ident, $new:ident| $result:expr) => {
@@ -357,7 +358,7 @@ macro_rules! operation {
     };
 }
 
-/// Wrapping steps by one.
+/// Increments and decrements, which wrap around.
 macro_rules! step {
     ($scope:ident, $ty:ident, $ordering:ident) => {
         paste! {

@@ -1,7 +1,7 @@
 //! Atomic functions on pointers that take an [`Ordering`], for every type and scope.
 //!
 //! # Safety
-//! As [`intrinsics`].
+//! Same as for [`intrinsics`].
 #![allow(clippy::missing_safety_doc)]
 
 use super::intrinsics;
@@ -9,7 +9,8 @@ use crate::cfg::ComputeCapability;
 use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use pastey::paste;
 
-/// Whether the device has the memory model of sm_70, with orderings in its instructions; before, fences stand around plain ones.
+/// Whether the device has the memory model of sm_70, whose instructions carry orderings. On older devices, fences surround
+/// plain instructions.
 const fn ge_sm70() -> bool {
     ComputeCapability::from_cuda_arch_env() as u32 >= ComputeCapability::Compute70 as u32
 }
@@ -99,7 +100,7 @@ macro_rules! memory {
 macro_rules! operations {
     ($scope:ident, $ty:ident, $($op:ident)*) => {$(
         paste! {
-            #[doc = concat!("`", stringify!($op), "`, scope ", stringify!($scope), "; returns the value before.")]
+            #[doc = concat!("`", stringify!($op), "`, scope ", stringify!($scope), "; returns the previous value.")]
             #[inline(always)]
             pub unsafe fn [<atomic_fetch_ $op _ $ty _ $scope>](ptr: *mut $ty, ordering: Ordering, val: $ty) -> $ty {
                 // SAFETY: the module's rules.
@@ -133,13 +134,13 @@ macro_rules! operations {
 
 macro_rules! bounded {
     ($scope:ident) => {
-        bounded!(@one $scope, inc, "Adds 1, or goes to 0 from `bound` and beyond", |old, bound| if old >= bound { 0 } else { old + 1 });
-        bounded!(@one $scope, dec, "Subtracts 1, or goes to `bound` from 0 and from beyond it",
+        bounded!(@one $scope, inc, "Adds 1, or sets the value to 0 if it is at least `bound`", |old, bound| if old >= bound { 0 } else { old + 1 });
+        bounded!(@one $scope, dec, "Subtracts 1, or sets the value to `bound` if it is 0 or greater than `bound`",
             |old, bound| if old == 0 || old > bound { bound } else { old - 1 });
     };
     (@one $scope:ident, $op:ident, $doc:literal, |$old:ident, $bound:ident| $new:expr) => {
         paste! {
-            #[doc = concat!($doc, ", relaxed, scope ", stringify!($scope), "; returns the value before.")]
+            #[doc = concat!($doc, ", relaxed, scope ", stringify!($scope), "; returns the previous value.")]
             #[inline(always)]
             pub unsafe fn [<atomic_ $op _bounded_relaxed_u32_ $scope>](ptr: *mut u32, bound: u32) -> u32 {
                 // SAFETY: the module's rules.

@@ -1,14 +1,14 @@
 //! Atomics with a scope, and atomic floats.
 //!
-//! The scope is who else may use the value at the same time: the threads of the *block*, of the *device*, or of the *system*
-//! (other devices and the host too). [`core::sync::atomic`] works in kernels as well: its atomics have the scope of the
-//! system.
+//! The scope says which other threads may use the value at the same time: those of the *block*, of the *device*, or of the
+//! *system* (which includes other devices and the host). [`core::sync::atomic`] works in kernels as well; its atomics have
+//! system scope.
 //!
-//! - [`AtomicF32`], [`AtomicF64`] and their `Block…` and `System…` kin
+//! - [`AtomicF32`], [`AtomicF64`] and their `Block…` and `System…` counterparts
 //! - [`mid`]: functions on pointers that take an [`Ordering`]
-//! - [`intrinsics`]: functions on pointers, one an instruction
+//! - [`intrinsics`]: functions on pointers, one for each instruction
 //!
-//! On the CPU every scope is that of [`core::sync::atomic`], and sums of floats are made with compare and exchange.
+//! On the CPU every scope is that of [`core::sync::atomic`], and sums of floats use a compare-and-exchange loop.
 
 pub mod intrinsics;
 pub mod mid;
@@ -37,25 +37,25 @@ macro_rules! atomic_float {
         }
 
         impl $name {
-            /// An atomic with this value.
+            /// Creates an atomic with this value.
             #[must_use]
             pub const fn new(v: $ty) -> Self {
                 Self { value: UnsafeCell::new(v) }
             }
 
-            /// The value.
+            /// Returns the value.
             #[must_use]
             pub fn into_inner(self) -> $ty {
                 self.value.into_inner()
             }
 
-            /// The address of the value.
+            /// Returns the address of the value.
             #[must_use]
             pub const fn as_ptr(&self) -> *mut $ty {
                 self.value.get()
             }
 
-            /// The value now.
+            /// Loads the current value.
             ///
             /// # Panics
             /// If the order is `Release` or `AcqRel`.
@@ -63,12 +63,12 @@ macro_rules! atomic_float {
             #[inline]
             pub $($unsafe)? fn load(&self, order: Ordering) -> $ty {
                 paste! {
-                    // SAFETY: the pointer is valid; the type's scope is kept, or the caller vouches for it.
+                    // SAFETY: the pointer is valid, and either the type's scope suffices or the caller vouches for it.
                     $ty::from_bits(unsafe { mid::[<atomic_load_ $width _ $scope>](self.as_ptr().cast(), order) })
                 }
             }
 
-            /// Sets the value.
+            /// Stores a value.
             ///
             /// # Panics
             /// If the order is `Acquire` or `AcqRel`.
@@ -82,29 +82,29 @@ macro_rules! atomic_float {
             }
 
             atomic_float!(@operations $ty, $scope, $($unsafe)?;
-                "Adds; returns the value before." fetch_add add,
-                "Subtracts; returns the value before." fetch_sub sub,
-                "Bitwise and; returns the value before." fetch_and and,
-                "Bitwise or; returns the value before." fetch_or or,
-                "Bitwise exclusive or; returns the value before." fetch_xor xor,
-                "Sets the value; returns the one before." swap exch,
+                "Adds `val` and returns the previous value." fetch_add add,
+                "Subtracts `val` and returns the previous value." fetch_sub sub,
+                "Stores the bitwise and, and returns the previous value." fetch_and and,
+                "Stores the bitwise or, and returns the previous value." fetch_or or,
+                "Stores the bitwise exclusive or, and returns the previous value." fetch_xor xor,
+                "Stores `val` and returns the previous value." swap exch,
             );
         }
     )*};
     (@safety $unsafe:ident) => {
-        "\n# Safety\nOnly threads of one block use the value at the same time."
+        "\n# Safety\nOnly threads of one block may use the value at the same time."
     };
-    // The qualifier cannot repeat together with the operations: one arm each.
+    // `$($unsafe)?` and the operations repeat a different number of times, so each case has an arm of its own.
     (@operations $ty:ident, $scope:ident, unsafe; $($doc:literal $function:ident $op:ident,)*) => {
         $(
             #[doc = $doc]
             ///
             /// # Safety
-            /// Only threads of one block use the value at the same time.
+            /// Only threads of one block may use the value at the same time.
             #[inline]
             pub unsafe fn $function(&self, val: $ty, order: Ordering) -> $ty {
                 paste! {
-                    // SAFETY: the pointer is valid, the caller vouches for the scope.
+                    // SAFETY: the pointer is valid, and the caller vouches for the scope.
                     unsafe { mid::[<atomic_fetch_ $op _ $ty _ $scope>](self.as_ptr(), order, val) }
                 }
             }
@@ -116,7 +116,7 @@ macro_rules! atomic_float {
             #[inline]
             pub fn $function(&self, val: $ty, order: Ordering) -> $ty {
                 paste! {
-                    // SAFETY: the pointer is valid, and the type's scope is kept.
+                    // SAFETY: the pointer is valid, and the type's scope suffices.
                     unsafe { mid::[<atomic_fetch_ $op _ $ty _ $scope>](self.as_ptr(), order, val) }
                 }
             }

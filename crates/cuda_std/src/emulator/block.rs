@@ -1,7 +1,7 @@
 //! Runs the threads of a block in turns.
 //!
-//! A round runs every thread that can run until it waits or finishes. Then the waits that are complete end, in this
-//! order: warp operations, `activemask`, the barrier. A round in which no thread can be woken is a hang.
+//! A round runs every runnable thread until it waits or finishes. Then the waits that are complete end, in this order: warp
+//! operations, `activemask`, the barrier. A round after which no thread can be woken is a hang.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -21,11 +21,11 @@ use super::statics::Turn;
 use super::warp::{WarpCall, resolve};
 use crate::warp::WARP_SIZE;
 
-/// A CPU thread's part of a launch: runs one block after the other in the same structures.
+/// The part of a launch that one CPU thread runs: one block after another, reusing the same structures.
 pub(super) struct Worker<'a> {
     launch: &'a Launch,
     kernel: AnyKernel,
-    /// Boxed: the threads point to it.
+    /// Boxed because the threads point to it.
     block: Box<BlockContext>,
     slots: Vec<Slot>,
     stacks: Stacks,
@@ -87,7 +87,7 @@ impl<'a> Worker<'a> {
         &self.stats
     }
 
-    /// Runs the block with this linear index to its end, on its turn to use the statics of shared memory.
+    /// Runs the block with this linear index to its end. `turn` is its turn to use the statics of shared memory.
     pub(super) fn run_block(
         &mut self,
         linear: u64,
@@ -151,10 +151,10 @@ impl<'a> Worker<'a> {
                 self.run_thread(thread)?;
             }
             if let (Some(turn), false) = (&mut turn, self.runnable.is_empty()) {
-                // Some threads pause: they may wait for other blocks.
+                // Some threads paused; they may be waiting for other blocks.
                 turn.pass();
             }
-            // Threads that only paused are runnable again already.
+            // Threads that only paused are already runnable again.
             round.clear();
             round.append(&mut self.runnable);
             self.runnable = round;
@@ -174,7 +174,7 @@ impl<'a> Worker<'a> {
             none => {
                 let (stack, kernel) = (self.stacks.take()?, self.kernel);
                 none.insert(Coroutine::with_stack(stack, move |yielder, ()| {
-                    // SAFETY: the worker keeps the context in place as long as the coroutine lives.
+                    // SAFETY: the worker keeps the context in place for as long as the coroutine lives.
                     unsafe { &*context }.yielder.set(yielder);
                     kernel.run();
                 }))
@@ -205,7 +205,7 @@ impl<'a> Worker<'a> {
 
     /// Ends the waits that are complete.
     fn wake(&mut self) -> Result<(), EmulatorError> {
-        // Pausing threads are runnable already; they may still change what the others wait for.
+        // Pausing threads are already runnable; they may still change what the others wait for.
         self.wake_warps()?;
         if self.runnable.is_empty() {
             self.wake_active();
@@ -231,7 +231,7 @@ impl<'a> Worker<'a> {
                 let Wait::Warp(call) = self.slots[first + lane].context.wait.get() else {
                     continue;
                 };
-                // A mask may name lanes that a block of this size does not have: they are never there to wait for.
+                // A mask may name lanes that a block of this size does not have; nothing waits for them.
                 let members = call.mask & exists;
                 if let Some(calls) = self.complete_call(first, members, call)? {
                     for (member, answer) in resolve(&calls).into_iter().enumerate() {
@@ -250,7 +250,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The calls of all members if every one waits in a warp operation: they must be the same then.
+    /// Returns the calls of all members, or `None` unless every one of them waits in the same warp operation.
     fn complete_call(
         &self,
         first: usize,
@@ -275,7 +275,7 @@ impl<'a> Worker<'a> {
         Ok(Some(calls))
     }
 
-    /// Lanes at `activemask` go on together once the rest of their warp waits for something else.
+    /// Lets the lanes at `activemask` go on together once the rest of their warp waits for something else.
     fn wake_active(&mut self) {
         for first in (0..self.slots.len()).step_by(WARP_SIZE as usize) {
             let warp = first..(first + WARP_SIZE as usize).min(self.slots.len());
@@ -337,7 +337,7 @@ impl<'a> Worker<'a> {
         self.slots[0].context.block_idx.get()
     }
 
-    /// The error of a block in which nobody can go on. A warp operation explains it better than a barrier does.
+    /// The error of a block in which no thread can go on. A pending warp operation explains it better than a barrier does.
     fn hang(&self) -> EmulatorError {
         for (thread, slot) in self.slots.iter().enumerate() {
             if let (false, Wait::Warp(call)) = (slot.done, slot.context.wait.get()) {
@@ -375,7 +375,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Who waits where.
+    /// The threads that wait, grouped by call and place.
     fn waiting(&self) -> Vec<Waiting> {
         let mut groups: Vec<Waiting> = Vec::new();
         for slot in self.slots.iter().filter(|slot| !slot.done) {
@@ -397,13 +397,13 @@ impl<'a> Worker<'a> {
         groups
     }
 
-    /// Unwinds the threads that still wait, so that what they own is dropped.
+    /// Unwinds the threads that still wait, so that their values are dropped.
     fn unwind(&mut self) {
         for slot in &mut self.slots {
             if let Some(coroutine) = slot.coroutine.take() {
                 slot.context.cancelled.set(true);
                 let before = set_current(&raw const slot.context);
-                // A panic in a destructor of a thread that is being cancelled tells nothing more.
+                // A panic in a destructor of a cancelled thread adds no information.
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(coroutine)));
                 set_current(before);
                 slot.context.cancelled.set(false);
@@ -418,7 +418,7 @@ impl Drop for Worker<'_> {
     }
 }
 
-/// The error behind a panic.
+/// The error that a panic stands for.
 fn thrown(payload: Box<dyn Any + Send>, context: &Context) -> EmulatorError {
     let payload = match payload.downcast::<SendFault>() {
         Ok(fault) => return fault.0.into_error(context.site(), context.linear),
@@ -430,7 +430,7 @@ fn thrown(payload: Box<dyn Any + Send>, context: &Context) -> EmulatorError {
     ) {
         (Some(text), _) => (*text).to_owned(),
         (_, Some(text)) => text.clone(),
-        _ => "with a payload that is no text".to_owned(),
+        _ => "with a payload that is not text".to_owned(),
     };
     EmulatorError::Panic {
         site: context.site(),

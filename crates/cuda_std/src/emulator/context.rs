@@ -1,4 +1,4 @@
-//! The emulated thread that runs on this CPU thread now: its coordinates, and how it waits for others.
+//! The emulated thread that currently runs on this CPU thread: its coordinates, and how it waits for others.
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -11,10 +11,10 @@ use super::error::{Fault, Site, fail};
 use super::memory::SharedMemory;
 use super::warp::WarpCall;
 
-/// What the threads of a block have in common.
+/// The state that the threads of a block share.
 pub(crate) struct BlockContext {
     pub shared: RefCell<SharedMemory>,
-    /// Where `print!` goes, if the launch captures it.
+    /// The destination of `print!`, if the launch captures output.
     pub output: Option<*const Mutex<String>>,
 }
 
@@ -24,14 +24,14 @@ pub(crate) struct Context {
     pub block_idx: Cell<[u32; 3]>,
     pub block_dim: [u32; 3],
     pub grid_dim: [u32; 3],
-    /// Linear index in the block.
+    /// Linear index of the thread in the block.
     pub linear: u32,
     pub block: *const BlockContext,
     pub yielder: Cell<*const Yielder<(), ()>>,
     pub wait: Cell<Wait>,
-    /// What the wait brought: the value, and a predicate.
+    /// The result of the last wait: a value and a predicate.
     pub answer: Cell<(u128, bool)>,
-    /// The launch has failed and the thread is being unwound: nothing waits any more.
+    /// True when the launch has failed and the thread is being unwound, in which case it no longer waits for anything.
     pub cancelled: Cell<bool>,
 }
 
@@ -53,20 +53,20 @@ impl Context {
             return (0, false);
         }
         self.wait.set(wait);
-        // SAFETY: set at the start of the coroutine that runs now, and valid until its end.
+        // SAFETY: set at the start of the running coroutine, and valid until its end.
         unsafe { &*self.yielder.get() }.suspend(());
         self.answer.get()
     }
 }
 
-/// Why a thread does not run.
+/// The reason why a thread does not run.
 #[derive(Clone, Copy)]
 pub(crate) enum Wait {
-    /// It may run.
+    /// The thread may run.
     Nothing,
     Barrier(BarrierCall),
     Warp(WarpCall),
-    /// `activemask`: until every other lane of the warp waits for something else.
+    /// At `activemask`, until every other lane of the warp waits for something else.
     ActiveMask(&'static Location<'static>),
 }
 
@@ -101,7 +101,7 @@ thread_local! {
     static CURRENT: Cell<*const Context> = const { Cell::new(ptr::null()) };
 }
 
-/// Makes `context` the running thread; returns the one before.
+/// Makes `context` the running thread and returns the previous one.
 pub(crate) fn set_current(context: *const Context) -> *const Context {
     CURRENT.replace(context)
 }
@@ -116,7 +116,7 @@ pub(crate) fn try_current<'a>() -> Option<&'a Context> {
 /// The running thread.
 ///
 /// # Panics
-/// Outside of a launch.
+/// Panics outside of a launch.
 #[inline]
 pub(crate) fn current<'a>() -> &'a Context {
     match try_current() {
@@ -133,7 +133,7 @@ fn outside() -> ! {
     )
 }
 
-/// Waits for all threads of the block. The answer is the count, or 1 and 0 for true and false.
+/// Waits for all threads of the block. The result is the count, or 1 for true and 0 for false.
 pub(crate) fn wait_for_barrier(
     kind: BarrierKind,
     predicate: bool,
@@ -163,12 +163,12 @@ pub(crate) fn wait_for_warp(call: WarpCall) -> (u128, bool) {
     context.suspend(Wait::Warp(call))
 }
 
-/// Waits until the warp has converged as far as it will; returns the lanes that got here.
+/// Waits until the warp has converged as far as it can; returns the lanes that arrived here.
 pub(crate) fn wait_for_active(at: &'static Location<'static>) -> u32 {
     current().suspend(Wait::ActiveMask(at)).0 as u32
 }
 
-/// Lets the other threads run, those of blocks that other workers run as well.
+/// Lets the other threads run, including those of blocks that other workers run.
 pub(crate) fn pause() {
     std::thread::yield_now();
     current().suspend(Wait::Nothing);

@@ -1,4 +1,4 @@
-//! What can go wrong in an emulated launch.
+//! The errors of an emulated launch.
 
 use std::fmt;
 use std::panic::{Location, resume_unwind};
@@ -30,12 +30,12 @@ impl fmt::Display for Triple {
     }
 }
 
-/// Threads of a block, by linear index, that wait at one place.
+/// Threads of a block, by linear index, that wait at the same place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The call that waits, e.g. `sync_threads`.
+    /// The call in which they wait, e.g. `sync_threads`.
     pub call: &'static str,
-    /// Where it stands: file:line:column.
+    /// Source position of the call: file:line:column.
     pub place: String,
     /// Linear indices of the threads in the block, ascending.
     pub threads: Vec<u32>,
@@ -63,7 +63,7 @@ impl fmt::Display for Waiting {
     }
 }
 
-/// A list of thread indices, shortened to ranges.
+/// A list of thread indices, printed as ranges.
 struct Threads<'a>(&'a [u32]);
 
 impl fmt::Display for Threads<'_> {
@@ -93,7 +93,7 @@ impl fmt::Display for Threads<'_> {
     }
 }
 
-/// Several groups of waiting threads, for a message.
+/// Several groups of waiting threads, as a message prints them.
 struct Groups<'a>(&'a [Waiting]);
 
 impl fmt::Display for Groups<'_> {
@@ -105,31 +105,31 @@ impl fmt::Display for Groups<'_> {
     }
 }
 
-/// Why a launch failed. Blocks that had finished by then have written their results.
+/// The reason why a launch failed. Blocks that had finished before the failure have written their results.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmulatorError {
-    /// Grid or block that no GPU accepts.
+    /// The grid or block has dimensions that no GPU accepts.
     #[error("{what} is {given}, but must be {allowed}")]
     Dimensions {
-        /// Which dimension.
+        /// The dimension at fault.
         what: &'static str,
-        /// What was asked for.
+        /// The value that was asked for.
         given: String,
-        /// What is possible.
+        /// The values that are allowed.
         allowed: &'static str,
     },
-    /// More shared memory than a block can have.
+    /// A block uses more shared memory than any GPU has.
     #[error("block {} uses {bytes} bytes of shared memory, but at most {limit} are possible", Triple(*.block))]
     SharedMemory {
         /// The block.
         block: [u32; 3],
-        /// Bytes of all arrays, static and dynamic, so far.
+        /// Bytes of all arrays so far, static and dynamic.
         bytes: usize,
-        /// The most a block can have.
+        /// The largest size that is possible.
         limit: usize,
     },
-    /// Some threads wait for others that will never come.
+    /// Some threads wait for others that will never arrive.
     #[error(
         "block {} hangs: {}; {} have exited",
         Triple(*.block), Groups(.waiting), Threads(.exited)
@@ -137,7 +137,7 @@ pub enum EmulatorError {
     Hang {
         /// The block.
         block: [u32; 3],
-        /// Who waits where.
+        /// The waiting threads, grouped by call and place.
         waiting: Vec<Waiting>,
         /// Threads that have finished.
         exited: Vec<u32>,
@@ -147,10 +147,10 @@ pub enum EmulatorError {
     MixedBarriers {
         /// The block.
         block: [u32; 3],
-        /// Who called what.
+        /// The threads, grouped by the barrier that they called.
         waiting: Vec<Waiting>,
     },
-    /// A warp operation that the lanes of its mask do not make together.
+    /// The lanes of a mask do not all make the same warp operation.
     #[error(
         "block {}, warp {warp}: {call} with mask {mask:#010x} in {place}: {reason}",
         Triple(*.block)
@@ -164,24 +164,24 @@ pub enum EmulatorError {
         call: &'static str,
         /// Its mask.
         mask: u32,
-        /// Where it stands.
+        /// Source position of the call.
         place: String,
-        /// What is wrong.
+        /// The lane or lanes at fault.
         reason: String,
     },
-    /// An access outside of a [`SharedSlice`](crate::shared::SharedSlice).
+    /// An access was outside of a [`SharedSlice`](crate::shared::SharedSlice).
     #[error("{site}: element {index} of a shared array of {length} elements, in {place}")]
     SharedIndex {
         /// The thread.
         site: Site,
-        /// First element of the access that is outside.
+        /// First element of the access that is out of bounds.
         index: usize,
         /// Number of elements.
         length: usize,
-        /// Where the access stands.
+        /// Source position of the access.
         place: String,
     },
-    /// Bytes next to a shared array have been written; found at the end of the block.
+    /// Bytes next to a shared array were overwritten; detected at the end of the block.
     #[error("block {}: something wrote {side} {array} of {bytes} bytes in shared memory", Triple(*.block))]
     SharedOverrun {
         /// The block.
@@ -201,17 +201,17 @@ pub enum EmulatorError {
         /// The panic's message.
         message: String,
     },
-    /// No stack for a thread.
+    /// There is no memory for the stack of a thread.
     #[error("no memory for the stack ({bytes} bytes) of a thread: {reason}")]
     Stack {
         /// Bytes of a stack.
         bytes: usize,
-        /// The system's message.
+        /// The operating system's message.
         reason: String,
     },
 }
 
-/// What a thread throws to end the launch with a given error.
+/// The payload that a thread throws to end the launch with a given error.
 pub(crate) enum Fault {
     SharedIndex {
         index: usize,
@@ -267,5 +267,5 @@ pub(crate) fn fail(fault: Fault) -> ! {
     resume_unwind(Box::new(SendFault(fault)))
 }
 
-/// The payload of a panic has to be `Send`; a [`Fault`] is.
+/// Wraps a [`Fault`], because the payload of a panic has to be `Send`.
 pub(crate) struct SendFault(pub Fault);

@@ -1,4 +1,4 @@
-//! A launch: its dimensions and options, and their limits.
+//! A launch: its dimensions, its options and their limits.
 
 use super::error::EmulatorError;
 use super::memory::LIMIT;
@@ -65,7 +65,7 @@ impl From<glam::UVec3> for Dim3 {
     }
 }
 
-/// What a launch did.
+/// What a launch ran and used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -75,15 +75,15 @@ pub struct Stats {
     pub threads: u64,
     /// Barriers passed, counted once for a block.
     pub barriers: u64,
-    /// Warp operations, counted once for the lanes that made one together.
+    /// Warp operations, counted once for all lanes that made one together.
     pub warp_operations: u64,
     /// Largest shared memory of a block in bytes.
     pub shared_bytes: usize,
-    /// What the kernel printed, if [captured](Launch::capture_output).
+    /// The kernel's output, if it was [captured](Launch::capture_output).
     pub output: String,
 }
 
-/// A launch to be: dimensions and options.
+/// The dimensions and options of a launch.
 #[derive(Clone, Debug)]
 #[must_use = "a launch does nothing until `run`"]
 pub struct Launch {
@@ -96,12 +96,12 @@ pub struct Launch {
     pub(super) capture: bool,
 }
 
-/// A stack that holds a panic with its backtrace; only touched pages cost memory.
+/// Large enough for a panic with its backtrace; only touched pages cost memory.
 const STACK_BYTES: usize = 256 << 10;
 const MIN_STACK_BYTES: usize = 16 << 10;
 
 impl Launch {
-    /// `grid` blocks of `block` threads each.
+    /// A launch of `grid` blocks of `block` threads each.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
         Self {
             grid: grid.into(),
@@ -114,27 +114,28 @@ impl Launch {
         }
     }
 
-    /// Bytes of dynamic shared memory of each block.
+    /// Sets the bytes of dynamic shared memory of each block.
     pub fn shared_bytes(mut self, bytes: usize) -> Self {
         self.shared_bytes = bytes;
         self
     }
 
-    /// Runs threads in a random order, another one after each wait, that this seed decides. Without a seed they run in
+    /// Runs the threads in a random order, derived from this seed, that changes after every wait. Without a seed they run in
     /// the order of their index. A kernel without races gives the same result for every seed.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// CPU threads that run blocks: 1 or more, by default one a core up to 16. With one, blocks run one
-    /// after the other and a launch is repeatable even if its blocks race.
+    /// Sets the number of CPU threads that run blocks, at least 1; the default is one for each core, at most 16. With one
+    /// worker, blocks run one after another, so that a launch is repeatable even if its blocks race.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Bytes of each thread's stack, at least 16384; by default 262144. Panics print from this stack.
+    /// Sets the bytes of each thread's stack, at least 16384; the default is 262144. A panic's message is formatted on this
+    /// stack.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = bytes;
         self
@@ -201,7 +202,7 @@ impl Launch {
     }
 }
 
-/// The closure of a launch without its type, to be called from coroutines of any CPU thread.
+/// The closure of a launch without its type, which coroutines on any CPU thread can call.
 #[derive(Clone, Copy)]
 pub(super) struct AnyKernel {
     pub(super) closure: *const (),
@@ -232,7 +233,7 @@ impl AnyKernel {
     }
 }
 
-/// SplitMix64: enough to shuffle threads with.
+/// SplitMix64, which is good enough to shuffle threads.
 #[derive(Clone, Copy)]
 pub(super) struct Random(u64);
 

@@ -6,21 +6,21 @@ use std::ptr::NonNull;
 
 use super::error::{EmulatorError, Fault, fail};
 
-/// Most shared memory of a block on any GPU so far: 227 KiB.
+/// The largest shared memory of a block on any current GPU: 227 KiB.
 pub(crate) const LIMIT: usize = 232_448;
 
-/// Bytes watched on either side of an array.
+/// Bytes on either side of an array that are checked for stray writes.
 const GUARD: usize = 64;
 const GUARD_BYTE: u8 = 0xc5;
-/// What shared memory holds at first. As f32 and f64 it is a huge number, so that reading it shows.
+/// The initial content of shared memory. As an f32 or f64 it is a huge number, so that results computed from it stand out.
 pub(super) const FRESH_BYTE: u8 = 0x7e;
 const ALIGNMENT: usize = 128;
 
-/// Which array.
+/// Identifies an array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Key {
     Dynamic,
-    /// The place in the source, and the type of the elements there.
+    /// A place in the source, and the type of the elements there.
     Static(TypeId, TypeId),
 }
 
@@ -30,7 +30,7 @@ struct Region {
     bytes: usize,
     layout: Layout,
     base: NonNull<u8>,
-    /// Used by the present block.
+    /// Whether the current block uses it.
     live: bool,
 }
 
@@ -98,12 +98,12 @@ impl Drop for Region {
     }
 }
 
-/// The arrays of a block, whose memory the CPU thread's next block uses again.
+/// The shared arrays of a block. The next block on the same CPU thread reuses their memory.
 #[derive(Default)]
 pub(crate) struct SharedMemory {
     regions: Vec<Region>,
     dynamic_bytes: usize,
-    /// Bytes of the static arrays that the block has come by.
+    /// Bytes of the static arrays that the block has reached.
     used: usize,
 }
 
@@ -117,7 +117,7 @@ impl SharedMemory {
         self.used = 0;
     }
 
-    /// Bytes of the arrays the block has touched, and the dynamic one.
+    /// Bytes of the static arrays that the block has reached, plus the dynamic array.
     pub(crate) fn total_bytes(&self) -> usize {
         self.used + self.dynamic_bytes
     }
@@ -136,7 +136,7 @@ impl SharedMemory {
         )
     }
 
-    /// The array of a place in the source, which a type of its own names, with elements of one type.
+    /// The array of a place in the source, which the type of `tag` identifies, with elements of one type.
     pub(crate) fn array(
         &mut self,
         place: (TypeId, TypeId),
@@ -175,7 +175,7 @@ impl SharedMemory {
         self.regions[index].start().as_ptr()
     }
 
-    /// Looks whether something wrote next to an array.
+    /// Checks whether something was written next to an array.
     pub(crate) fn check(&self, block: [u32; 3]) -> Result<(), EmulatorError> {
         for region in self.regions.iter().filter(|region| region.live) {
             if let Some(side) = region.overrun() {

@@ -1,10 +1,9 @@
 //! Runs kernels on the CPU: an emulator of the grid with real barriers, warps and shared memory.
 //!
-//! Every thread of a block is a coroutine. It runs until it finishes or has to wait, for a barrier or for the other lanes of its
-//! warp; then the next one runs. Blocks are spread over the CPU's cores (in a program with statics in shared memory, one block runs
-//! at a time). The functions of [`thread`](crate::thread),
-//! [`warp`](crate::warp), [`shared`](crate::shared) and [`atomic`](crate::atomic) do in a launch what they do on a
-//! GPU.
+//! Every thread of a block is a coroutine. It runs until it finishes or has to wait, for a barrier or for the other lanes of
+//! its warp; then the next one runs. Blocks are spread over the CPU's cores, but in a program with statics in shared memory
+//! only one block runs at a time. During a launch, the functions of [`thread`](crate::thread), [`warp`](crate::warp),
+//! [`shared`](crate::shared) and [`atomic`](crate::atomic) behave as they do on a GPU.
 //!
 //! ```
 //! use cuda_std::emulator::Launch;
@@ -23,26 +22,27 @@
 //!
 //! let mut data = vec![1, 2, 3];
 //! let pointer = data.as_mut_ptr();
-//! // SAFETY: the pointer is valid for 3 values and nobody else uses it.
+//! // SAFETY: the pointer is valid for 3 values and nothing else uses it.
 //! let stats = unsafe { Launch::new(1, 32).run(|| double(pointer, 3)) }.unwrap();
 //! assert_eq!(data, [2, 4, 6]);
 //! assert_eq!(stats.threads, 32);
 //! ```
 //!
-//! # What it finds
+//! # What it detects
 //! - a barrier that some threads of a block never reach, or at which they call different functions;
 //! - a warp operation with lanes that have exited, wait elsewhere, or are not in their own mask;
-//! - a panic in a kernel (with block and thread), so also every slice index out of bounds;
-//! - an index out of bounds of a [`SharedSlice`](crate::shared::SharedSlice);
-//! - writes through raw pointers up to 64 bytes before or after an array of `shared_array!` or the dynamic one, when the block
-//!   ends;
-//! - missing barriers, as wrong results: threads run one after the other, in another order for each
+//! - a panic in a kernel, with its block and thread; this includes every slice index out of bounds;
+//! - an index that is out of the bounds of a [`SharedSlice`](crate::shared::SharedSlice);
+//! - writes through raw pointers up to 64 bytes before or after an array of `shared_array!` or the dynamic array, when the
+//!   block ends;
+//! - missing barriers, by their wrong results: threads run one after another, in a different order for each
 //!   [seed](Launch::seed), and shared memory starts with a pattern instead of zeros;
-//! - launch dimensions and shared memory that no GPU takes.
+//! - launch dimensions and sizes of shared memory that no GPU accepts.
 //!
-//! # What it does not find
-//! Raw pointers that go astray farther, reads through them, races within one instruction, and anything about time. A thread that spins
-//! until another one writes never lets it run, unless it calls [`nanosleep`](crate::thread::nanosleep).
+//! # What it does not detect
+//! The emulator misses writes through raw pointers farther out of bounds, all reads out of bounds, races within one
+//! instruction, and anything about time. A thread that spins until another one writes never lets that one run unless it calls
+//! [`nanosleep`](crate::thread::nanosleep).
 
 mod block;
 mod context;

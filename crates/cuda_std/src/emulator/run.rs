@@ -11,19 +11,19 @@ use super::statics::Turn;
 use crate::Kernel;
 use crate::kernel::one_thread;
 
-/// With more, the stacks of blocks that wait at barriers would be too many mappings for Linux's default limit.
+/// With more workers, the stacks of blocks that wait at barriers would exceed Linux's default limit on memory mappings.
 const MAX_DEFAULT_WORKERS: usize = 16;
 
 impl Launch {
     /// Runs `kernel` once for every thread of the grid, and returns when all have finished.
     ///
     /// # Errors
-    /// See [`EmulatorError`]. If several blocks fail, the error is that of the first in the grid's order among those
-    /// that had started.
+    /// See [`EmulatorError`]. If several blocks fail, the error is that of the block that comes first in the grid's order,
+    /// among those that had started.
     ///
     /// # Safety
-    /// As a launch on a GPU: `kernel` runs on several CPU threads at once, whether its captures are `Sync` or not. Whatever
-    /// it reaches must be valid for that, as the kernel's own contract says.
+    /// The same as for a launch on a GPU: `kernel` runs on several CPU threads at once, whether its captures are `Sync` or not.
+    /// Whatever it accesses must be valid for that, as the kernel's own contract says.
     pub unsafe fn run<F: Fn()>(&self, kernel: F) -> Result<Stats, EmulatorError> {
         self.run_any(AnyKernel::new(&kernel))
     }
@@ -31,15 +31,15 @@ impl Launch {
     /// Runs a kernel with these arguments, as [`run`](Self::run) does.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The same as for [`run`](Self::run).
     ///
     /// # Safety
-    /// As a launch on a GPU: the arguments meet the kernel's own contract.
+    /// The same as for a launch on a GPU: the arguments must meet the kernel's own contract.
     pub unsafe fn run_kernel<K: Kernel>(
         &self,
         arguments: K::Arguments,
     ) -> Result<Stats, EmulatorError> {
-        // SAFETY: the function is that of the arguments; the caller's promise for the rest.
+        // SAFETY: the function belongs to these arguments; the caller promises the rest.
         unsafe { self.run_erased(std::ptr::from_ref(&arguments).cast(), one_thread::<K>) }
     }
 
@@ -47,7 +47,7 @@ impl Launch {
     /// generic over kernels.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The same as for [`run`](Self::run).
     ///
     /// # Safety
     /// `thread` may be called with `arguments` from several CPU threads at once until this returns.
@@ -62,7 +62,8 @@ impl Launch {
         })
     }
 
-    /// The same once for all kernels, so that the compiler does not make it anew for each. The closure must outlive the call.
+    /// The part of a launch that does not depend on the kernel's type, so that it is compiled once. The closure must outlive
+    /// the call.
     fn run_any(&self, kernel: AnyKernel) -> Result<Stats, EmulatorError> {
         self.check()?;
         let blocks = self.grid.count();
@@ -106,7 +107,7 @@ impl Launch {
     }
 }
 
-/// `kernel` once for every thread of `grid` blocks of `block` threads; [`Launch`] has more options.
+/// Runs `kernel` once for every thread of `grid` blocks of `block` threads; [`Launch`] has more options.
 ///
 /// # Errors
 /// See [`EmulatorError`].
@@ -119,7 +120,7 @@ pub unsafe fn launch<F: Fn()>(
     shared_bytes: usize,
     kernel: F,
 ) -> Result<Stats, EmulatorError> {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller makes the same promise.
     unsafe {
         Launch::new(grid, block)
             .shared_bytes(shared_bytes)
@@ -127,13 +128,13 @@ pub unsafe fn launch<F: Fn()>(
     }
 }
 
-/// What the CPU threads of a launch share.
+/// The state that the CPU threads of a launch share.
 struct Progress<'a> {
     launch: &'a Launch,
     order: Order,
     next: AtomicU64,
     stop: AtomicBool,
-    /// Sums, and the failure of the lowest block so far.
+    /// The sums so far, and the failure of the lowest block that has failed.
     outcome: Mutex<(Stats, Option<(u64, EmulatorError)>)>,
     output: Mutex<String>,
 }
@@ -144,7 +145,7 @@ impl Progress<'_> {
         let mut worker = Worker::new(self.launch, kernel, output);
         let mut failure = None;
         loop {
-            // First the turn, then the block: so that blocks begin in their order.
+            // Taking the turn before the block makes blocks begin in their order.
             let turn = Turn::take();
             if self.stop.load(Ordering::Relaxed) {
                 break;

@@ -1,4 +1,4 @@
-//! Stacks of coroutines, kept from launch to launch: mapping one costs more than most kernel threads.
+//! Stacks of coroutines. They are kept between launches, because mapping one costs more than running most kernel threads.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use corosensei::stack::DefaultStack;
 
 use super::error::EmulatorError;
 
-/// Most stacks of one size that are kept.
+/// The largest number of kept stacks of one size.
 const KEPT: usize = 4096;
 
 static KEPT_STACKS: Mutex<Option<HashMap<usize, Vec<DefaultStack>>>> = Mutex::new(None);
@@ -19,7 +19,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Takes over up to `most` stacks of this size that are lying about.
+    /// Takes over up to `most` kept stacks of this size.
     pub(crate) fn new(bytes: usize, most: usize) -> Self {
         let mut all = KEPT_STACKS.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = all.get_or_insert_default().entry(bytes).or_default();
@@ -27,10 +27,10 @@ impl Stacks {
         Self { bytes, free }
     }
 
-    /// A stack.
+    /// Takes a kept stack or allocates one.
     ///
     /// # Errors
-    /// [`EmulatorError::Stack`] if there is no memory, or no room for another mapping.
+    /// [`EmulatorError::Stack`] if there is no memory or the limit on mappings is reached.
     pub(crate) fn take(&mut self) -> Result<DefaultStack, EmulatorError> {
         if let Some(stack) = self.free.pop() {
             return Ok(stack);
@@ -41,7 +41,7 @@ impl Stacks {
         })
     }
 
-    /// Gives a stack back.
+    /// Returns a stack for reuse.
     pub(crate) fn put(&mut self, stack: DefaultStack) {
         self.free.push(stack);
     }

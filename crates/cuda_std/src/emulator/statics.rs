@@ -1,19 +1,19 @@
-//! The statics `#[address_space(shared)]` of the program.
+//! The `#[address_space(shared)]` statics of the program.
 //!
-//! On the CPU such a static has one address, but each block has its own on a GPU. So the blocks of a program with such statics
-//! take turns, those of other launches at the same time included: a block has the statics from its start to its end, but for the
-//! times when its threads do nothing but wait for other blocks.
+//! On a GPU each block has its own copy of such a static, but on the CPU the static has only one address. Therefore the blocks
+//! of a program with such statics take turns, including those of concurrent launches. A block's turn lasts from its start to
+//! its end, except for the times when its threads only wait for other blocks.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::memory::FRESH_BYTE;
 
-/// All of them, gathered by the linker.
+/// The shared statics of the program, which the linker collects.
 #[doc(hidden)]
 #[linkme::distributed_slice]
 pub static SHARED_STATICS: [SharedStatic];
 
-/// One of them. For the macro alone.
+/// A shared static. Only the macro uses this type.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct SharedStatic {
@@ -21,19 +21,19 @@ pub struct SharedStatic {
     bytes: usize,
 }
 
-// SAFETY: the memory is used by who has the turn alone.
+// SAFETY: only the holder of the turn uses the memory.
 unsafe impl Sync for SharedStatic {}
 
 impl SharedStatic {
     /// # Safety
-    /// The address of a static that can be written, and its size.
+    /// `address` must be the address of a writable static of `bytes` bytes.
     #[must_use]
     pub const unsafe fn new(address: *mut u8, bytes: usize) -> Self {
         Self { address, bytes }
     }
 
     fn write(&self, bytes: &[u8]) {
-        // SAFETY: as `new` says; the turn keeps others away.
+        // SAFETY: `new` guarantees the memory, and the turn excludes other users.
         unsafe {
             self.address
                 .copy_from_nonoverlapping(bytes.as_ptr(), self.bytes)
@@ -43,7 +43,7 @@ impl SharedStatic {
     fn read(&self, into: &mut Vec<u8>) {
         let from = into.len();
         into.resize(from + self.bytes, 0);
-        // SAFETY: as `write`.
+        // SAFETY: the same as for `write`.
         unsafe {
             self.address
                 .copy_to_nonoverlapping(into[from..].as_mut_ptr(), self.bytes)
@@ -51,7 +51,7 @@ impl SharedStatic {
     }
 }
 
-/// Tickets, served in the order in which they were drawn.
+/// A queue of tickets, which are served in the order in which they were drawn.
 struct Queue {
     next: u64,
     serving: u64,
@@ -85,7 +85,7 @@ fn release() {
 pub(super) struct Turn(());
 
 impl Turn {
-    /// Waits for it; `None` if the program has no such statics.
+    /// Waits for a turn; returns `None` if the program has no such statics.
     pub fn take() -> Option<Self> {
         if SHARED_STATICS.is_empty() {
             return None;
@@ -97,7 +97,7 @@ impl Turn {
         Some(Self(()))
     }
 
-    /// Lets the blocks that wait have their turns, and takes the next with the statics as they were.
+    /// Lets waiting blocks have their turns, then waits for the next turn and restores the statics.
     pub fn pass(&mut self) {
         let waiting = {
             let queue = queue();

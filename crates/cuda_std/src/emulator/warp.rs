@@ -1,4 +1,4 @@
-//! What the lanes of a warp exchange when all of a mask have called the same operation.
+//! The values that the lanes of a warp exchange when all lanes of a mask have called the same operation.
 
 use std::panic::Location;
 
@@ -76,7 +76,7 @@ impl Operation {
 }
 
 impl WarpCall {
-    /// Whether two lanes make the same call, from the same place.
+    /// Whether two lanes make the same call from the same place.
     pub(crate) fn same_as(&self, other: &Self) -> bool {
         self.mask == other.mask
             && self.operation.same_as(other.operation)
@@ -84,10 +84,10 @@ impl WarpCall {
     }
 }
 
-/// What a lane reads from one that takes no part: a GPU leaves it unspecified.
+/// The value that a lane reads from a lane that takes no part. A GPU leaves it unspecified.
 const UNSPECIFIED: u128 = 0x7e7e_7e7e_7e7e_7e7e_7e7e_7e7e_7e7e_7e7e;
 
-/// The answers of the lanes that take part: `calls[lane]` is there for each of them, and all are the same call.
+/// The results of the lanes that take part. `calls[lane]` is present for each of them, and all calls are the same.
 pub(crate) fn resolve(
     calls: &[Option<WarpCall>; WARP_SIZE as usize],
 ) -> [(u128, bool); WARP_SIZE as usize] {
@@ -135,8 +135,8 @@ pub(crate) fn resolve(
     answers
 }
 
-/// The lane a shuffle reads, and whether the one asked for lies in the lane's segment of `width` lanes (else it reads
-/// itself). As PTX defines `shfl.sync`.
+/// The lane that a shuffle reads, and whether the requested lane lies in the caller's segment of `width` lanes; if not, the
+/// caller reads itself. This follows PTX's definition of `shfl.sync`.
 fn shuffle_source(mode: WarpShuffleMode, lane: u32, argument: u32, width: u32) -> (u32, bool) {
     let argument = argument % WARP_SIZE;
     let first = lane & !(width - 1);

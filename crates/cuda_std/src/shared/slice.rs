@@ -1,39 +1,40 @@
-//! `SharedSlice`: shared memory by its 32-bit address.
+//! `SharedSlice`, which accesses shared memory by its 32-bit address.
 
 use core::marker::PhantomData;
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// A value that one instruction loads from shared memory and stores to it.
+/// A value that one instruction loads from or stores to shared memory.
 ///
 /// # Safety
-/// Any bits must be a valid value, and `load` and `store` must access exactly `size_of::<Self>()` bytes.
+/// Every bit pattern must be a valid value, and `load` and `store` must access exactly `size_of::<Self>()` bytes.
 pub unsafe trait SharedValue: Copy + 'static {
     /// Loads from a shared address.
     ///
     /// # Safety
-    /// The address lies in an array of the block, aligned for the type.
+    /// The address must lie in an array of the block and be aligned for the type.
     #[cfg(target_arch = "nvptx64")]
     unsafe fn load(address: u32) -> Self;
 
     /// Stores to a shared address.
     ///
     /// # Safety
-    /// As for [`load`](Self::load).
+    /// The same as for [`load`](Self::load).
     #[cfg(target_arch = "nvptx64")]
     unsafe fn store(address: u32, value: Self);
 }
 
 macro_rules! scalar {
     ($($ty:ty, $reg:ident, $ptx:literal;)*) => {$(
-        // SAFETY: plain numbers; the instructions move the type's size.
+        // SAFETY: the types are plain numbers, and the instructions move exactly their size.
         unsafe impl SharedValue for $ty {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn load(address: u32) -> Self {
                 let value: $ty;
-                // SAFETY: the caller vouches for the address. Not `readonly`: another thread may write between two loads.
+                // SAFETY: the caller guarantees the address. The assembly is not `readonly`, because another thread may write
+                // between two loads.
                 unsafe {
                     asm!(concat!("ld.shared.", $ptx, " {}, [{}];"), out($reg) value, in(reg32) address,
                         options(nostack, preserves_flags));
@@ -43,7 +44,7 @@ macro_rules! scalar {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn store(address: u32, value: Self) {
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: the caller guarantees the address.
                 unsafe {
                     asm!(concat!("st.shared.", $ptx, " [{}], {};"), in(reg32) address, in($reg) value,
                         options(nostack, preserves_flags));
@@ -75,7 +76,7 @@ macro_rules! vector {
         }
 
         impl $name {
-            /// From its components.
+            /// Creates a vector from its components.
             #[inline(always)]
             #[must_use]
             pub const fn new($($field: $element),*) -> Self {
@@ -83,13 +84,13 @@ macro_rules! vector {
             }
         }
 
-        // SAFETY: plain numbers; the instructions move the type's size.
+        // SAFETY: the components are plain numbers, and the instructions move exactly the type's size.
         unsafe impl SharedValue for $name {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn load(address: u32) -> Self {
                 $(let $field: $element;)*
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: the caller guarantees the address.
                 unsafe {
                     asm!(concat!("ld.shared.", $ptx, " {{", $slots, "}}, [{address}];"),
                         $($field = out($reg) $field,)*
@@ -100,7 +101,7 @@ macro_rules! vector {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn store(address: u32, value: Self) {
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: the caller guarantees the address.
                 unsafe {
                     asm!(concat!("st.shared.", $ptx, " [{address}], {{", $slots, "}};"),
                         $($field = in($reg) value.$field,)*
@@ -112,17 +113,17 @@ macro_rules! vector {
 }
 
 vector! {
-    /// Two `f64`, moved in one instruction of 128 bits.
+    /// Two `f64`, which one 128-bit instruction moves.
     F2, f64, reg64, 16, "v2.b64", "{x}, {y}", (x, y);
-    /// Four `f32`, moved in one instruction of 128 bits.
+    /// Four `f32`, which one 128-bit instruction moves.
     F4, f32, reg32, 16, "v4.b32", "{x}, {y}, {z}, {w}", (x, y, z, w);
-    /// Four `u32`, moved in one instruction of 128 bits.
+    /// Four `u32`, which one 128-bit instruction moves.
     U4, u32, reg32, 16, "v4.b32", "{x}, {y}, {z}, {w}", (x, y, z, w);
 }
 
 /// An array in shared memory, accessed with `ld.shared` and `st.shared` through a 32-bit address.
 ///
-/// A copyable handle; all copies mean the same memory. In the emulator every index is checked; on the device it is not.
+/// This is a copyable handle; all copies refer to the same memory. The emulator checks every index; the device does not.
 pub struct SharedSlice<T> {
     #[cfg(target_arch = "nvptx64")]
     address: u32,
@@ -143,15 +144,15 @@ impl<T> Clone for SharedSlice<T> {
 impl<T> Copy for SharedSlice<T> {}
 
 impl<T: SharedValue> SharedSlice<T> {
-    /// `length` elements of the block's dynamic shared memory, from `offset` bytes on.
+    /// A slice of `length` elements of the block's dynamic shared memory, starting `offset` bytes into it.
     ///
     /// # Panics
-    /// In the emulator, if they are not within the bytes that the launch asked for, or `offset` is not a multiple of the
-    /// element's alignment.
+    /// In the emulator, if the elements do not lie within the bytes that the launch requested, or if `offset` is not a multiple
+    /// of the element's alignment.
     ///
     /// # Safety
-    /// The elements lie within the dynamic shared memory, aligned. Elements of this and other slices over
-    /// the same bytes follow the rules of [`get`](Self::get) and [`set`](Self::set) together.
+    /// The elements must lie within the dynamic shared memory and be aligned. If other slices cover the same bytes, the rules
+    /// of [`get`](Self::get) and [`set`](Self::set) apply to all of them together.
     #[inline(always)]
     #[must_use]
     pub unsafe fn dynamic(offset: usize, length: usize) -> Self {
@@ -159,7 +160,7 @@ impl<T: SharedValue> SharedSlice<T> {
         {
             let _ = length;
             let base: u32;
-            // SAFETY: takes the address of a symbol of this crate.
+            // SAFETY: the assembly only takes the address of a symbol of this crate.
             unsafe {
                 asm!("mov.b32 {}, cuda_std_dynamic_shared;", out(reg32) base,
                     options(pure, nomem, nostack, preserves_flags));
@@ -179,7 +180,7 @@ impl<T: SharedValue> SharedSlice<T> {
                 "{length} elements of {} bytes from byte {offset} on do not lie in the {bytes} bytes of dynamic shared memory",
                 size_of::<T>()
             );
-            // SAFETY: offset <= bytes, which the dynamic array holds.
+            // SAFETY: offset <= bytes, so that the result is within the dynamic array.
             let pointer = unsafe { shared.dynamic().add(offset) }.cast();
             Self {
                 pointer,
@@ -189,10 +190,10 @@ impl<T: SharedValue> SharedSlice<T> {
         }
     }
 
-    /// `length` elements of an array made with [`shared_array!`](crate::shared_array), from its pointer on.
+    /// A slice of `length` elements of an array of [`shared_array!`](crate::shared_array), starting at `pointer`.
     ///
     /// # Safety
-    /// The pointer is to shared memory of the block, aligned and valid for `length` elements.
+    /// The pointer must point to shared memory of the block, be aligned, and be valid for `length` elements.
     #[inline(always)]
     #[must_use]
     pub unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
@@ -200,7 +201,7 @@ impl<T: SharedValue> SharedSlice<T> {
         {
             let _ = length;
             let address: u32;
-            // SAFETY: converts an address.
+            // SAFETY: the assembly only converts an address.
             unsafe {
                 asm!("{{", ".reg .b64 a;", "cvta.to.shared.u64 a, {};", "cvt.u32.u64 {}, a;", "}}",
                     in(reg64) pointer, out(reg32) address, options(pure, nomem, nostack, preserves_flags));
@@ -220,25 +221,25 @@ impl<T: SharedValue> SharedSlice<T> {
         }
     }
 
-    /// Element `index`.
+    /// Returns element `index`.
     ///
     /// # Panics
     /// In the emulator the launch fails with `EmulatorError::SharedIndex` if the index is out of bounds.
     ///
     /// # Safety
-    /// `index` is in bounds, the element has been written in this block, and a barrier separates this from writes of other
-    /// threads.
+    /// `index` must be in bounds, the element must have been written in this block, and a barrier must separate this call from
+    /// writes by other threads.
     #[inline(always)]
     #[must_use]
     #[track_caller]
     pub unsafe fn get(self, index: usize) -> T {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller vouches for the index.
+        // SAFETY: the caller guarantees the index.
         unsafe {
             T::load(self.address + (index * size_of::<T>()) as u32)
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: `at` checks the index; the memory is initialised with a pattern, and any bits are a value.
+        // SAFETY: `at` checks the index; the memory is initialised with a pattern, and every bit pattern is a valid value.
         unsafe {
             self.at(index).read()
         }
@@ -247,15 +248,15 @@ impl<T: SharedValue> SharedSlice<T> {
     /// Sets element `index`.
     ///
     /// # Panics
-    /// As [`get`](Self::get).
+    /// The same as for [`get`](Self::get).
     ///
     /// # Safety
-    /// `index` is in bounds, and a barrier separates this from other accesses to the element.
+    /// `index` must be in bounds, and a barrier must separate this call from other threads' accesses to the element.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set(self, index: usize, value: T) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller vouches for the index.
+        // SAFETY: the caller guarantees the index.
         unsafe {
             T::store(self.address + (index * size_of::<T>()) as u32, value);
         }
@@ -278,12 +279,12 @@ impl<T: SharedValue> SharedSlice<T> {
                 at,
             });
         }
-        // SAFETY: in bounds of the array the slice was made of.
+        // SAFETY: the index is in the bounds of the array that the slice was made of.
         unsafe { self.pointer.add(index) }
     }
 }
 
-/// A [`SharedSlice`] of `N` elements in static shared memory: `shared_slice![T; N]`. Each place in the source is one array, as
+/// A [`SharedSlice`] of `N` elements in static shared memory: `shared_slice![T; N]`. Each use in the source is one array, as
 /// with [`shared_array!`](crate::shared_array).
 #[macro_export]
 macro_rules! shared_slice {

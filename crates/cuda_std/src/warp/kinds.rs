@@ -1,6 +1,6 @@
-//! The size of a warp, and the kinds of operations among its lanes.
+//! The size of a warp and the kinds of operations among its lanes.
 
-/// Lanes of a warp on every GPU so far.
+/// The number of lanes of a warp, which is the same on every GPU so far.
 pub const WARP_SIZE: u32 = 32;
 
 /// The operation of a [`warp_reduce`](super::warp_reduce).

@@ -1,4 +1,4 @@
-//! Libraries to load in the place of the driver's.
+//! Libraries to load instead of the driver's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,8 +26,8 @@ pub fn shared_library(dir: &Path, source: &str) -> PathBuf {
     output
 }
 
-/// Makes `library` the one that `libcuda_lazy` loads. To be called first in a test that is alone in its file.
+/// Makes `libcuda_lazy` load `library`. Must be called first, in a test that is alone in its file.
 pub fn use_library(library: &Path) {
-    // SAFETY: the only test of this process has just begun; nobody reads the environment at the same time.
+    // SAFETY: this is the only test of the process and it has just started, so that no other thread reads the environment.
     unsafe { std::env::set_var(libcuda_lazy::LIBRARY_VARIABLE, library) };
 }

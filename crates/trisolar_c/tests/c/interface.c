@@ -41,7 +41,7 @@ static void a_map_can_be_looked_at_and_copied(void)
     trisolar_map *map = compute(small);
     trisolar_info info;
     uint32_t copy[16];
-    const uint32_t *times = trisolar_map_times(map);
+    const uint32_t *steps_together = trisolar_map_steps_together(map);
 
     CHECK(trisolar_map_info(map, &info) == TRISOLAR_OK);
     CHECK(info.width == 5 && info.height == 3);
@@ -50,9 +50,9 @@ static void a_map_can_be_looked_at_and_copied(void)
     CHECK(strcmp(info.notes, "") == 0 && strstr(info.spec_json, "\"steps\":200") != NULL);
 
     copy[15] = 7;
-    CHECK(trisolar_map_copy_times(map, copy, 15) == TRISOLAR_OK);
-    CHECK(memcmp(copy, times, 15 * sizeof *copy) == 0 && copy[14] == 200 && copy[15] == 7);
-    CHECK(trisolar_map_copy_times(map, copy, 14) == TRISOLAR_BAD_INPUT);
+    CHECK(trisolar_map_copy_steps_together(map, copy, 15) == TRISOLAR_OK);
+    CHECK(memcmp(copy, steps_together, 15 * sizeof *copy) == 0 && copy[14] == 200 && copy[15] == 7);
+    CHECK(trisolar_map_copy_steps_together(map, copy, 14) == TRISOLAR_BAD_INPUT);
     CHECK(says("'14' for 'count'") && says("15 values"));
     trisolar_map_free(map);
 }
@@ -62,7 +62,7 @@ static void other_quantities_have_values_of_64_bits(void)
     trisolar_map *map = compute("quantity = \"closest-approach\"\nsize = [5, 3]\nsteps = 200\n"), *of_steps = compute(small);
     trisolar_info info;
     double copy[16];
-    uint32_t times[16];
+    uint32_t steps_together[16];
     const double *values = trisolar_map_values_f64(map);
 
     CHECK(trisolar_map_info(map, &info) == TRISOLAR_OK && info.pixel_steps == 15 * 200 && info.never_parted == 0);
@@ -71,9 +71,9 @@ static void other_quantities_have_values_of_64_bits(void)
     CHECK(trisolar_map_copy_values_f64(map, copy, 15) == TRISOLAR_OK);
     CHECK(memcmp(copy, values, 15 * sizeof *copy) == 0 && copy[0] > 0 && copy[0] < 30 && copy[15] == 7);
     CHECK(trisolar_map_copy_values_f64(map, copy, 14) == TRISOLAR_BAD_INPUT && says("15 values"));
-    CHECK(trisolar_map_times(map) == NULL && trisolar_map_values_f64(of_steps) == NULL);
-    CHECK(trisolar_map_copy_times(map, times, 15) == TRISOLAR_BAD_INPUT && says("trisolar_map_copy_values_f64"));
-    CHECK(trisolar_map_copy_values_f64(of_steps, copy, 15) == TRISOLAR_BAD_INPUT && says("trisolar_map_copy_times"));
+    CHECK(trisolar_map_steps_together(map) == NULL && trisolar_map_values_f64(of_steps) == NULL);
+    CHECK(trisolar_map_copy_steps_together(map, steps_together, 15) == TRISOLAR_BAD_INPUT && says("trisolar_map_copy_values_f64"));
+    CHECK(trisolar_map_copy_values_f64(of_steps, copy, 15) == TRISOLAR_BAD_INPUT && says("trisolar_map_copy_steps_together"));
     trisolar_map_free(map);
     trisolar_map_free(of_steps);
 }
@@ -90,7 +90,7 @@ static void points_are_computed_like_the_pixels_of_a_map(void)
     CHECK(trisolar_spec_from_toml("steps = 20000", &spec) == TRISOLAR_OK);
     CHECK(trisolar_divergence_points(spec, row[0], 4, 3, &cpu, &points) == TRISOLAR_OK);
     CHECK(trisolar_map_info(points, &info) == TRISOLAR_OK && info.width == 4 && info.height == 1);
-    CHECK(memcmp(trisolar_map_times(points), trisolar_map_times(map) + 4, 4 * sizeof(uint32_t)) == 0);
+    CHECK(memcmp(trisolar_map_steps_together(points), trisolar_map_steps_together(map) + 4, 4 * sizeof(uint32_t)) == 0);
     trisolar_map_free(points);
     CHECK(trisolar_divergence_points(spec, row[0], 3, 4, &cpu, &points) == TRISOLAR_BAD_INPUT && points == NULL);
     CHECK(says("'3 x 4' for 'points'") && says("3, 9, 18 or 21 numbers"));
@@ -113,8 +113,8 @@ static void points_may_have_masses_of_their_own(void)
     CHECK(trisolar_divergence_points(spec, states[0], 2, 21, &cpu, &both) == TRISOLAR_OK);
     CHECK(trisolar_spec_from_toml("steps = 20000\nmasses = [10, 25, 30]", &heavier) == TRISOLAR_OK);
     CHECK(trisolar_divergence_points(heavier, states[0], 1, 18, &cpu, &map) == TRISOLAR_OK);
-    CHECK(trisolar_map_times(both)[1] == trisolar_map_times(map)[0]);
-    CHECK(trisolar_map_times(both)[0] != trisolar_map_times(both)[1]);
+    CHECK(trisolar_map_steps_together(both)[1] == trisolar_map_steps_together(map)[0]);
+    CHECK(trisolar_map_steps_together(both)[0] != trisolar_map_steps_together(both)[1]);
     trisolar_map_free(map);
     states[1][20] = -1;
     CHECK(trisolar_divergence_points(spec, states[0], 2, 21, &cpu, &map) == TRISOLAR_BAD_INPUT);
@@ -141,7 +141,7 @@ static void a_map_of_nonsense_is_warned_of_and_fails_where_it_is_to(void)
     CHECK(trisolar_spec_from_toml("size = 4\nsteps = 200\ndt = 10.0", &spec) == TRISOLAR_OK);
     strict.max_error = 0.5;
     CHECK(trisolar_divergence_run(spec, &strict, &map) == TRISOLAR_FAILED && map != NULL);
-    CHECK(says("--max-error 0.5") && trisolar_map_times(map) != NULL);
+    CHECK(says("--max-error 0.5") && trisolar_map_steps_together(map) != NULL);
     trisolar_map_free(map);
     strict.max_error = -1;
     CHECK(trisolar_divergence_run(spec, &strict, &map) == TRISOLAR_BAD_INPUT && map == NULL);
@@ -182,7 +182,7 @@ static void bad_input_is_told(void)
     CHECK(trisolar_spec_from_toml(NULL, &spec) == TRISOLAR_BAD_INPUT && says("'NULL' for 'toml'"));
     CHECK(trisolar_spec_from_toml("", NULL) == TRISOLAR_BAD_INPUT && says("'NULL' for 'spec'"));
     CHECK(trisolar_divergence_run(NULL, NULL, &map) == TRISOLAR_BAD_INPUT && map == NULL);
-    CHECK(trisolar_map_times(NULL) == NULL);
+    CHECK(trisolar_map_steps_together(NULL) == NULL);
     CHECK(trisolar_map_info(NULL, NULL) == TRISOLAR_BAD_INPUT);
 
     CHECK(trisolar_spec_from_toml(small, &spec) == TRISOLAR_OK);

@@ -84,7 +84,7 @@ pub unsafe fn by_value(
     bodies: &[Body],
     out: *mut u64,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let mut out = unsafe { Out::new(out) };
     let t = thread::index_1d() as usize;
     for body in [body, bodies[t % bodies.len()]] {

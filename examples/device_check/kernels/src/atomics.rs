@@ -13,10 +13,10 @@ use crate::{Out, Random};
 /// Of 32 and 64 bits in the grid's scratch, and of a block in shared memory.
 #[kernel]
 pub unsafe fn atomics_of_integers(seed: u64, out: *mut u64, scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let word = random.bits();
-    // SAFETY: the caller vouches for SCRATCH words, which are atomics here and nothing else.
+    // SAFETY: the caller guarantees SCRATCH words, which are atomics here and nothing else.
     let (long, short, signed) = unsafe {
         (
             core::slice::from_raw_parts(scratch.cast::<AtomicU64>(), 8),
@@ -69,10 +69,10 @@ pub unsafe fn atomics_of_integers(seed: u64, out: *mut u64, scratch: *mut u64) {
 /// Of 8 and 16 bits, neighbours in one word.
 #[kernel]
 pub unsafe fn small_atomics(seed: u64, out: *mut u64, scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let word = random.bits();
-    // SAFETY: the caller vouches for SCRATCH words, which are atomics here and nothing else.
+    // SAFETY: the caller guarantees SCRATCH words, which are atomics here and nothing else.
     let (bytes, shorts, flags) = unsafe {
         (
             core::slice::from_raw_parts(scratch.cast::<AtomicU8>(), 8),
@@ -95,10 +95,10 @@ pub unsafe fn small_atomics(seed: u64, out: *mut u64, scratch: *mut u64) {
 /// Sums of whole numbers, which have no rounding: in any order the same.
 #[kernel]
 pub unsafe fn atomics_of_floats(seed: u64, out: *mut u64, scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let number = random.below(1000) as f64 - 300.0;
-    // SAFETY: the caller vouches for SCRATCH words, which are atomics here and nothing else.
+    // SAFETY: the caller guarantees SCRATCH words, which are atomics here and nothing else.
     let (double, single) = unsafe {
         (
             core::slice::from_raw_parts(scratch.cast::<AtomicF64>(), 4),
@@ -162,7 +162,7 @@ every_operation! {
 /// memory.
 #[kernel]
 pub unsafe fn atomics_of_own_memory(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let word = random.bits();
     operations_of_u32(&mut out, &AtomicU32::new(word as u32 >> 3), word);

@@ -18,7 +18,7 @@ macro_rules! further {
 /// What IEEE 754 defines: the same everywhere.
 #[kernel]
 pub unsafe fn exact_functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     for _ in 0..3 {
         let (x, y, z) = (random.any_f64(), random.any_f64(), random.any_f64());
@@ -60,7 +60,7 @@ pub unsafe fn exact_functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// The transcendental functions that `std` has.
 #[kernel]
 pub unsafe fn functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     for round in 0..2 {
         let mut x = if round == 0 {
@@ -88,7 +88,7 @@ pub unsafe fn functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// [`functions`] of `f32`.
 #[kernel]
 pub unsafe fn functions_f32(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     for round in 0..3 {
         let x = if round == 0 {
@@ -113,7 +113,7 @@ pub unsafe fn functions_f32(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// Error functions, gamma, Bessel and the like.
 #[kernel]
 pub unsafe fn further_functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     for _ in 0..2 {
         let (x, p, n) = (random.moderate(), random.unit(), random.below(6) as i32);
@@ -132,7 +132,7 @@ pub unsafe fn further_functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
 
 /// The functions of a number by their names alone: `std` has methods of the same names on the host.
 struct Number(f64);
-/// As [`Number`].
+/// The same as for [`Number`].
 struct Single(f32);
 
 macro_rules! by_name {

@@ -7,7 +7,7 @@ use crate::{Out, Random};
 /// Arithmetic and bits.
 #[kernel]
 pub unsafe fn integers(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let (a, b, n) = (random.bits(), random.bits() | 1, random.below(64) as u32);
     let (x, y) = (a as i64, b as i64);
@@ -62,7 +62,7 @@ pub unsafe fn integers(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// Between all kinds of numbers: rounding, saturation, sign.
 #[kernel]
 pub unsafe fn conversions(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     for _ in 0..3 {
         let (x, n) = (random.any_f64(), random.bits());

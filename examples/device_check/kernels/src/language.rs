@@ -53,7 +53,7 @@ static TABLE: [fn(u64) -> u64; 4] = [
 /// Trait objects, function pointers, closures, recursion, generics, matrices.
 #[kernel]
 pub unsafe fn dispatch(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let (square, circle) = (Square(random.unit()), Circle(random.unit()));
     for _ in 0..4 {
@@ -89,7 +89,7 @@ pub unsafe fn dispatch(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// Iterators and closures.
 #[kernel]
 pub unsafe fn iterators(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let mut a = [0u64; 24];
     a.iter_mut().for_each(|x| *x = random.below(100));
@@ -133,7 +133,7 @@ pub unsafe fn iterators(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// Sorting and searching.
 #[kernel]
 pub unsafe fn sorting(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let mut a = [0u64; 24];
     a.iter_mut().for_each(|x| *x = random.below(100));
@@ -153,7 +153,7 @@ pub unsafe fn sorting(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// Longer slices and other elements: quick, merge and heap sort, partial orders.
 #[kernel]
 pub unsafe fn long_sorting(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let hash = |h: u64, x: u64| (h ^ x).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
     let mut numbers: Vec<f64> = (0..150).map(|_| random.any_f64()).collect();
@@ -227,7 +227,7 @@ pub unsafe fn layouts(seed: u64, out: *mut u64, _scratch: *mut u64) {
         Large([u64; 5]),
         Text(&'static str),
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let mut list = [Packed {
         a: 0,
@@ -294,7 +294,7 @@ pub unsafe fn layouts(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// What moves the elements of slices.
 #[kernel]
 pub unsafe fn slices(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let mut a = [0u64; 24];
     a.iter_mut().for_each(|x| *x = random.below(100));
@@ -318,7 +318,7 @@ pub unsafe fn slices(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// The device's heap: vectors, boxes, maps, queues.
 #[kernel]
 pub unsafe fn collections(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let mut list: Vec<u64> = (0..20).map(|_| random.below(50)).collect();
     list.sort();
@@ -349,7 +349,7 @@ pub unsafe fn collections(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// Strings, formatting and parsing.
 #[kernel]
 pub unsafe fn text(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let (n, x) = (random.below(100_000), random.moderate());
     let mut line = format!("{n:>8}|{n:x}|{x:.3}|{x:?}|{:5}", x > 0.0);

@@ -52,7 +52,7 @@ impl Out {
     pub unsafe fn new(out: *mut u64) -> Self {
         let index = cuda_std::thread::index_1d() as usize;
         Self {
-            // SAFETY: the caller vouches for the words of every thread.
+            // SAFETY: the caller guarantees the words of every thread.
             at: unsafe { out.add(index * WORDS) },
             used: 0,
         }
@@ -71,7 +71,7 @@ impl Out {
         self.put(if x.is_nan() { u64::MAX } else { x.to_bits() });
     }
 
-    /// As [`put_f64`](Self::put_f64).
+    /// The same as for [`put_f64`](Self::put_f64).
     pub fn put_f32(&mut self, x: f32) {
         self.put(if x.is_nan() {
             u64::MAX

@@ -16,7 +16,7 @@ use crate::{BLOCK, Out, Random};
 /// Static arrays of several types and dynamic shared memory of [`BLOCK`] `u64`.
 #[kernel]
 pub unsafe fn shared_memory(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     // SAFETY: all elements are below BLOCK, the arrays' length; between two barriers a thread writes its own alone, or reads.
     unsafe {
@@ -52,7 +52,7 @@ pub unsafe fn shared_memory(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// Barriers that count and vote, in divergent code before and after.
 #[kernel]
 pub unsafe fn barriers(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     // SAFETY: all elements are below BLOCK, the array's length; a thread writes its own alone, after a barrier.
     unsafe {
@@ -90,7 +90,7 @@ static mut PLACE: MaybeUninit<*mut u64> = MaybeUninit::uninit();
 /// A word through an address of any memory.
 #[inline(never)]
 unsafe fn swapped(place: *mut u64, word: u64) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { place.replace(word) }
 }
 
@@ -112,7 +112,7 @@ pub unsafe fn shared_statics(seed: u64, out: *mut u64, _scratch: *mut u64) {
     #[address_space(shared)]
     static mut OWN: [MaybeUninit<u32>; 64] = [MaybeUninit::uninit(); 64];
 
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let t = thread::thread_idx_x() as usize;
     let word = random.bits();

@@ -10,7 +10,7 @@ const ALL: u32 = u32::MAX;
 /// Shuffles of every kind, width and size of value.
 #[kernel]
 pub unsafe fn shuffles(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let word = random.bits();
     for width in [1, 4, 8, 32] {
@@ -46,7 +46,7 @@ pub unsafe fn shuffles(seed: u64, out: *mut u64, _scratch: *mut u64) {
 /// Votes and matches, of all lanes and of some.
 #[kernel]
 pub unsafe fn votes(seed: u64, out: *mut u64, _scratch: *mut u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     out.put(warp::lane_id().into());
     for modulus in [1, 2, 3, 50] {

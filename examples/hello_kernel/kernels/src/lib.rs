@@ -36,7 +36,7 @@ pub unsafe fn block_sums(x: &[f32], sums: *mut f32) {
         half /= 2;
     }
     if i == 0 {
-        // SAFETY: the caller vouches for a number for each block.
+        // SAFETY: the caller guarantees a number for each block.
         unsafe { *sums.add(thread::block_idx_x() as usize) = *shared };
     }
 }

@@ -1,9 +1,9 @@
-//! The tree over partial sums (see [`partial_sums`](crate::physics::summation::partial_sums)), without an array.
+//! The binary tree over partial sums (see [`partial_sums`](crate::physics::summation::partial_sums)), without an array.
 
 use cuda_std::thread;
 use cuda_std::warp::warp_shuffle_down;
 
-/// Sums of the 2, 4, … parts from `g` on, at distances `h`: the lower levels of the tree pair the parts that are farthest apart.
+/// Sums of the 2, 4, … parts at `g`, `g + h`, and so on: the lowest level of the tree pairs the parts that are farthest apart.
 macro_rules! level {
     ($name:ident, $half:ident) => {
         #[inline(always)]
@@ -44,12 +44,12 @@ fn tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
 /// Folds the partial sums of [`tiles`](super::tiles::pull), with one thread per value.
 ///
 /// # Safety
-/// `partial` is valid for components · parts · count numbers, `out` for count · components.
+/// `partial` must be valid for components · parts · count numbers and `out` for count · components.
 #[inline(always)]
 pub unsafe fn fold(partial: *const f64, out: *mut f64, components: u32, count: u32, parts: u32) {
     let value = thread::index_1d();
     if value < components * count {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { fold_value(partial, out, components, count, parts, value) };
     }
 }
@@ -57,7 +57,7 @@ pub unsafe fn fold(partial: *const f64, out: *mut f64, components: u32, count: u
 /// Folds one of the values of [`fold`].
 ///
 /// # Safety
-/// As there, with value < components · count.
+/// The same as for [`fold`], with value < components · count.
 #[inline(always)]
 pub(super) unsafe fn fold_value(
     partial: *const f64,
@@ -77,10 +77,10 @@ pub(super) unsafe fn fold_value(
     unsafe { *out.add(body * components as usize + component) = sum };
 }
 
-/// The sum of `parts` partial results, a power of two up to 128, by the 32 lanes of a warp together; lane 0 has it.
+/// The sum of `parts` partial results, a power of two up to 128, which the 32 lanes of a warp compute together. Lane 0 has the result.
 ///
 /// # Safety
-/// All lanes of the warp call this with the same values.
+/// All lanes of the warp must call this with the same values.
 #[inline(always)]
 pub(super) unsafe fn by_warp(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
     let lane = thread::thread_idx_x() % 32;
@@ -94,7 +94,7 @@ pub(super) unsafe fn by_warp(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
     }
     let mut h = parts.min(32) / 2;
     while h > 0 {
-        // SAFETY: all lanes of the warp are here.
+        // SAFETY: all lanes of the warp call it.
         let other = unsafe { warp_shuffle_down(u32::MAX, sum, h, 32) }.0;
         sum += other;
         h /= 2;

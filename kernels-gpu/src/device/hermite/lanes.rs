@@ -8,21 +8,21 @@ use super::record::vector;
 use super::{Launch, Record, fold, width};
 use crate::physics::pair;
 
-/// Threads per block for this many partial sums.
+/// The number of threads per block for `parts` partial sums.
 pub const fn threads(parts: u32) -> u32 {
     if parts < 32 { 32 } else { parts }
 }
 
-/// Bytes of dynamic shared memory for `values` numbers of each partial sum.
+/// The bytes of dynamic shared memory for `values` numbers of each of `parts` partial sums.
 pub const fn shared_bytes(values: usize, parts: u32) -> u32 {
     8 * values as u32 * parts
 }
 
-/// The force on the body of this block, written to `out[body · 3D + component]`.
+/// Computes the force on the body of this block and writes it to `out[body · 3D + component]`.
 ///
 /// # Safety
-/// `predicted` is valid for sums · terms records, `places` for `count` numbers below that, `out` for
-/// count · 3D numbers; blocks have [`threads`], and [`shared_bytes`] for 3D values; all threads call this.
+/// `predicted` must be valid for sums · terms records, `places` for `count` numbers less than that, and `out` for count · 3D numbers.
+/// Blocks must have [`threads`] threads and [`shared_bytes`] for 3D values; all threads must call this.
 #[inline(always)]
 pub unsafe fn pull<A: Record<D>, const D: usize>(
     launch: &Launch,
@@ -30,14 +30,15 @@ pub unsafe fn pull<A: Record<D>, const D: usize>(
     places: *const u32,
     out: *mut f64,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { pull_at::<A, D>(launch, predicted, places, out, thread::block_idx_x()) };
 }
 
 /// Computes the force on one body by a block.
 ///
 /// # Safety
-/// As [`pull`], with body < count, the same for all threads of the block. Between two of these there is a barrier.
+/// The same as for [`pull`], with body < count, and the same body for all threads of the block. There must be a barrier between two
+/// calls.
 #[inline(always)]
 pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
     launch: &Launch,
@@ -48,9 +49,9 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
 ) {
     let part = thread::thread_idx_x();
     let parts = launch.parts();
-    // SAFETY: places are those of predicted bodies.
+    // SAFETY: the places are those of predicted bodies.
     let record = |place: u32| unsafe { predicted.add(place as usize * const { width(D) }) };
-    // SAFETY: the caller gives this much.
+    // SAFETY: the caller provides this much shared memory.
     let values = unsafe { SharedSlice::<f64>::dynamic(0, 3 * D * parts as usize) };
     if part < parts {
         // SAFETY: body < count.
@@ -60,7 +61,7 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
         let mut place = launch.first + part * launch.stride;
         let mut term = 0;
         while term < launch.terms {
-            // SAFETY: below sums · terms.
+            // SAFETY: the place is below sums · terms.
             let (mass, j) = unsafe { A::read(record(place)) };
             A::pull(&i, &j, mass, softening2, &mut sum);
             sum = A::now(sum);
@@ -72,7 +73,7 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
         let mut at = part as usize;
         let mut d = 0;
         while d < D {
-            // SAFETY: within 3D · parts; a barrier follows.
+            // SAFETY: the index is below 3D · parts, and a barrier follows.
             unsafe {
                 values.set(at, totals[d].x);
                 values.set(at + stride, totals[d].y);
@@ -82,15 +83,14 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
             d += 1;
         }
     }
-    // SAFETY: every part has set its values; out has 3D numbers for the body.
+    // SAFETY: every part has set its values, and `out` has 3D numbers for the body.
     unsafe { fold_block(values, 3 * D as u32, parts, out.add(body as usize * 3 * D)) };
 }
 
 /// Folds `values` numbers of each of `parts` partial sums, with one warp per number.
 ///
 /// # Safety
-/// All threads of the block call this, after they have set `from[value · parts + part]`; `out` is valid for `values`
-/// numbers.
+/// All threads of the block must call this after they have set `from[value · parts + part]`; `out` must be valid for `values` numbers.
 #[inline(always)]
 unsafe fn fold_block(from: SharedSlice<f64>, values: u32, parts: u32, out: *mut f64) {
     thread::sync_threads();
@@ -98,7 +98,7 @@ unsafe fn fold_block(from: SharedSlice<f64>, values: u32, parts: u32, out: *mut 
     let lane = thread::thread_idx_x() % 32;
     let mut value = thread::thread_idx_x() / 32;
     while value < values {
-        // SAFETY: value < values, and the part below `parts`; whole warps are here.
+        // SAFETY: value < values and the part is below `parts`; whole warps call it.
         let sum = unsafe {
             fold::by_warp(
                 |part| from.get(value as usize * parts as usize + part as usize),
@@ -113,22 +113,22 @@ unsafe fn fold_block(from: SharedSlice<f64>, values: u32, parts: u32, out: *mut 
     }
 }
 
-/// Potential at the body of this block, of all others.
+/// The potential at the body of this block due to all other bodies.
 ///
 /// # Safety
-/// As [`pull`], with `out` for `count` numbers and one value in shared memory; body i is at place i, and a record
-/// has `width` numbers.
+/// The same as for [`pull`], with `out` for `count` numbers and one value per part in shared memory. Body i must be at place i, and a
+/// record must have `width` numbers.
 #[inline(always)]
 pub unsafe fn potential(launch: &Launch, predicted: *const f64, out: *mut f64, width: u32) {
     let body = thread::block_idx_x();
     let part = thread::thread_idx_x();
     let parts = launch.parts();
-    // SAFETY: places below sums · terms.
+    // SAFETY: places are below sums · terms.
     let record = |place: u32| unsafe { predicted.add(place as usize * width as usize) };
-    // SAFETY: the caller gives this much.
+    // SAFETY: the caller provides this much shared memory.
     let values = unsafe { SharedSlice::<f64>::dynamic(0, parts as usize) };
     if part < parts {
-        // SAFETY: the second to fourth number of a record.
+        // SAFETY: these are the second to fourth numbers of a record.
         let i = unsafe { vector(record(body).add(1)) };
         let mut sum = 0.0;
         let mut place = launch.first + part * launch.stride;

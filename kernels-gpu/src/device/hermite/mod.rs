@@ -1,12 +1,11 @@
 //! The parts of the kernels for Hermite integration.
 //!
-//! A body is a record of f64. Of a star: mass, time, `order` vectors. Predicted: mass and `order` / 2 vectors, padded
-//! to an even number ([`width`]). Body s has place s; the places up to the next multiple of the number of partial sums
-//! ([`partial_sums`](crate::physics::summation::partial_sums)) hold zeros.
+//! A body is a record of `f64` numbers. A star's record has its mass, its time and `order` vectors; a predicted record has the mass
+//! and `order` / 2 vectors, padded to an even number ([`width`]). Body s is at place s; the places up to the next multiple of the
+//! number of partial sums ([`partial_sums`](crate::physics::summation::partial_sums)) hold zeros.
 //!
-//! Forces on many bodies are computed by [`tiles`], which writes partial sums for [`fold`](mod@fold), and forces on few bodies by
-//! [`lanes`]. The bits are the same.
-//! [`steps`] takes whole block steps, many in a launch.
+//! [`tiles`] computes the forces on many bodies and writes partial sums for [`fold`](mod@fold); [`lanes`] computes the forces on few
+//! bodies. Both give the same bits. [`steps`] takes whole block steps, many in each launch.
 
 pub mod fold;
 pub mod lanes;
@@ -27,22 +26,22 @@ use record::vector;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Launch {
-    /// Softening length squared, [`softening2`](crate::physics::softening::softening2).
+    /// Square of the softening length, see [`softening2`](crate::physics::softening::softening2).
     pub softening2: f64,
-    /// Partial sums G, a power of two.
+    /// Number of partial sums G, a power of two.
     pub sums: u32,
-    /// Bodies of each partial sum, including those of mass 0.
+    /// Bodies of each partial sum, including padding of mass 0.
     pub terms: u32,
-    /// Bodies whose forces are computed.
+    /// Number of bodies whose forces are computed.
     pub count: u32,
-    /// First of the partial sums to compute, below `stride`.
+    /// First of the partial sums to compute, less than `stride`.
     pub first: u32,
-    /// Distance from one partial sum to the next, a power of two up to G: 1 unless several devices share the work.
+    /// Distance between the partial sums to compute, a power of two up to G: 1 unless several devices share the work.
     pub stride: u32,
 }
 
 impl Launch {
-    /// Partial sums to compute.
+    /// Number of partial sums to compute.
     #[inline(always)]
     pub const fn parts(&self) -> u32 {
         self.sums / self.stride
@@ -52,10 +51,10 @@ impl Launch {
 /// Writes three numbers.
 ///
 /// # Safety
-/// `to` is valid for three numbers.
+/// `to` must be valid for three numbers.
 #[inline(always)]
 unsafe fn put(to: *mut f64, v: Vec3<f64>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         *to = v.x;
         *to.add(1) = v.y;
@@ -66,7 +65,7 @@ unsafe fn put(to: *mut f64, v: Vec3<f64>) {
 /// Predicts the star of this thread to `time`.
 ///
 /// # Safety
-/// `stars` and `predicted` are valid for `places` records each; one thread per place is enough.
+/// `stars` and `predicted` must be valid for `places` records each. One thread for each place suffices.
 #[inline(always)]
 pub unsafe fn predict_star<const P: usize, const D: usize>(
     stars: *const f64,
@@ -89,13 +88,13 @@ pub unsafe fn predict_star<const P: usize, const D: usize>(
     }
 }
 
-/// `N` vectors from memory.
+/// Reads `N` vectors from memory.
 ///
 /// # Safety
-/// `from` is valid for 3 `N` numbers.
+/// `from` must be valid for 3 `N` numbers.
 #[inline(always)]
 unsafe fn vectors<const N: usize>(from: *const f64) -> [Vec3<f64>; N] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         let mut x = [vector(from); N];
         let mut k = 1;
@@ -110,22 +109,22 @@ unsafe fn vectors<const N: usize>(from: *const f64) -> [Vec3<f64>; N] {
 /// Writes `N` vectors.
 ///
 /// # Safety
-/// `to` is valid for 3 `N` numbers.
+/// `to` must be valid for 3 `N` numbers.
 #[inline(always)]
 unsafe fn put_all<const N: usize>(to: *mut f64, vectors: &[Vec3<f64>; N]) {
     let mut k = 0;
     while k < N {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { put(to.add(3 * k), vectors[k]) };
         k += 1;
     }
 }
 
-/// Copies records to their places: `width` numbers each, from the number `skip` of a place on.
+/// Copies records of `width` numbers to their places, starting at number `skip` of each place.
 ///
 /// # Safety
-/// `from` is valid for count · width numbers, `places` for `count`, `to` for records of `stride` numbers at those
-/// places; they differ.
+/// `from` must be valid for count · width numbers, `places` for `count`, and `to` for records of `stride` numbers at those places,
+/// which must differ.
 #[inline(always)]
 pub unsafe fn scatter(
     from: *const f64,

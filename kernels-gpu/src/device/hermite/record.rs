@@ -7,12 +7,12 @@ use crate::physics::hermite::arithmetic::{
     Arithmetic, Plain, SplitBody, SplitF32, SplitSum, split,
 };
 
-/// Numbers of a predicted body with `d` vectors: mass and vectors, padded to an even number.
+/// Number of values of a predicted body with `d` vectors: mass and vectors, padded to an even number.
 pub const fn width(d: usize) -> usize {
     (1 + 3 * d).next_multiple_of(2)
 }
 
-/// Numbers of a star of order `p`: mass, time and vectors.
+/// Number of values of a star of order `p`: mass, time and vectors.
 pub const fn star_width(p: usize) -> usize {
     2 + 3 * p
 }
@@ -20,18 +20,18 @@ pub const fn star_width(p: usize) -> usize {
 /// Largest number of values of a predicted body.
 const WIDEST: usize = width(4);
 
-/// Two neighbours in memory, loaded together.
+/// Two adjacent numbers, which are loaded together.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 struct Two(f64, f64);
 
-/// Three numbers from memory.
+/// Reads a vector from memory.
 ///
 /// # Safety
-/// `from` is valid for three numbers.
+/// `from` must be valid for three numbers.
 #[inline(always)]
 pub(super) unsafe fn vector(from: *const f64) -> Vec3<f64> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         Vec3 {
             x: *from,
@@ -45,24 +45,24 @@ pub(super) unsafe fn vector(from: *const f64) -> Vec3<f64> {
 pub trait Record<const D: usize>: Arithmetic<D> {
     /// The type of the words of shared memory.
     type Word: SharedValue;
-    /// Words of a body in shared memory, 16 bytes each.
+    /// Words of a body in shared memory, of 16 bytes each.
     const WORDS: usize;
-    /// Bodies whose forces a thread computes.
+    /// Number of bodies whose forces a thread computes.
     const BODIES: usize;
 
     /// The number nearest to `x`.
     fn number(x: f64) -> Self::Number;
 
-    /// A predicted body and its mass.
+    /// Reads a predicted body and its mass.
     ///
     /// # Safety
-    /// `from` is valid for [`width`] numbers and aligned to 16 bytes.
+    /// `from` must be valid for [`width`] numbers and aligned to 16 bytes.
     unsafe fn read(from: *const f64) -> (Self::Number, Self::Body);
 
-    /// Puts a body into a tile.
+    /// Writes a body to a tile.
     ///
     /// # Safety
-    /// As [`SharedSlice::set`], for the words of body `index`.
+    /// The same as for [`SharedSlice::set`], for the words of body `index`.
     unsafe fn stage(
         tile: SharedSlice<Self::Word>,
         index: usize,
@@ -70,26 +70,26 @@ pub trait Record<const D: usize>: Arithmetic<D> {
         body: &Self::Body,
     );
 
-    /// A body of a tile.
+    /// Reads a body from a tile.
     ///
     /// # Safety
-    /// As [`SharedSlice::get`], for the words of body `index`.
+    /// The same as for [`SharedSlice::get`], for the words of body `index`.
     unsafe fn staged(tile: SharedSlice<Self::Word>, index: usize) -> (Self::Number, Self::Body);
 
-    /// A sum in `f64`.
+    /// The value of a sum in `f64`.
     fn totals(sum: &Self::Sum) -> [Vec3<f64>; D];
 }
 
-/// The numbers of a predicted body.
+/// Reads the numbers of a predicted body.
 ///
 /// # Safety
-/// As [`Record::read`].
+/// The same as for [`Record::read`].
 #[inline(always)]
 unsafe fn numbers<const D: usize>(from: *const f64) -> [f64; WIDEST] {
     let mut n = [0.0; WIDEST];
     let mut k = 0;
     while k < const { width(D) / 2 } {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let two = unsafe { *from.cast::<Two>().add(k) };
         n[2 * k] = two.0;
         n[2 * k + 1] = two.1;
@@ -98,7 +98,7 @@ unsafe fn numbers<const D: usize>(from: *const f64) -> [f64; WIDEST] {
     n
 }
 
-/// The vectors of a body from its numbers, the first of which is the mass.
+/// The vectors of a body from its numbers, of which the first is the mass.
 #[inline(always)]
 fn vectors<const D: usize>(n: &[f64; WIDEST]) -> [Vec3<f64>; D] {
     let at = |k: usize| Vec3 {
@@ -127,7 +127,7 @@ impl<const D: usize> Record<D> for Plain<f64> {
 
     #[inline(always)]
     unsafe fn read(from: *const f64) -> (f64, Self::Body) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let n = unsafe { numbers::<D>(from) };
         (n[0], vectors(&n))
     }
@@ -145,7 +145,7 @@ impl<const D: usize> Record<D> for Plain<f64> {
         }
         let mut k = 0;
         while k < const { width(D) / 2 } {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             unsafe {
                 tile.set(
                     index * const { width(D) / 2 } + k,
@@ -161,7 +161,7 @@ impl<const D: usize> Record<D> for Plain<f64> {
         let mut n = [0.0; WIDEST];
         let mut k = 0;
         while k < const { width(D) / 2 } {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             let two = unsafe { tile.get(index * const { width(D) / 2 } + k) };
             n[2 * k] = two.x;
             n[2 * k + 1] = two.y;
@@ -212,7 +212,7 @@ fn widened(v: Vec3<f32>) -> Vec3<f64> {
     }
 }
 
-/// A body in two parts from its vectors.
+/// Splits a body's vectors into the two parts of a [`SplitBody`].
 #[inline(always)]
 pub fn split_body<const D: usize>(v: &[Vec3<f64>; D]) -> SplitBody<f32> {
     let (high, low) = split_vector(v[0]);
@@ -237,7 +237,7 @@ impl<const D: usize> Record<D> for SplitF32<f32> {
 
     #[inline(always)]
     unsafe fn read(from: *const f64) -> (f32, SplitBody<f32>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let n = unsafe { numbers::<D>(from) };
         (n[0] as f32, split_body::<D>(&vectors(&n)))
     }
@@ -246,7 +246,7 @@ impl<const D: usize> Record<D> for SplitF32<f32> {
     unsafe fn stage(tile: SharedSlice<F4>, index: usize, mass: f32, body: &SplitBody<f32>) {
         let (h, l, [v, a, j]) = (body.high, body.low, body.rates);
         let first = index * const { (4 + 3 * D).div_ceil(4) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe {
             tile.set(first, F4::new(mass, h.x, h.y, h.z));
             tile.set(first + 1, F4::new(l.x, l.y, l.z, v.x));
@@ -266,7 +266,7 @@ impl<const D: usize> Record<D> for SplitF32<f32> {
     #[inline(always)]
     unsafe fn staged(tile: SharedSlice<F4>, index: usize) -> (f32, SplitBody<f32>) {
         let first = index * const { (4 + 3 * D).div_ceil(4) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let (p, q, r, s) = unsafe {
             let s = if D >= 3 {
                 tile.get(first + 3)

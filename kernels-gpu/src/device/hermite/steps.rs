@@ -1,10 +1,11 @@
-//! Whole block steps on the device, many in a launch: which particles are due, prediction, forces, correction and the choice
-//! of the next steps, with barriers for the whole grid between them and without copies.
+//! Whole block steps on the device, many in each launch: finding the particles that are due, prediction, forces, correction and the
+//! choice of the next steps, with barriers for the whole grid between them and without copies.
 //!
-//! A launch ends at a time, after a number of steps, or before a block that the host has to perform: one with a step that was
-//! much too long, is too short to advance the time, or leads to a result that is not finite. Such a block changes nothing.
+//! A launch ends at a given time, after a number of steps, or before a block that the host has to perform: one with a step that was
+//! much too long, that is too short to advance the time, or whose result is not finite. Such a block changes nothing.
 //!
-//! Corrected steps are written to records of their own. The first phase of the next block copies them to the stars, because only
+//! Corrected steps are written to separate records. The first phase of the next block copies them to the stars, because only then do
+//! all threads know whether the block is valid.
 //! then do all threads know whether the block is valid.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -37,23 +38,23 @@ pub struct Steps {
     pub accuracy: Accuracy,
     /// The longest step, a power of two.
     pub longest: f64,
-    /// The shortest step; 0 for the shortest that still advances the time.
+    /// The shortest step, or 0 for the shortest step that still advances the time.
     pub shortest: f64,
     /// Time of the last block.
     pub time: f64,
-    /// Time after which there is no block.
+    /// Time after which no block is due.
     pub end: f64,
-    /// Blocks after which to stop.
+    /// Number of blocks after which to stop.
     pub most_blocks: u64,
-    /// Pairs after which to stop.
+    /// Number of pairs after which to stop.
     pub most_pairs: u64,
-    /// Bodies.
+    /// Number of bodies.
     pub bodies: u32,
     /// Number of evaluations and corrections of each step.
     pub iterations: u32,
-    /// Number of active bodies up to which each has a block.
+    /// Number of active bodies up to which each has a block of threads.
     pub few: u32,
-    /// Number of active bodies whose partial sums fit into the memory.
+    /// Number of active bodies whose partial sums fit into `partial`.
     pub room: u32,
 }
 
@@ -68,11 +69,11 @@ pub struct State {
     pub moved: *mut f64,
     /// Records of [`width`] numbers for sums · terms places.
     pub predicted: *mut f64,
-    /// Places of active bodies, as many as there are bodies.
+    /// Places of the active bodies; the list has room for all bodies.
     pub active: *mut u32,
-    /// Their forces, 3D numbers for each body.
+    /// The forces on the active bodies, 3D numbers for each.
     pub forces: *mut f64,
-    /// 3D · sums · room numbers.
+    /// The partial sums, 3D · sums · room numbers.
     pub partial: *mut f64,
     /// Number of bodies with steps of each of [`LEVELS`] lengths, the longest first.
     pub levels: *const AtomicU32,
@@ -82,65 +83,66 @@ pub struct State {
     pub report: *const AtomicU64,
 }
 
-/// Numbers of a star beyond its record: the next step, and the two highest derivatives of the interpolation.
+/// Values of a star beyond its record: the next step, and the two highest derivatives of the interpolation.
 pub const REST: usize = 7;
 
-/// Numbers of a corrected step of order `p`: the next step, the events to count, p + 2 vectors.
+/// Values of a corrected step of order `p`: the next step, the events to count, and p + 2 vectors.
 pub const fn moved_width(p: usize) -> usize {
     2 + 3 * (p + 2)
 }
 
-/// Numbers that threads share: that of the barrier, three counters of active bodies that are used in turn, and whether to stop.
+/// Number of counters that threads share: that of the barrier, three counters of active bodies that are used in turn, and one that
+/// says whether to stop.
 pub const CONTROL: usize = 5;
 const COUNTS: usize = 1;
 const STOPPED: usize = 4;
 
-/// Numbers of the report: those below, then blocks by the binary logarithm of the number of active bodies, then steps
-/// by length.
+/// Length of the report: the values below, then the numbers of blocks by the binary logarithm of the number of active bodies, then the
+/// numbers of steps by length.
 pub const REPORT: usize = ACTIVE + 32 + LEVELS as usize;
-/// Time of the last block, as bits.
+/// Index of the time of the last block, as bits.
 pub const TIME: usize = 0;
-/// Block steps.
+/// Index of the number of block steps.
 pub const BLOCKS: usize = 1;
-/// Steps of bodies.
+/// Index of the number of steps of bodies.
 pub const STEPS: usize = 2;
-/// 1 if no block is due up to the end, 2 if the host has to perform the next one, 0 otherwise.
+/// Index of the reason for the end: 1 if no block is due up to the end time, 2 if the host has to perform the next one, 0 otherwise.
 pub const ENDED: usize = 3;
-/// Steps that were not shortened, because of rounding noise.
+/// Index of the number of steps that were not shortened because the criterion followed rounding noise.
 pub const NOISY: usize = 4;
-/// Steps that were lengthened to the shortest.
+/// Index of the number of steps that were lengthened to the shortest.
 pub const CLAMPED: usize = 5;
-/// Cycles of the first block: prediction and the list of active bodies; forces; correction.
+/// Index of the cycles of the first block: prediction and the list of active bodies; forces; correction.
 pub const CYCLES: usize = 6;
-/// Index of the first count of blocks.
+/// Index of the first number of blocks.
 pub const ACTIVE: usize = 9;
-/// Index of the first count of steps.
+/// Index of the first number of steps.
 pub const LENGTHS: usize = ACTIVE + 32;
 
-/// The end of a launch: [`ENDED`].
+/// Value of [`ENDED`] if no block is due up to the end time.
 pub const AT_END: u64 = 1;
-/// The end of a launch: [`ENDED`].
+/// Value of [`ENDED`] if the host has to perform the next block.
 pub const FOR_HOST: u64 = 2;
 
 /// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
 const IS_NOISY: f64 = 1.0;
 const IS_CLAMPED: f64 = 2.0;
 
-/// The block that is being performed.
+/// The block in progress.
 struct Block {
     /// Time of the previous block.
     before: f64,
-    /// Its time.
+    /// Time of this block.
     time: f64,
-    /// Its number in this launch.
+    /// Number of this block in the launch.
     number: u64,
 }
 
-/// Takes block steps. Called by all threads of the grid.
+/// Takes block steps. All threads of the grid must call this.
 ///
 /// # Safety
-/// The pointers are valid as [`State`] requires, and nothing else uses their memory; blocks have as many threads as
-/// [`lanes::threads`] requires and shared memory for [`lanes`] and [`tiles`]; all blocks of the grid are resident at the same
+/// The pointers must be valid as [`State`] requires, and nothing else may use their memory. Blocks must have as many threads as
+/// [`lanes::threads`] requires and shared memory for [`lanes`] and [`tiles`]. All blocks of the grid must be resident at the same
 /// time.
 #[inline(always)]
 pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize>(
@@ -154,7 +156,7 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize
     let mut cycles = [0; 3];
     loop {
         let begin = clock();
-        // SAFETY: whole warps are here; whoever changed levels has passed the barrier.
+        // SAFETY: whole warps call it; all threads that changed levels have passed the barrier.
         let next = time + unsafe { shortest_step(at.levels, job.longest) };
         let block = Block {
             before: time,
@@ -170,29 +172,29 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize
         if last {
             break;
         }
-        // SAFETY: all threads are here.
+        // SAFETY: all threads of the grid call it.
         unsafe { barrier.wait() };
         let listed = clock();
-        // SAFETY: a counter of which nobody changes the value before the next barrier.
+        // SAFETY: no thread changes this counter before the next barrier.
         let count = unsafe { counter(at, number).load(Relaxed) };
         if leader {
-            // SAFETY: the next block's counter; whoever used it has passed two barriers.
+            // SAFETY: this is the next block's counter; the threads that used it before have passed two barriers.
             unsafe { counter(at, number + 1).store(0, Relaxed) };
         }
-        // SAFETY: all threads are here; `count` places are listed.
+        // SAFETY: all threads of the grid call it; `count` places are listed.
         let correcting = unsafe { evaluate::<A, P, D, I>(job, at, &block, count, &mut barrier) };
-        // SAFETY: all threads are here.
+        // SAFETY: all threads of the grid call it.
         unsafe { barrier.wait() };
         cycles[0] += listed - begin;
         cycles[1] += clock() - listed - correcting;
         cycles[2] += correcting;
-        // SAFETY: nobody sets it before the next barrier.
+        // SAFETY: no thread sets it before the next barrier.
         if unsafe { (*at.control.add(STOPPED)).load(Relaxed) } != 0 {
             ended = FOR_HOST;
             break;
         }
         if leader {
-            // SAFETY: below 32.
+            // SAFETY: the logarithm is below 32.
             unsafe { count_up(at.report, ACTIVE + count.ilog2() as usize, 1) };
         }
         time = next;
@@ -202,7 +204,7 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize
     }
     if leader {
         let tell = |what: usize, value: u64| {
-            // SAFETY: what is below REPORT.
+            // SAFETY: `what` is below REPORT.
             unsafe { (*at.report.add(what)).store(value, Relaxed) };
         };
         tell(TIME, time.to_bits());
@@ -218,31 +220,31 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize
 /// The counter of a block's active bodies.
 ///
 /// # Safety
-/// `at.control` is valid.
+/// `at.control` must be valid.
 #[inline(always)]
 unsafe fn counter(at: &State, number: u64) -> &AtomicU32 {
-    // SAFETY: below CONTROL.
+    // SAFETY: the index is below CONTROL.
     unsafe { &*at.control.add(COUNTS + (number % 3) as usize) }
 }
 
 /// # Safety
-/// `report` is valid at `what`.
+/// `report` must be valid at index `what`.
 #[inline(always)]
 unsafe fn count_up(report: *const AtomicU64, what: usize, by: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { (*report.add(what)).fetch_add(by, Relaxed) };
 }
 
-/// The shortest step of all bodies, determined by every warp independently.
+/// The shortest step of all bodies. Every warp determines it independently.
 ///
 /// # Safety
-/// `levels` is valid; whole warps call this.
+/// `levels` must be valid; whole warps must call this.
 #[inline(always)]
 unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f64 {
     let lane = thread::thread_idx_x() % 32;
-    // SAFETY: below LEVELS.
+    // SAFETY: the index is below LEVELS.
     let any = |level: u32| unsafe { (*levels.add(level as usize)).load(Relaxed) != 0 };
-    // SAFETY: whole warps are here.
+    // SAFETY: whole warps call it.
     let (low, high) = unsafe {
         (
             warp_vote_ballot(u32::MAX, any(lane)),
@@ -257,11 +259,11 @@ unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f64 {
     halved(longest, level)
 }
 
-/// Copies the corrected steps of the last block to the stars; then, unless this was the last block, predicts all stars and
-/// lists those that are due.
+/// Copies the corrected steps of the last block to the stars; then, unless this was the last block, predicts all stars and lists those
+/// that are due.
 ///
 /// # Safety
-/// As [`steps`]; there has been a barrier after the correction.
+/// The same as for [`steps`]; a barrier must separate this from the correction.
 #[inline(always)]
 unsafe fn settle<const P: usize, const D: usize>(
     job: &Steps,
@@ -272,27 +274,27 @@ unsafe fn settle<const P: usize, const D: usize>(
     let lane = thread::thread_idx_x() % 32;
     let threads = thread::grid_dim_x() * thread::block_dim_x();
     let places = job.force.sums * job.force.terms;
-    // The same for all lanes of a warp, so that they vote together.
+    // `first` is the same for all lanes of a warp, so that they vote together.
     let mut first = thread::index_1d() - lane;
     while first < places {
         let place = first + lane;
         let mut due = false;
         if place < places {
-            // SAFETY: place < places, and the body is this thread's.
+            // SAFETY: place < places, and only this thread works on the body.
             due = unsafe { settle_star::<P, D>(job, at, block, place, last) };
         }
         if !last {
-            // SAFETY: whole warps are here: first is the same for all lanes.
+            // SAFETY: whole warps call it, because first is the same for all lanes.
             unsafe { list(at, block.number, place, due) };
         }
         first += threads;
     }
 }
 
-/// [`settle`] for one star; whether it is due.
+/// Does the work of [`settle`] for one star; returns whether it is due.
 ///
 /// # Safety
-/// As [`settle`], for places of this thread alone.
+/// The same as for [`settle`], for a place that only this thread works on.
 #[inline(always)]
 unsafe fn settle_star<const P: usize, const D: usize>(
     job: &Steps,
@@ -302,7 +304,7 @@ unsafe fn settle_star<const P: usize, const D: usize>(
     last: bool,
 ) -> bool {
     let index = place as usize;
-    // SAFETY: the caller's promise; only bodies have records beyond those of stars.
+    // SAFETY: the caller guarantees this; only bodies have records beyond those of stars.
     unsafe {
         let star = at.stars.add(index * const { star_width(P) });
         let mut time = *star.add(1);
@@ -313,7 +315,7 @@ unsafe fn settle_star<const P: usize, const D: usize>(
             let mut step = *rest;
             let moved = at.moved.add(index * const { moved_width(P) });
             if time + step == block.before {
-                // It was active in the last block.
+                // The star was active in the last block.
                 from = moved.add(2);
                 take_over::<P>(job, at, rest, moved, step);
                 time = block.before;
@@ -333,10 +335,10 @@ unsafe fn settle_star<const P: usize, const D: usize>(
     }
 }
 
-/// Copies the values of a corrected step beyond the star's record, and counts the step of length `taken`.
+/// Copies those values of a corrected step that are not in the star's record, and counts the step of length `taken`.
 ///
 /// # Safety
-/// `rest` and `moved` are the body's.
+/// `rest` and `moved` must be those of the body.
 #[inline(always)]
 unsafe fn take_over<const P: usize>(
     job: &Steps,
@@ -345,7 +347,7 @@ unsafe fn take_over<const P: usize>(
     moved: *const f64,
     taken: f64,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         *rest = *moved;
         put_all(rest.add(1), &vectors::<2>(moved.add(2 + 3 * P)));
@@ -360,14 +362,14 @@ unsafe fn take_over<const P: usize>(
     }
 }
 
-/// Appends the places of a warp that are due to the list of active bodies, in any order: no sum depends on it.
+/// Appends the places of a warp that are due to the list of active bodies, in any order, because no sum depends on it.
 ///
 /// # Safety
-/// Whole warps call this; the list has room for all bodies.
+/// Whole warps must call this; the list must have room for all bodies.
 #[inline(always)]
 unsafe fn list(at: &State, number: u64, place: u32, due: bool) {
     let lane = thread::thread_idx_x() % 32;
-    // SAFETY: whole warps are here.
+    // SAFETY: whole warps call it.
     unsafe {
         let votes = warp_vote_ballot(u32::MAX, due);
         if votes == 0 {
@@ -385,11 +387,11 @@ unsafe fn list(at: &State, number: u64, place: u32, due: bool) {
     }
 }
 
-/// Forces on the active bodies, and their correction, as often as the job says. Returns the cycles that this thread spent on
+/// Computes the forces on the active bodies and corrects these, `iterations` times. Returns the cycles that this thread spent on
 /// correction.
 ///
 /// # Safety
-/// As [`steps`]; `count` places are listed, and there has been a barrier after the prediction.
+/// The same as for [`steps`]; `count` places must be listed, and a barrier must follow the prediction.
 #[inline(always)]
 unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>(
     job: &Steps,
@@ -403,7 +405,7 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
     let mut iteration = 0;
     while iteration < job.iterations {
         if iteration > 0 {
-            // SAFETY: all threads are here; each replaces bodies of its own between two barriers.
+            // SAFETY: all threads of the grid call it; each replaces its own bodies between two barriers.
             unsafe {
                 barrier.wait();
                 replace::<P, D>(at, count);
@@ -421,14 +423,14 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
                 thread::sync_threads();
                 let begin = clock();
                 if thread::thread_idx_x() == 0 {
-                    // SAFETY: the force is there, and the body is this block's.
+                    // SAFETY: the force has been computed, and only this block works on the body.
                     unsafe { correct_body::<P, D>(job, at, block, k, last) };
                 }
                 correcting += clock() - begin;
                 k += stride;
             }
         } else {
-            // SAFETY: all threads are here.
+            // SAFETY: all threads of the grid call it.
             unsafe { forces_on_many::<A, D, I>(job, at, &launch, barrier) };
             let begin = clock();
             (k, stride) = (
@@ -436,7 +438,7 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
                 thread::grid_dim_x() * thread::block_dim_x(),
             );
             while k < count {
-                // SAFETY: the forces are there, and each thread has bodies of its own.
+                // SAFETY: the forces have been computed, and each thread has bodies of its own.
                 unsafe { correct_body::<P, D>(job, at, block, k, last) };
                 k += stride;
             }
@@ -446,10 +448,10 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
     correcting
 }
 
-/// Forces on many bodies, as many at a time as fit into the memory. A barrier ends it.
+/// Computes the forces on many bodies, as many at a time as fit into the memory. It ends with a barrier.
 ///
 /// # Safety
-/// As [`evaluate`].
+/// The same as for [`evaluate`].
 #[inline(always)]
 unsafe fn forces_on_many<A: Record<D>, const D: usize, const I: usize>(
     job: &Steps,
@@ -466,14 +468,14 @@ unsafe fn forces_on_many<A: Record<D>, const D: usize, const I: usize>(
         let units = count.div_ceil(threads * I as u32) * launch.parts();
         let mut unit = thread::block_idx_x();
         while unit < units {
-            // SAFETY: the same unit for all threads of the block; places from `first` on are listed.
+            // SAFETY: the unit is the same for all threads of the block; the places from `first` on are listed.
             unsafe {
                 let places = at.active.add(first as usize);
                 tiles::pull_unit::<A, D, I>(&launch, at.predicted, places, at.partial, unit);
             }
             unit += thread::grid_dim_x();
         }
-        // SAFETY: all threads are here.
+        // SAFETY: all threads of the grid call it.
         unsafe { barrier.wait() };
         let mut value = thread::index_1d();
         while value < components * count {
@@ -484,21 +486,21 @@ unsafe fn forces_on_many<A: Record<D>, const D: usize, const I: usize>(
             }
             value += thread::grid_dim_x() * threads;
         }
-        // SAFETY: all threads are here.
+        // SAFETY: all threads of the grid call it.
         unsafe { barrier.wait() };
         first += count;
     }
 }
 
-/// Puts the corrected motions of active bodies in the place of the predicted ones.
+/// Replaces the predicted motions of active bodies by their corrected motions.
 ///
 /// # Safety
-/// As [`evaluate`], between two barriers.
+/// The same as for [`evaluate`], between two barriers.
 #[inline(always)]
 unsafe fn replace<const P: usize, const D: usize>(at: &State, count: u32) {
     let mut k = thread::index_1d();
     while k < count {
-        // SAFETY: k is below the number of listed places, each of one body.
+        // SAFETY: k is below the number of listed places, and each is that of a different body.
         unsafe {
             let place = *at.active.add(k as usize) as usize;
             let moved = at.moved.add(place * const { moved_width(P) } + 2);
@@ -512,7 +514,7 @@ unsafe fn replace<const P: usize, const D: usize>(at: &State, count: u32) {
 /// Corrects the active body `k` and, after the last iteration, chooses its next step.
 ///
 /// # Safety
-/// As [`evaluate`]; its force has been computed, and no other thread works on it.
+/// The same as for [`evaluate`]; the force on the body must have been computed, and no other thread may work on it.
 #[inline(always)]
 unsafe fn correct_body<const P: usize, const D: usize>(
     job: &Steps,
@@ -521,7 +523,7 @@ unsafe fn correct_body<const P: usize, const D: usize>(
     k: u32,
     last: bool,
 ) {
-    // SAFETY: the caller's promise: the records of the body listed as k.
+    // SAFETY: the caller guarantees this; these are the records of the body that is listed as k.
     let (place, before, x, force) = unsafe {
         let place = *at.active.add(k as usize) as usize;
         let star = at.stars.add(place * const { star_width(P) });
@@ -533,7 +535,7 @@ unsafe fn correct_body<const P: usize, const D: usize>(
     let moved = unsafe { at.moved.add(place * const { moved_width(P) }) };
     let mut n = 0;
     while n < P + 2 {
-        // SAFETY: a record has that many vectors.
+        // SAFETY: a record has this many vectors.
         unsafe { put(moved.add(2 + 3 * n), y[n]) };
         n += 1;
     }
@@ -543,10 +545,10 @@ unsafe fn correct_body<const P: usize, const D: usize>(
     }
 }
 
-/// A star in the form that [`correct`] needs.
+/// Reads a star in the form that [`correct`] needs.
 ///
 /// # Safety
-/// `star` is valid for [`star_width`] numbers.
+/// `star` must be valid for [`star_width`] numbers.
 #[inline(always)]
 unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
     let zero = Vec3 {
@@ -557,7 +559,7 @@ unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
     let mut x = [zero; TERMS];
     let mut n = 0;
     while n < P {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         x[n] = unsafe { vector(star.add(2 + 3 * n)) };
         n += 1;
     }
@@ -567,7 +569,7 @@ unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
 /// Chooses the next step of a body after a step of length `before` to `y`, and stops all threads if the host has to perform the block.
 ///
 /// # Safety
-/// As [`correct_body`]; `moved` is the body's record.
+/// The same as for [`correct_body`]; `moved` must be the body's record.
 #[inline(always)]
 unsafe fn choose_step<const P: usize>(
     job: &Steps,
@@ -587,7 +589,7 @@ unsafe fn choose_step<const P: usize>(
         },
     };
     let verdict = judge(P as u32, &job.accuracy, &limits, y, before);
-    // SAFETY: the caller's promise; levels are below LEVELS.
+    // SAFETY: the caller guarantees this; levels are below LEVELS.
     unsafe {
         if !verdict.finite || verdict.abrupt || (verdict.clamped && !forced) {
             (*at.control.add(STOPPED)).store(1, Relaxed);

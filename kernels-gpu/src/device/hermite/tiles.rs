@@ -6,13 +6,13 @@ use cuda_std::thread;
 use super::{Launch, Record, width};
 use crate::Vec3;
 
-/// Bytes of dynamic shared memory for a tile with one body per thread of a block.
+/// The bytes of dynamic shared memory for a tile with one body per thread of a block.
 pub const fn shared_bytes(words: usize, threads: u32) -> u32 {
     16 * words as u32 * threads
 }
 
-/// `$body` for each `$k` below `I` = 2 or 4. Spelled out: LLVM does not unroll loops this long, and an array that is
-/// indexed at run time would lie in local memory.
+/// Evaluates `$body` for each `$k` below `I` = 2 or 4. The repetitions are written out because LLVM does not unroll loops this long,
+/// and an array with a run-time index would be in local memory.
 macro_rules! each {
     ($k:ident below $bodies:ident $body:block) => {{
         let $k = 0;
@@ -32,11 +32,12 @@ macro_rules! each {
     }};
 }
 
-/// The forces of one partial sum on `I` bodies per thread, written to `partial[(component · parts + part) · count + body]`.
+/// Computes one partial sum of the forces on `I` bodies per thread, and writes it to `partial[(component · parts + part) · count +
+/// body]`.
 ///
 /// # Safety
-/// `predicted` is valid for sums · terms records, `places` for `count` numbers below that, `partial` for
-/// 3D · parts · count numbers; the dynamic shared memory has [`shared_bytes`]; all threads of the block call this.
+/// `predicted` must be valid for sums · terms records, `places` for `count` numbers less than that, and `partial` for 3D · parts ·
+/// count numbers. The dynamic shared memory must have [`shared_bytes`]; all threads of the block must call this.
 #[inline(always)]
 pub unsafe fn pull<A: Record<D>, const D: usize, const I: usize>(
     launch: &Launch,
@@ -44,14 +45,14 @@ pub unsafe fn pull<A: Record<D>, const D: usize, const I: usize>(
     places: *const u32,
     partial: *mut f64,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { pull_unit::<A, D, I>(launch, predicted, places, partial, thread::block_idx_x()) };
 }
 
-/// The forces of one partial sum on one group of bodies by a block; units number the groups of each part.
+/// Computes one partial sum of the forces on one group of bodies with a block. Units number the groups of each part.
 ///
 /// # Safety
-/// As [`pull`], with the same unit for all threads of the block, below groups · parts.
+/// The same as for [`pull`], with a unit below groups · parts that is the same for all threads of the block.
 #[inline(always)]
 pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
     launch: &Launch,
@@ -69,10 +70,10 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
     let groups = launch.count.div_ceil(threads * I as u32);
     let part = unit / groups;
     let first = unit % groups * threads * I as u32 + t;
-    // SAFETY: places are those of predicted bodies.
+    // SAFETY: the places are those of predicted bodies.
     let record = |place: u32| unsafe { predicted.add(place as usize * const { width(D) }) };
     let body = |k: usize| {
-        // Threads beyond the last body work on it as well, and write nothing.
+        // Threads beyond the last body compute the same as the last one, and write nothing.
         let body = (first + k as u32 * threads).min(launch.count - 1);
         // SAFETY: body < count.
         unsafe { A::read(record(*places.add(body as usize))).1 }
@@ -80,7 +81,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
     let mut i = [body(0); I];
     each!(k below I { i[k] = body(k) });
     let softening2 = A::number(launch.softening2);
-    // SAFETY: the caller gives this much.
+    // SAFETY: the caller provides this much shared memory.
     let tile = unsafe { SharedSlice::<A::Word>::dynamic(0, A::WORDS * threads as usize) };
     let sum_of = launch.first + part * launch.stride;
     let mut sum = [A::zero(); I];
@@ -88,7 +89,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
     while done < launch.terms {
         let filled = (launch.terms - done).min(threads);
         if t < filled {
-            // SAFETY: below sums · terms; the barriers separate this from the reads.
+            // SAFETY: the place is below sums · terms; the barriers separate this from the reads.
             unsafe {
                 let (mass, other) = A::read(record((done + t) * launch.sums + sum_of));
                 A::stage(tile, t as usize, mass, &other);
@@ -115,7 +116,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
     each!(k below I {
         let body = first + k as u32 * threads;
         if body < launch.count {
-            // SAFETY: a body's place in the part.
+            // SAFETY: the index is that of a body in the part.
             unsafe { leave::<D>(launch, partial, part, body, &A::totals(&sum[k])) };
         }
     });
@@ -124,7 +125,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
 /// Writes the force of a part on a body.
 ///
 /// # Safety
-/// `partial` is valid for 3D · parts · count numbers; part < parts, body < count.
+/// `partial` must be valid for 3D · parts · count numbers, with part < parts and body < count.
 #[inline(always)]
 unsafe fn leave<const D: usize>(
     launch: &Launch,
@@ -137,7 +138,7 @@ unsafe fn leave<const D: usize>(
     let mut at = part as usize * launch.count as usize + body as usize;
     let mut d = 0;
     while d < D {
-        // SAFETY: within 3D · parts · count numbers.
+        // SAFETY: the indices are within 3D · parts · count numbers.
         unsafe {
             *partial.add(at) = totals[d].x;
             *partial.add(at + stride) = totals[d].y;

@@ -1,18 +1,18 @@
-//! The Ahmad–Cohen scheme (Ahmad & Cohen 1973; with Hermite correction Makino & Aarseth 1992): the definition of neighbours, and
-//! the correction of a part of the force over a step of its own ([`correction`]).
+//! The Ahmad–Cohen scheme (Ahmad & Cohen 1973; with Hermite correction, Makino & Aarseth 1992): the definition of neighbours. A part
+//! of the force has steps of its own, for which [`correction`] gives the correction.
 
 pub use super::correct::{Correction, correction};
 use crate::Vec3;
 
-/// Bodies that come nearer count as neighbours up to this multiple of the squared radius, 2^(2/3): twice the volume.
-pub const APPROACHING: f64 = 1.587_401_051_968_199_4;
+/// Approaching bodies count as neighbours up to this multiple of the squared radius, 2^(2/3), which doubles the volume.
+pub const APPROACHING_RADIUS2_FACTOR: f64 = 1.587_401_051_968_199_4;
 
-/// Whether a body at `r` that moves with `v`, both as seen from another, is its neighbour: within the radius, or
-/// approaching and not far beyond.
+/// Whether a body with the relative position `r` and velocity `v` is a neighbour: it is within the radius, or it approaches and is not
+/// far beyond.
 #[inline(always)]
 pub fn is_neighbour(r: Vec3<f64>, v: Vec3<f64>, radius2: f64) -> bool {
     let r2 = r.norm2_plus(0.0);
-    r2 <= radius2 || (r2 <= APPROACHING * radius2 && r.dot(v) < 0.0)
+    r2 <= radius2 || (r2 <= APPROACHING_RADIUS2_FACTOR * radius2 && r.dot(v) < 0.0)
 }
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ mod tests {
         );
         let c = correction(start, end, 2.0, 0.5);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
-        // Integrals of 3 t² + 4 t³, once and twice.
+        // The integrals of 3 t² + 4 t³, once and twice.
         near(c.velocity.x, 8.0 + 16.0);
         near(c.position.x, 4.0 + 32.0 / 5.0);
         near(c.snap.x, 6.0 + 48.0);

@@ -1,28 +1,27 @@
 //! The precision of pairs: the representation of positions and the summation of forces.
 //!
-//! - [`Plain`]: one number each.
-//! - [`SplitF32`]: `f32` pairs, with positions and accelerations as sums of two `f32`, as in Nitadori's slides
-//!   (docs/references.md). A difference of positions costs 2 operations a
-//!   component more and an accumulated acceleration 3: 15 a pair.
+//! - [`Plain`]: a single number for each component.
+//! - [`SplitF32`]: `f32` pairs, with positions and accelerations as sums of two `f32`, as in Nitadori's slides (docs/references.md). A
+//!   difference of positions takes 2 more operations per component, an accumulated acceleration 3: together 15 per pair.
 
 use core::marker::PhantomData;
 
 use super::force::terms;
 use crate::{Real, Vec3};
 
-/// A precision, for `D` derivatives (2, 3 or 4).
+/// A precision of pairs, for `D` derivatives (2, 3 or 4).
 pub trait Arithmetic<const D: usize> {
-    /// The numbers of a pair.
+    /// The numbers in which a pair is computed.
     type Number: Real;
-    /// Position, velocity, acceleration and jerk of a body, as far as `D` goes.
+    /// Position, velocity, acceleration and jerk of a body, up to `D` vectors.
     type Body: Copy;
-    /// Sums of acceleration, jerk, snap and crackle, as far as `D` goes.
+    /// Sums of acceleration, jerk, snap and crackle, up to `D` vectors.
     type Sum: Copy;
 
-    /// An empty sum.
+    /// The sum of no terms.
     fn zero() -> Self::Sum;
 
-    /// Differences of position, velocity, acceleration and jerk, `j` less `i`.
+    /// Differences j - i of position, velocity, acceleration and jerk.
     fn difference(i: &Self::Body, j: &Self::Body) -> [Vec3<Self::Number>; D];
 
     /// Adds w times the vectors of [`terms`] to `sum`.
@@ -43,7 +42,7 @@ pub trait Arithmetic<const D: usize> {
         Self::add(w, &t, sum);
     }
 
-    /// [`pull`](Self::pull) on two bodies.
+    /// Adds the pull of one body on two bodies, as [`pull`](Self::pull) does for one.
     #[inline(always)]
     fn pull_two(
         i: [&Self::Body; 2],
@@ -61,18 +60,18 @@ pub trait Arithmetic<const D: usize> {
         Self::add(w, &t, sum[1]);
     }
 
-    /// The sum itself, see [`Real::now`].
+    /// The sum itself; see [`Real::now`].
     fn now(sum: Self::Sum) -> Self::Sum;
 }
 
-/// Operations a pair of [`SplitF32`] beyond those of [`Plain`].
+/// Number of operations per pair that [`SplitF32`] takes in addition to those of [`Plain`].
 pub const SPLIT_OPERATIONS: u32 = 15;
 
-/// Pairs in one number each.
+/// Pairs with a single number for each component.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<R>(PhantomData<R>);
 
-/// Pairs in single numbers, positions and accelerations in double ones.
+/// Pairs in `f32`, with positions and accelerations as sums of two `f32`.
 #[derive(Clone, Copy, Debug)]
 pub struct SplitF32<R>(PhantomData<R>);
 
@@ -81,9 +80,9 @@ pub struct SplitF32<R>(PhantomData<R>);
 pub struct SplitBody<R> {
     /// Position, upper part.
     pub high: Vec3<R>,
-    /// Position, what the upper part leaves.
+    /// The remainder of the position.
     pub low: Vec3<R>,
-    /// Velocity, acceleration and jerk, as far as the derivatives go.
+    /// Velocity, acceleration and jerk, as many as `D` requires.
     pub rates: [Vec3<R>; 3],
 }
 
@@ -92,9 +91,9 @@ pub struct SplitBody<R> {
 pub struct SplitSum<R> {
     /// Acceleration, upper part.
     pub high: Vec3<R>,
-    /// Acceleration, the rounding errors of the upper part's sums.
+    /// The rounding errors of the sums of `high`.
     pub low: Vec3<R>,
-    /// Jerk, snap and crackle, as far as the derivatives go.
+    /// Jerk, snap and crackle, as many as `D` requires.
     pub rates: [Vec3<R>; 3],
 }
 
@@ -139,7 +138,7 @@ impl<R: Real, const D: usize> Arithmetic<D> for Plain<R> {
     }
 }
 
-/// Adds `a` to high + low. The rounding error is exact where |a| is not above |high|, and no worse than `f32` elsewhere.
+/// Adds `a` to high + low. The computed rounding error is exact where |a| is not above |high|, and no worse than `f32` otherwise.
 #[inline(always)]
 fn accumulate<R: Real>(high: &mut R, low: &mut R, a: R) {
     let before = *high;
@@ -216,7 +215,7 @@ mod tests {
 
     static COUNT: AtomicU32 = AtomicU32::new(0);
 
-    /// A number that counts what is done with it.
+    /// A number that counts the operations on it.
     #[derive(Clone, Copy, Debug)]
     struct Counted(f64);
 
@@ -303,7 +302,7 @@ mod tests {
         }
     }
 
-    /// What one pull of each precision counts as.
+    /// The number of operations in one pull of each precision.
     fn counted<const D: usize>() -> [u32; 2] {
         let since = |f: &dyn Fn()| {
             COUNT.store(0, Ordering::Relaxed);
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_takes_the_operations_that_it_is_counted_as() {
+    fn a_pair_takes_as_many_operations_as_documented() {
         for (counted, d) in [
             (counted::<2>(), 2),
             (counted::<3>(), 3),
@@ -344,14 +343,14 @@ mod tests {
 
     #[test]
     fn small_pulls_are_not_lost_in_a_large_sum() {
-        // 2²⁴ + 1 is no f32.
+        // 2²⁴ + 1 is not an `f32`.
         let (mut high, mut low) = (0.0f32, 0.0f32);
         accumulate(&mut high, &mut low, 16_777_216.0);
         for _ in 0..1000 {
             accumulate(&mut high, &mut low, 1.0);
         }
         assert_eq!(f64::from(high) + f64::from(low), 16_778_216.0);
-        // Nor is the difference of near positions.
+        // The difference of nearby positions is not lost, either.
         let (a, b) = (split(1.0 + 1e-9), split(1.0));
         let difference = (a.0 - b.0) + (a.1 - b.1);
         assert!((f64::from(difference) - 1e-9).abs() < 1e-15);

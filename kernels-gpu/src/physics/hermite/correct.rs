@@ -1,19 +1,19 @@
-//! Correction: the Hermite interpolation through the forces at both ends of a step.
+//! The corrector: the Hermite interpolation through the forces at both ends of a step.
 //!
-//! - [`correct`]: of a particle in a star cluster, for any order, with the higher derivatives that choose its next step
-//! - [`in_steps`]: of the three bodies of a map, order 4, with the step as the unit of time
-//! - [`correction`]: of a part of the force, order 4, for the Ahmad–Cohen scheme
+//! - [`correct`]: for a particle in a star cluster, of any order, with the higher derivatives that determine its next step
+//! - [`in_steps`]: for the three bodies of a map, of order 4, with the step as the unit of time
+//! - [`correction`]: for a part of the force, of order 4, in the Ahmad–Cohen scheme
 //!
 //! At order 4 all three give the same velocity to within rounding, and the first two the same position; the third integrates the cubic
-//! acceleration once more for it. They differ in what is given and wanted, and so in the order of operations.
+//! acceleration once more for it. They differ in input and output, and therefore in the order of operations.
 
 use super::{TERMS, Taylor};
 use crate::physics::three_body::Relative;
 use crate::{Real, Vec3};
 
-/// Coefficients of the corrector for `D` derivatives:
-/// v₁ = v₀ + h (A₊ - c₁ h J₋ + c₂ h² S₊ - c₃ h³ C₋) with h = half the step, ± the sum or difference of end and start;
-/// the same for the position with velocity, acceleration, …
+/// Coefficients of the corrector for `D` derivatives: v₁ = v₀ + h (A₊ - c₁ h J₋ + c₂ h² S₊ - c₃ h³ C₋), where h is half the step and ±
+/// denotes the sum or the difference of end and start. The position is corrected in the same way with velocity, acceleration and so
+/// on.
 const fn coefficients(d: usize) -> [f64; 3] {
     match d {
         2 => [1.0 / 3.0, 0.0, 0.0],
@@ -22,7 +22,7 @@ const fn coefficients(d: usize) -> [f64; 3] {
     }
 }
 
-/// The integral over the step of what has `end` and `start` as values and derivatives at its ends.
+/// The integral over a step of a function, given its values and derivatives at both ends.
 #[inline(always)]
 fn integral<R: Real, const D: usize>(start: [Vec3<R>; D], end: [Vec3<R>; D], h: R) -> Vec3<R> {
     let c = coefficients(D);
@@ -37,10 +37,10 @@ fn integral<R: Real, const D: usize>(start: [Vec3<R>; D], end: [Vec3<R>; D], h: 
     (sum).scaled(h)
 }
 
-/// A particle after a step of length 2 `h` = 2 / `inv_h`: corrected position and velocity, the forces `end` found
-/// there (with the predicted position and velocity), and the higher derivatives of the interpolation.
+/// Corrects a particle after a step of length 2 `h` = 2 / `inv_h`. Returns the corrected position and velocity, the forces `end` that
+/// were evaluated there (with the predicted position and velocity), and the higher derivatives of the interpolation.
 ///
-/// `D` = 2, 3, 4 for order 4, 6, 8; terms beyond order + 2 are 0.
+/// `D` is 2, 3 or 4 for order 4, 6 or 8; terms beyond order + 2 are 0.
 #[inline(always)]
 pub fn correct<R: Real, const D: usize>(
     start: &Taylor<R>,
@@ -57,7 +57,7 @@ pub fn correct<R: Real, const D: usize>(
         d += 1;
     }
     out[1] = start[1] + integral(f0, *end, h);
-    // The position's own derivatives: velocity, then the forces.
+    // The derivatives of the position are the velocity and then the forces.
     let (mut x0, mut x1) = (f0, *end);
     let mut d = D - 1;
     while d > 0 {
@@ -72,8 +72,8 @@ pub fn correct<R: Real, const D: usize>(
     out
 }
 
-/// [`correct`] at order 4 with the step as the unit of time, h = 1/2: what begins a step as `start` and has `rate` and its derivative
-/// `second` at both ends ends it as v₀ + (A₀ + A₁)/2 + (J₀ - J₁)/12.
+/// [`correct`] at order 4 with the step as the unit of time, h = 1/2. A quantity with the value `start` at the beginning of the step
+/// and with the derivatives `rate` and `second` at both ends has the value v₀ + (A₀ + A₁)/2 + (J₀ - J₁)/12 at the end.
 #[inline(always)]
 pub fn in_steps<R: Real>(
     start: Relative<R>,
@@ -89,13 +89,13 @@ pub fn in_steps<R: Real>(
         )
 }
 
-/// What a part of the acceleration adds to a motion that was predicted with it and its first derivative at the start
-/// of a step, and its higher derivatives at the end.
+/// The contribution of a part of the acceleration to a motion that was predicted with this part and its first derivative at the start
+/// of a step, and the part's higher derivatives at the end.
 #[derive(Clone, Copy, Debug)]
 pub struct Correction<R> {
-    /// To be added to the position.
+    /// The term to add to the position.
     pub position: Vec3<R>,
-    /// To be added to the velocity.
+    /// The term to add to the velocity.
     pub velocity: Vec3<R>,
     /// Second derivative of the part.
     pub snap: Vec3<R>,
@@ -115,7 +115,7 @@ pub fn correction<R: Real>(
     let c = R::from_f64;
     let difference = end[0] - start[0];
     let (j0, j1) = (start[1].scaled(dt), end[1].scaled(dt));
-    // Derivatives at the start, times dt² and dt³.
+    // The derivatives at the start, times dt² and dt³.
     let second = difference
         .scaled(c(6.0))
         .add_scaled(c(-4.0), j0)
@@ -136,8 +136,8 @@ pub fn correction<R: Real>(
     }
 }
 
-/// Derivatives at the end of the step of the polynomial of degree 2D - 1 through the forces at both ends: first
-/// those at the middle, then shifted by half a step.
+/// The derivatives, at the end of the step, of the polynomial of degree 2D - 1 through the forces at both ends. They are computed at
+/// the middle of the step and then shifted by half a step.
 #[inline(always)]
 fn higher_derivatives<R: Real, const D: usize>(
     out: &mut Taylor<R>,

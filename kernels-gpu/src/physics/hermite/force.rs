@@ -1,13 +1,12 @@
-//! The pull of one body on another with its time derivatives.
+//! The pull of one body on another, with its time derivatives.
 
 use crate::{Real, Vec3};
 
-/// Floating-point operations that r⁻³ from r² counts as.
+/// The conventional number of floating-point operations for computing r⁻³ from r².
 pub const OPERATIONS_OF_INVERSE_CUBE: u32 = 20;
 
-/// Operations a pair counts as, for `D` derivatives: 60, 97 and 144 for 2, 3 and 4. What [`terms`] and the sums do, with a
-/// product or a sum counted as one, a fused multiply-add as two, a sign as none and r⁻³ as
-/// [`OPERATIONS_OF_INVERSE_CUBE`].
+/// The conventional number of operations per pair for `D` derivatives: 60, 97 and 144 for 2, 3 and 4. It counts [`terms`] and the
+/// sums: one for a product or a sum, two for a fused multiply-add, none for a sign, and [`OPERATIONS_OF_INVERSE_CUBE`] for r⁻³.
 pub const fn operations(derivatives: usize) -> u32 {
     match derivatives {
         2 => 60,
@@ -16,19 +15,18 @@ pub const fn operations(derivatives: usize) -> u32 {
     }
 }
 
-/// a · b + `plus`, fused from the first component on.
+/// a · b + `plus`, starting with `plus` and fused in every component.
 #[inline(always)]
 fn dot_plus<R: Real>(a: Vec3<R>, b: Vec3<R>, plus: R) -> R {
     a.z.mul_add(b.z, a.y.mul_add(b.y, a.x.mul_add(b.x, plus)))
 }
 
-/// What a pull adds to acceleration, jerk, snap and crackle, as far as `D` (2, 3 or 4) goes: w and the vectors that w
-/// multiplies. `d` are the differences j - i of position, velocity, acceleration and jerk, as many of them; `r2` is
-/// the softened square of the first, `inv3` its power of -3/2; `mass` is G·m of body j.
+/// The contribution of a pull to acceleration, jerk, snap and crackle, up to `D` (2, 3 or 4) vectors: the factor w and the vectors
+/// that it multiplies. `d` holds the `D` differences j - i of position, velocity, acceleration and jerk; `r2` is the softened square
+/// of the first, `inv3` is its power of -3/2, and `mass` is G·m of body j.
 ///
-/// With r the first difference and so on, w = G·m r⁻³, α = r·v / r², β = (v² + r·a) / r² + α² and
-/// γ = (3 v·a + r·j) / r² + α(3β - 4α²), the vectors are
-/// r, t₁ = v - 3α r, t₂ = a - 6α t₁ - 3β r, t₃ = j - 9α t₂ - 9β t₁ - 3γ r.
+/// With r the first difference, v the second and so on, w = G·m r⁻³, α = r·v / r², β = (v² + r·a) / r² + α² and γ = (3 v·a + r·j) / r²
+/// + α(3β - 4α²), the vectors are r, t₁ = v - 3α r, t₂ = a - 6α t₁ - 3β r, t₃ = j - 9α t₂ - 9β t₁ - 3γ r.
 #[inline(always)]
 pub fn terms<R: Real, const D: usize>(
     d: &[Vec3<R>; D],

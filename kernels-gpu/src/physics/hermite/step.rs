@@ -1,7 +1,7 @@
 //! The length of a particle's next step.
 //!
-//! Steps are powers of two and compared by exact powers of them: neither root nor logarithm can differ from machine to
-//! machine.
+//! Steps are powers of two, and they are compared by exact powers of them, so that neither roots nor logarithms can make results
+//! differ between machines.
 
 use super::Taylor;
 use crate::Vec3;
@@ -12,18 +12,18 @@ fn norm2(v: Vec3<f64>) -> f64 {
     v.norm2_plus(0.0)
 }
 
-/// (A⁽ᵏ⁾)² = |a⁽ᵏ⁻¹⁾||a⁽ᵏ⁺¹⁾| + |a⁽ᵏ⁾|², a⁽ᵏ⁾ being the k-th derivative of the acceleration.
+/// (A⁽ᵏ⁾)² = |a⁽ᵏ⁻¹⁾||a⁽ᵏ⁺¹⁾| + |a⁽ᵏ⁾|², where a⁽ᵏ⁾ is the k-th derivative of the acceleration.
 #[inline(always)]
 fn squared_measure(x: &Taylor<f64>, k: usize) -> f64 {
     sqrt(norm2(x[k + 1]) * norm2(x[k + 3])) + norm2(x[k + 2])
 }
 
-/// A time to a known power.
+/// A power of a time, with its exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// The time to the power of `exponent`.
+    /// The time raised to `exponent`.
     pub value: f64,
-    /// The exponent, even.
+    /// The exponent, which is even.
     pub exponent: u32,
 }
 
@@ -40,8 +40,8 @@ pub fn criterion(order: u32, x: &Taylor<f64>, eta: f64) -> Power {
     }
 }
 
-/// Noise of the three highest derivatives that a criterion uses, p - 3 to p - 1, in units of ε S / hᵏ: sums of the
-/// coefficients by which the interpolation ([`correct`](super::correct)) multiplies the forces at both ends.
+/// The noise of the three highest derivatives in a criterion, p - 3 to p - 1, in units of ε S / hᵏ: sums of the coefficients by which
+/// the interpolation ([`correct`](super::correct)) multiplies the forces at both ends.
 const fn amplification(order: u32) -> [f64; 3] {
     match order {
         4 => [1.0, 7.0, 6.0],
@@ -50,12 +50,12 @@ const fn amplification(order: u32) -> [f64; 3] {
     }
 }
 
-/// Whether what [`criterion`] divides by is rounding noise of forces with the relative error `epsilon`, interpolated over
-/// a step of `dt`. The error of such a step is rounding as well: there is no reason to make the next one shorter, and
-/// doing so makes the noise larger.
+/// Whether the divisor of [`criterion`] is rounding noise of forces with the relative error `epsilon`, interpolated over a step of
+/// `dt`. The error of such a step is due to rounding as well, so that there is no reason to shorten the next step, which would even
+/// amplify the noise.
 ///
-/// Forces err by ε of themselves, and by their change over ε of the position. `scale` is added to their size: of a part of
-/// the force, the size of all of it.
+/// The error of a force is ε times the force itself, plus its change over ε times the position. `scale` is added to the size of the
+/// force; for a part of the force, it is the size of the whole force.
 #[inline(always)]
 pub fn is_noise(order: u32, x: &Taylor<f64>, dt: f64, scale: f64, epsilon: f64) -> bool {
     let p = order as usize;
@@ -73,8 +73,8 @@ pub fn is_noise(order: u32, x: &Taylor<f64>, dt: f64, scale: f64, epsilon: f64) 
     squared_measure(x, p - 2) <= noise
 }
 
-/// The first step's criterion, from the derivatives that the force gives at once: η |a|/|j| at order 4,
-/// η (|a|/|s|)^(1/2) at order 6, η ((|a||s| + |j|²)/(|j||c| + |s|²))^(1/2) at order 8.
+/// The criterion for the first step, from the derivatives that the force gives directly: η |a|/|j| at order 4, η (|a|/|s|)^(1/2) at
+/// order 6, η ((|a||s| + |j|²)/(|j||c| + |s|²))^(1/2) at order 8.
 #[inline(always)]
 pub fn first_criterion(order: u32, x: &Taylor<f64>, eta: f64) -> Power {
     match order {
@@ -93,7 +93,7 @@ pub fn first_criterion(order: u32, x: &Taylor<f64>, eta: f64) -> Power {
     }
 }
 
-/// xⁿ by n - 1 products.
+/// xⁿ, computed with n - 1 products.
 #[inline(always)]
 pub fn power(x: f64, n: u32) -> f64 {
     let mut p = x;
@@ -105,8 +105,8 @@ pub fn power(x: f64, n: u32) -> f64 {
     p
 }
 
-/// The longest power of two that is at most `longest` (itself one) and at most what the criterion allows, or
-/// `shortest` if there is none. No derivatives at all (0/0, a particle that nothing pulls) allow any step.
+/// The longest power of two that is at most `longest` (itself a power of two) and at most the allowed step, or `shortest` if there is
+/// none. A particle on which no force acts has no derivatives (0/0) and may take any step.
 #[inline(always)]
 pub fn quantised(allowed: Power, longest: f64, shortest: f64) -> f64 {
     let mut step = longest;
@@ -116,39 +116,40 @@ pub fn quantised(allowed: Power, longest: f64, shortest: f64) -> f64 {
     step
 }
 
-/// Ratio of the shortest step there can be to the longest.
+/// Ratio of the shortest possible step to the longest.
 pub const SMALLEST_RATIO: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// A step is abrupt if this share of it is longer than the criterion allows at its end.
-const ABRUPT: f64 = 0.125;
+/// A step is abrupt if even this fraction of it exceeds the step that the criterion allows at its end.
+const ABRUPT_FRACTION: f64 = 0.125;
 
-/// Derivatives up to this many times the noise show nothing about the step.
-const NEARLY_NOISE: f64 = 1000.0;
+/// Derivatives below this multiple of the noise carry no information about the step.
+const NOISE_MARGIN: f64 = 1000.0;
 
-/// Bits of the fraction of an `f64`.
-const FRACTION: u32 = 52;
+/// Number of fraction bits of an `f64`.
+const FRACTION_BITS: u32 = 52;
 
-/// How often `longest` is halved to give `step`, both powers of two.
+/// The number of times that `longest` must be halved to give `step`; both are powers of two.
 #[inline(always)]
 pub fn halvings(longest: f64, step: f64) -> u32 {
-    ((longest.to_bits() - step.to_bits()) >> FRACTION) as u32
+    ((longest.to_bits() - step.to_bits()) >> FRACTION_BITS) as u32
 }
 
-/// `longest`, a power of two, halved so often.
+/// `longest`, a power of two, halved `times` times.
 #[inline(always)]
 pub fn halved(longest: f64, times: u32) -> f64 {
-    f64::from_bits(longest.to_bits() - ((times as u64) << FRACTION))
+    f64::from_bits(longest.to_bits() - ((times as u64) << FRACTION_BITS))
 }
 
-/// The longest power of two up to `longest` (itself one) that divides `time`, which is not below 0.
+/// The longest power of two up to `longest` (itself a power of two) that divides `time`, which must not be negative.
 #[inline(always)]
 pub fn longest_at(longest: f64, time: f64) -> f64 {
     if time == 0.0 {
         return longest;
     }
     let bits = time.to_bits();
-    let zeros = (bits | 1 << FRACTION).trailing_zeros() as u64;
-    let divisor = f64::from_bits(((bits >> FRACTION) + zeros - FRACTION as u64) << FRACTION);
+    let zeros = (bits | 1 << FRACTION_BITS).trailing_zeros() as u64;
+    let divisor =
+        f64::from_bits(((bits >> FRACTION_BITS) + zeros - FRACTION_BITS as u64) << FRACTION_BITS);
     if divisor < longest { divisor } else { longest }
 }
 
@@ -156,8 +157,8 @@ pub fn longest_at(longest: f64, time: f64) -> f64 {
 #[inline(always)]
 pub fn lowest_step(max_step: f64, time: f64) -> f64 {
     let least = max_step * SMALLEST_RATIO;
-    let power = f64::from_bits(time.to_bits() >> FRACTION << FRACTION);
-    let spacing = power * (1.0 / (1u64 << FRACTION) as f64);
+    let power = f64::from_bits(time.to_bits() >> FRACTION_BITS << FRACTION_BITS);
+    let spacing = power * (1.0 / (1u64 << FRACTION_BITS) as f64);
     if spacing > least { spacing } else { least }
 }
 
@@ -174,9 +175,9 @@ pub struct Accuracy {
 /// The limits of the next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The longest, which divides the time.
+    /// The longest step allowed, which divides the time.
     pub longest: f64,
-    /// The shortest.
+    /// The shortest step allowed.
     pub shortest: f64,
 }
 
@@ -187,7 +188,7 @@ pub struct Verdict {
     pub step: f64,
     /// Whether position, velocity and acceleration are finite numbers.
     pub finite: bool,
-    /// Whether the next step is not shortened because the criterion would follow rounding noise.
+    /// Whether the next step is not shortened because the criterion would only follow rounding noise.
     pub noisy: bool,
     /// Whether the step was at least 8 times too long.
     pub abrupt: bool,
@@ -195,13 +196,13 @@ pub struct Verdict {
     pub clamped: bool,
 }
 
-/// Whether a step of the length `before` was at least 8 times longer than is allowed at its end.
+/// Whether a step of length `before` was at least 8 times longer than the criterion allows at its end.
 #[inline(always)]
 pub fn is_abrupt(allowed: Power, before: f64) -> bool {
-    power(before * ABRUPT, allowed.exponent) > allowed.value
+    power(before * ABRUPT_FRACTION, allowed.exponent) > allowed.value
 }
 
-/// The next step of a particle at `x` after a step of the length `before`.
+/// The next step of a particle at `x` after a step of length `before`.
 #[inline(always)]
 pub fn judge(
     order: u32,
@@ -224,7 +225,7 @@ pub fn judge(
         step: if noisy { doubled } else { step },
         finite: (norm2(x[0]) + norm2(x[1]) + norm2(x[2])).is_finite(),
         noisy,
-        abrupt: !noisy && is_abrupt(allowed, before) && !noise(NEARLY_NOISE),
+        abrupt: !noisy && is_abrupt(allowed, before) && !noise(NOISE_MARGIN),
         clamped: !noisy && power(step, allowed.exponent) > allowed.value,
     }
 }
@@ -234,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_divide_the_time_as_division_says() {
+    fn the_longest_step_divides_the_time() {
         for longest in [0.0625, 1.0, 8.0] {
             for time in [0.0, 0.0625, 0.75, 1.0, 3.0, 4096.0, 123456.75] {
                 for k in 0..60 {
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_step_is_the_first_that_moves_the_time() {
+    fn the_lowest_step_is_the_first_that_advances_the_time() {
         for max in [0.0625, 1.0, 1024.0] {
             for time in [0.0, 1e-9, 0.125, 0.3, 1.0, 1.5, 1e3, 4095.999, 4096.0, 1e9] {
                 let mut step = max * SMALLEST_RATIO;

@@ -1,32 +1,32 @@
 //! The order of summation of N-body runs.
 //!
-//! Bodies are numbered from 0. Three sizes cut them up: a *tile* is [`TILE`] bodies, a *row* [`TILE`] times the
-//! precision's [`LANE_BODIES`](crate::device::DeviceNumber::LANE_BODIES), a *chunk* [`chunk_length`] bodies; a chunk is a whole number of
-//! rows, a row a whole number of tiles. Every sum starts at +0 and adds its terms one by one, pulls by a fused
-//! multiply-add, sums of pulls by an addition.
+//! Bodies are numbered from 0 and divided in three ways: a *tile* has [`TILE`] bodies, a *row* has [`TILE`] times the precision's
+//! [`LANE_BODIES`](crate::device::DeviceNumber::LANE_BODIES), and a *chunk* has [`chunk_length`] bodies; a chunk is a whole number of
+//! rows, and a row is a whole number of tiles. Every sum starts at +0 and adds its terms one by one: pulls by fused multiply-adds,
+//! sums of pulls by additions.
 //!
 //! `basic`: the pull on body b is the sum over chunks, ascending, of the sum over the chunk's bodies, ascending.
 //!
 //! `reduced`: the pull on body b of row ρ is A + Q.
-//! - A is the sum over rows I < ρ, ascending, of P(I, b). P(I, b) sums what row I does to b: with l = b mod 32, for
-//!   step s = 0 … 31, for k = 0, 1, …, the body of row I with number 32 k + (l ⊕ [`partner`]`(s)`).
-//! - Q is the sum over chunks from that of row ρ on, ascending, of Q(c, b). Q(c, b) sums, over the tiles of the chunk from the
-//!   first one of row ρ on: within row ρ the tile's bodies, ascending; behind it, for s = 0 … 31, the body of the tile with
-//!   number l ⊕ [`partner`]`(s)`.
+//! - A is the sum of P(I, b) over the rows I < ρ, ascending. P(I, b) sums the pulls of row I on b: with l = b mod 32, for step s = 0 …
+//!   31 and for k = 0, 1, …, that of the row's body number 32 k + (l ⊕ [`partner`]`(s)`).
+//! - Q is the sum of Q(c, b) over the chunks from that of row ρ on, ascending. Q(c, b) sums over the tiles of the chunk, from the
+//!   first tile of row ρ on: within row ρ over the tile's bodies, ascending; behind it, for s = 0 … 31, over the tile's body number l
+//!   ⊕ [`partner`]`(s)`.
 //!
-//! So a pair within a row is evaluated for each of its bodies, any other pair once. The last tile may be filled up
-//! with bodies that pull with strength 0; they add nothing.
+//! A pair within a row is therefore evaluated once for each of its bodies, and any other pair only once. The last tile may be padded
+//! with bodies of strength 0, which add nothing.
 
-/// Bodies of a tile: as many as a warp has lanes.
+/// Number of bodies in a tile, which is the number of lanes of a warp.
 pub const TILE: u32 = 32;
 
-/// Chunks are as many at most.
+/// The largest number of chunks.
 pub const MAX_CHUNKS: u32 = 64;
 
 /// The length of a chunk is a multiple of this.
 pub const CHUNK_UNIT: u32 = 256;
 
-/// Bodies of a chunk (the last may have fewer) for `n` bodies: enough chunks to fill a large GPU, and not more.
+/// The number of bodies in a chunk (the last may have fewer) for `n` bodies: enough chunks to occupy a large GPU, but not more.
 #[inline(always)]
 pub const fn chunk_length(n: u32) -> u32 {
     let least = n.div_ceil(MAX_CHUNKS);
@@ -38,10 +38,10 @@ pub const fn chunk_length(n: u32) -> u32 {
     }
 }
 
-/// Lane l meets the body of lane l ⊕ `partner(s)` in step s: the five bits of s, reversed.
+/// In step s, lane l meets the body of lane l ⊕ `partner(s)`, which is s with its five bits reversed.
 ///
-/// Exclusive-or, because it is its own inverse and permutes aligned groups of 4 or 8 lanes of a CPU vector among themselves;
-/// reversed, so that the low bits, which permute within a vector, change seldom.
+/// The exclusive-or is its own inverse and permutes aligned groups of 4 or 8 lanes of a CPU vector among themselves. The bits are
+/// reversed so that the low bits, which permute within a vector, change rarely.
 #[inline(always)]
 pub const fn partner(s: u32) -> u32 {
     s.reverse_bits() >> 27
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_cover_all_bodies_and_are_not_too_many() {
+    fn chunks_cover_all_bodies_and_do_not_exceed_their_limit() {
         for n in [
             1,
             2,

@@ -1,14 +1,14 @@
 //! The order of summation of star clusters.
 //!
-//! Body s belongs to the partial sum s mod G. A partial sum adds its bodies in ascending order, starting from 0; the
-//! partial sums are then folded: for h = G/2, G/4, … 1 the sum g + h is added to the sum g, for all g < h.
-//! Places beyond the last body hold a body of mass 0, which adds 0.
+//! Body s belongs to the partial sum s mod G. A partial sum starts from 0 and adds its bodies in ascending order. The partial sums are
+//! then folded: for h = G/2, G/4, … 1, the sum g + h is added to the sum g, for all g < h. Places beyond the last body hold bodies of
+//! mass 0, which add 0.
 
-/// Partial sums of the largest systems.
+/// Number of partial sums of the largest systems.
 pub const MAX_PARTIAL_SUMS: usize = 128;
 
-/// G for `n` bodies: the largest power of two that leaves each partial sum 8 bodies, from 8 to
-/// [`MAX_PARTIAL_SUMS`].
+/// The number G of partial sums for `n` bodies: the largest power of two from 8 to [`MAX_PARTIAL_SUMS`] that leaves at least 8 bodies
+/// to each.
 pub const fn partial_sums(n: usize) -> usize {
     let mut g = 8;
     while g < MAX_PARTIAL_SUMS && g * 16 <= n {
@@ -17,7 +17,7 @@ pub const fn partial_sums(n: usize) -> usize {
     g
 }
 
-/// Terms of each partial sum, with the bodies of mass 0.
+/// Number of terms of each partial sum, including those of mass 0.
 pub const fn terms(n: usize) -> usize {
     n.div_ceil(partial_sums(n))
 }

@@ -1,11 +1,11 @@
-//! The descriptors of kernels: beside whatever else has their names, generic ones, and what becomes of the arguments.
+//! The descriptors of kernels: clashes with other items of the same name, generic kernels, and the conversion of arguments.
 #![deny(warnings)]
 
 use cuda_std::emulator::Launch;
 use cuda_std::prelude::*;
 use cuda_std::{Kernel, RawSlice, RawSliceMut};
 
-/// Exported from a module of its name, as is usual.
+/// The kernel is exported from a module of the same name, as is common.
 mod scale {
     use cuda_std::prelude::*;
 
@@ -22,7 +22,7 @@ mod scale {
 }
 pub use scale::{Scale, scale};
 
-/// A type that has the name of the kernel's descriptor comes first.
+/// A type with the name of the kernel's descriptor takes precedence over it.
 #[allow(dead_code)]
 pub struct Count(pub u32);
 

@@ -9,7 +9,7 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{F4, SharedSlice};
 use cuda_std::{FloatExt, GpuFloat, approx, mem, misc, ptr, shared_slice, warp};
 
-/// Three barriers: three `bar.sync`.
+/// Three barriers, which compile to three `bar.sync`.
 #[kernel]
 pub unsafe fn three_barriers(data: *mut u32) {
     let tile = shared_slice![u32; 64];
@@ -26,7 +26,7 @@ pub unsafe fn three_barriers(data: *mut u32) {
     *data.add(t) = tile.get((t + 1) % 64);
 }
 
-/// `bar.red` of three kinds.
+/// Three kinds of `bar.red`.
 #[kernel]
 pub unsafe fn voting_barriers(data: *mut u32) {
     let p = (thread::thread_idx_x() > *data) as u32;
@@ -35,7 +35,7 @@ pub unsafe fn voting_barriers(data: *mut u32) {
     *data.add(3) = thread::sync_threads_or(p);
 }
 
-/// 128-bit shared loads and stores: `ld.shared.v4`, `st.shared.v4`.
+/// 128-bit shared loads and stores, which compile to `ld.shared.v4` and `st.shared.v4`.
 #[kernel]
 pub unsafe fn wide_shared(data: *mut F4) {
     let tile = SharedSlice::<F4>::dynamic(0, 32);
@@ -50,7 +50,7 @@ pub unsafe fn wide_shared(data: *mut F4) {
     *data.add(t) = sum;
 }
 
-/// Four kinds of shuffle, one of them of 64 bits: five `shfl.sync`.
+/// Four kinds of shuffle, one of them on 64 bits, which compile to five `shfl.sync`.
 #[kernel]
 pub unsafe fn shuffles(words: *mut u32, numbers: *mut f64) {
     let i = thread::index_1d() as usize;
@@ -62,7 +62,7 @@ pub unsafe fn shuffles(words: *mut u32, numbers: *mut f64) {
     *numbers.add(i) = warp::warp_shuffle_idx(u32::MAX, *numbers.add(i), 0, 32).0;
 }
 
-/// Votes, matches and the masks of a warp.
+/// Votes, matches and the mask of active lanes.
 #[kernel]
 pub unsafe fn votes(words: *mut u32) {
     let i = thread::index_1d() as usize;
@@ -75,7 +75,7 @@ pub unsafe fn votes(words: *mut u32) {
     *words.add(i) = ballot ^ same ^ warp::activemask() ^ ((all as u32) << 1 | any as u32);
 }
 
-/// Device, block and system scope.
+/// Atomics of device, block and system scope.
 #[kernel]
 pub unsafe fn atomics(count: *const AtomicU32, sum: *const AtomicF64, system: *const SystemAtomicF32, word: *mut i32) {
     (*count).fetch_add(1, Ordering::Relaxed);
@@ -87,7 +87,7 @@ pub unsafe fn atomics(count: *const AtomicU32, sum: *const AtomicF64, system: *c
     thread::system_fence();
 }
 
-/// Exact functions are instructions.
+/// Exact functions, which compile to instructions.
 #[kernel]
 pub unsafe fn exact(x: *mut f64, y: *mut f32) {
     *x = GpuFloat::sqrt(*x);
@@ -97,7 +97,7 @@ pub unsafe fn exact(x: *mut f64, y: *mut f32) {
     *y.add(1) = GpuFloat::mul_add(*y.add(1), 2.0, *y.add(2)) + GpuFloat::round(*y.add(3)).round_ties_even() + GpuFloat::abs(*y.add(4));
 }
 
-/// The transcendental functions compile: no undefined symbol is left.
+/// Transcendental functions, which must not leave undefined symbols.
 #[kernel]
 pub unsafe fn transcendental(x: *mut f64, y: *mut f32) {
     macro_rules! each {
@@ -110,7 +110,7 @@ pub unsafe fn transcendental(x: *mut f64, y: *mut f32) {
     *x = x.read().error_function() + x.read().gamma() + x.read().inv_norm_cdf() + x.read().j0() + x.read().sinpi();
 }
 
-/// The fast instructions.
+/// The fast, inexact instructions.
 #[kernel]
 pub unsafe fn approximate(x: *mut f64, y: *mut f32) {
     *x = approx::rsqrt_f64(*x) + approx::rcp_f64(*x);
@@ -118,7 +118,7 @@ pub unsafe fn approximate(x: *mut f64, y: *mut f32) {
     *y.add(1) = approx::log2_f32(*y) + approx::sin_f32(*y) + approx::cos_f32(*y);
 }
 
-/// Special registers, address spaces, printing, sleeping.
+/// Special registers, address spaces, printing and sleeping.
 #[kernel]
 pub unsafe fn special(out: *mut u64) {
     let start = misc::clock();
@@ -138,7 +138,7 @@ pub unsafe fn indices(out: *mut u32) {
     *out.add(thread::index() as usize) = at.x + at.y + at.z + thread::grid_dim().z;
 }
 
-/// Needs sm_80; see `reduction` in the tests.
+/// Reductions need sm_80; see `reduction` in the tests.
 #[cfg(feature = "sm_80")]
 #[kernel]
 pub unsafe fn reductions(words: *mut u32, signed: *mut i32) {
@@ -148,7 +148,7 @@ pub unsafe fn reductions(words: *mut u32, signed: *mut i32) {
     *signed.add(i) = warp_reduce(u32::MAX, *signed.add(i), WarpReductionOp::Min);
 }
 
-/// Comparisons of slices and strings, copies and fills of run-time length.
+/// Comparisons of slices and strings, and copies and fills whose length is known only at run time.
 #[kernel]
 pub unsafe fn slices(bytes: *mut u8, words: *mut u32, count: usize) {
     let (low, rest) = core::slice::from_raw_parts_mut(bytes, 4 * count).split_at_mut(2 * count);
@@ -161,7 +161,7 @@ pub unsafe fn slices(bytes: *mut u8, words: *mut u32, count: usize) {
     a.fill(7);
 }
 
-/// Fences within a thread: every store stays.
+/// Fences within a thread, which must keep every store.
 #[kernel]
 pub unsafe fn fences(out: *mut u32) {
     *out = 1;
@@ -175,7 +175,7 @@ pub unsafe fn fences(out: *mut u32) {
     *out = 5;
 }
 
-/// Remainders by a number, by a constant, and one written out.
+/// Remainders by a variable and by a constant, and one that is written out as a formula.
 #[kernel]
 pub unsafe fn remainders(x: f64, y: f64, out: *mut f64, single: *mut f32) {
     *out = x % y;
@@ -184,7 +184,7 @@ pub unsafe fn remainders(x: f64, y: f64, out: *mut f64, single: *mut f32) {
     *single = *single % *single.add(1);
 }
 
-/// Indices less a condition and less its negation, as core's sorting has them.
+/// Indices minus a condition and minus its negation, as in core's sorting functions.
 #[kernel]
 pub unsafe fn steps_back(base: *const u64, out: *mut u64) {
     let (left, right) = (base.add(11), base.add(23));
@@ -193,7 +193,7 @@ pub unsafe fn steps_back(base: *const u64, out: *mut u64) {
     *out.add(1) = *left.wrapping_sub(!stays as usize);
 }
 
-/// A float at an odd place: its bytes, not its value as a byte.
+/// A float stored at an unaligned address must keep its bytes.
 #[kernel]
 pub unsafe fn odd_place(place: *mut u8, x: f64) {
     place.add(1).cast::<f32>().write_unaligned(x as f32);
@@ -204,8 +204,8 @@ fn add(to: &AtomicU32, x: u32) -> u32 {
     to.fetch_add(x, Ordering::Relaxed)
 }
 
-/// Atomics in a thread's own memory: exchanges that LLVM makes `atom.local` of, instructions of assembly, and a function that does not
-/// know whose memory it is.
+/// Atomics in a thread's own memory: exchanges that LLVM compiles to `atom.local`, instructions in assembly, and a function
+/// that does not know which kind of memory it is given.
 #[kernel]
 pub unsafe fn own_memory(out: *mut u32, n: usize) {
     let words: [AtomicU32; 4] = core::array::from_fn(|i| AtomicU32::new(i as u32));

@@ -1,5 +1,5 @@
-//! Statics with a value of every type of glam and of structures of them, whose bytes and alignments the PTX shows, and a kernel
-//! that takes structures by value.
+//! Statics with a value of every glam type and of structures of them, whose bytes and alignments are visible in the PTX, and a
+//! kernel that takes structures by value.
 #![allow(improper_ctypes_definitions, unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
 
 mod values;
@@ -19,7 +19,7 @@ macro_rules! statics {
                 pub static $name: $type = $value;
             )*
         }
-        /// Size and alignment of each type, in their order.
+        /// Size and alignment of each type, in the order of the list.
         #[unsafe(no_mangle)]
         pub static layouts: [[u32; 2]; [$(stringify!($name)),*].len()] =
             [$([size_of::<$type>() as u32, align_of::<$type>() as u32]),*];

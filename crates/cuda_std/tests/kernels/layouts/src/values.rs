@@ -1,4 +1,4 @@
-//! A value of every type of glam, and of structures of them: for the device and the host.
+//! A value of every glam type, and of structures of them, for both the device and the host.
 
 use cuda_std::glam::*;
 
@@ -20,7 +20,7 @@ pub struct Body {
     pub id: u16,
 }
 
-/// One with a structure, a matrix and an array in it.
+/// A structure that contains a structure, a matrix and an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Scene {
@@ -32,7 +32,7 @@ pub struct Scene {
     pub last: u8,
 }
 
-/// A value.
+/// An example value.
 pub const BODY: Body = Body {
     kind: 3,
     place: Vec3::new(1.5, 2.5, 3.5),
@@ -48,7 +48,7 @@ pub const BODY: Body = Body {
     id: 27,
 };
 
-/// Gives a macro the names, types and values.
+/// Passes the names, types and values to a macro.
 #[macro_export]
 macro_rules! values {
     ($use:ident) => {

@@ -1,4 +1,4 @@
-//! Statics and arrays of shared memory, used in every form that the language has.
+//! Statics and arrays of shared memory, used in every form that the language allows.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, unsafe_op_in_unsafe_fn, static_mut_refs)]
 
@@ -14,7 +14,7 @@ use cuda_std::{address_space, shared_array};
 #[address_space(shared)]
 pub static mut SLOTS: [MaybeUninit<u32>; 32] = [const { MaybeUninit::uninit() }; 32];
 
-/// Has an initial value, which shared memory does not have.
+/// Has an initial value, although shared memory cannot keep one.
 #[address_space(shared)]
 static mut TABLE: MaybeUninit<[f32; 64]> = MaybeUninit::new([1.5; 64]);
 
@@ -24,13 +24,13 @@ static TICKETS: AtomicU32 = AtomicU32::new(7);
 #[address_space(shared)]
 static mut FLAG: bool = true;
 
-/// Nobody uses it.
+/// Is not used.
 #[address_space(shared)]
 pub static mut UNUSED: [f64; 4096] = [0.0; 4096];
 
 static mut GLOBAL: [f32; 64] = [2.5; 64];
 
-/// One thread of each warp writes, all read: no address leaves shared memory.
+/// One thread of each warp writes and all threads read; no address leaves shared memory.
 #[kernel]
 pub unsafe fn broadcast(out: *mut u32, n: u32) {
     let lane = thread::thread_idx_x() % 32;
@@ -42,7 +42,7 @@ pub unsafe fn broadcast(out: *mut u32, n: u32) {
     *out = SLOTS[warp].assume_init();
 }
 
-/// The address in every spelling, each within a function.
+/// Takes the address in every way that the language allows, each in a function of its own.
 #[kernel]
 pub unsafe fn addresses(data: *mut f32, i: usize) {
     fn raw() -> *mut f32 {
@@ -74,7 +74,7 @@ pub unsafe fn addresses(data: *mut f32, i: usize) {
     *data.add(3) = elsewhere::first();
 }
 
-/// Whole values, and an atomic.
+/// Reads and writes whole values, and uses an atomic.
 #[kernel]
 pub unsafe fn whole(out: *mut u32) {
     TICKETS.store(0, Ordering::Relaxed);
@@ -90,7 +90,7 @@ unsafe fn sum(list: &[f32]) -> f32 {
     list.iter().sum()
 }
 
-/// The address goes to memory, to a function, and among other addresses.
+/// The address goes to memory, to a function, and into a choice among other addresses.
 #[kernel]
 pub unsafe fn escapes(data: *mut f32, places: *mut *const f32, n: usize) {
     let shared = addr_of_mut!(TABLE).cast::<f32>();
@@ -104,7 +104,7 @@ pub unsafe fn escapes(data: *mut f32, places: *mut *const f32, n: usize) {
     *data.add(3) = shared.offset_from(*places.add(2)) as f32;
 }
 
-/// Static and array within the kernel, and one in a loop.
+/// A static and an array within the kernel, and one in a loop.
 #[kernel]
 pub unsafe fn own(data: *mut u64, n: usize) {
     #[address_space(shared)]
@@ -124,7 +124,7 @@ pub unsafe fn own(data: *mut u64, n: usize) {
     *data.add(y * 16 + x) = total;
 }
 
-/// Shared memory of one crate, written by a second and read by a third.
+/// Shared memory that one crate declares, a second one writes and a third one reads.
 #[kernel]
 pub unsafe fn crates(data: *mut u64) {
     let t = thread::thread_idx_x() as usize;

@@ -1,4 +1,4 @@
-//! Kernels as one writes them for rust-cuda today: no `no_std`, no features, one file a kernel.
+//! Kernels in the current style of rust-cuda: no `no_std`, no features, one file for each kernel.
 
 mod matrix;
 mod saxpy;

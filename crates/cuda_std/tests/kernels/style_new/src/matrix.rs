@@ -8,7 +8,7 @@ const SIDE: usize = 16;
 
 #[kernel]
 #[allow(improper_ctypes_definitions)]
-/// C = A B for square matrices of `n` rows, row by row in memory; a block of 16 × 16 threads a tile of C.
+/// C = A B for square row-major matrices of `n` rows; a block of 16 × 16 threads computes one tile of C.
 ///
 /// # Safety
 /// All three hold n² elements.
@@ -50,7 +50,7 @@ pub unsafe fn multiply(a: &[f32], b: &[f32], c: *mut f32, n: usize) {
     }
 }
 
-/// The address of a shared static is that of the memory.
+/// Uses the address of a shared static, which is that of the block's memory.
 #[kernel]
 pub unsafe fn reverse(data: *mut u32) {
     #[address_space(shared)]
@@ -73,7 +73,7 @@ fn exchange(i: usize, value: u32) -> u32 {
     unsafe { SCRATCH[63 - i] }
 }
 
-/// A shared static of the module, used by a function.
+/// A function uses a shared static of the module.
 #[kernel]
 pub unsafe fn reverse_in_a_function(data: *mut u32) {
     let i = thread::thread_idx_x() as usize;

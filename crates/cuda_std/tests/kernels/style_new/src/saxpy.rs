@@ -22,7 +22,7 @@ pub struct Window {
     pub scale: f64,
 }
 
-/// Fills an image, one thread a pixel of a two-dimensional launch.
+/// Fills an image, one pixel for each thread of a two-dimensional launch.
 #[kernel]
 #[allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
 pub unsafe fn gradient(image: *mut f64, window: Window) {
@@ -34,7 +34,7 @@ pub unsafe fn gradient(image: *mut f64, window: Window) {
     unsafe { *pixel = window.scale * (at.x + at.y) as f64 };
 }
 
-/// Uses the heap of the device.
+/// Allocates on the device's heap.
 #[kernel]
 #[allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
 pub unsafe fn on_the_heap(data: &mut [u32]) {

@@ -1,4 +1,4 @@
-//! Kernels as one writes them for rust-cuda with `no_std` declared for the device, in edition 2021.
+//! Kernels in the style of rust-cuda that declares `no_std` for the device, in edition 2021.
 #![cfg_attr(target_os = "cuda", no_std)]
 #![allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
 
@@ -9,7 +9,7 @@ use cuda_std::atomic::{AtomicF32, BlockAtomicF64, mid};
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::*;
 
-/// Sums with a tree in static shared memory, then one atomic a block.
+/// Sums with a tree in static shared memory, then one atomic addition for each block.
 #[kernel]
 pub unsafe fn sum(input: *const f32, n: usize, total: *mut AtomicF32) {
     let tile = shared_array![f32; 256];
@@ -67,7 +67,7 @@ pub unsafe fn scan(data: *mut i64) {
     *slot = value;
 }
 
-/// Float functions, a message, a block-wide vote, and a sum in block scope.
+/// Float functions, a message, a vote of the block, and a sum with block scope.
 #[kernel]
 pub unsafe fn misc(data: *mut f32, sums: *const BlockAtomicF64) {
     let i = thread::index_1d() as usize;
@@ -84,7 +84,7 @@ pub unsafe fn misc(data: *mut f32, sums: *const BlockAtomicF64) {
     *data.add(i) = y;
 }
 
-/// A function that other device code links to.
+/// A function that other device code can link to.
 #[externally_visible]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn triple(x: u32) -> u32 {

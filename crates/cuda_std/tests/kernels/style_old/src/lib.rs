@@ -1,5 +1,5 @@
-//! A kernel as one wrote them for rust-cuda in 2022: the crate attributes of its compiler of that time, which no later rustc
-//! accepts. `cuda_builder` leaves them out.
+//! A kernel in the style of rust-cuda in 2022, with the crate attributes that its compiler then needed and that no later rustc
+//! accepts. `cuda_builder` removes them.
 #![cfg_attr(
     target_os = "cuda",
     no_std,

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
-use trisolar::nbody::Given;
+use trisolar::nbody::Overrides;
 
 use super::super::{Failure, config};
 
 /// Reads a configuration file.
-pub(super) fn load(path: &Path) -> Result<Given, Failure> {
+pub(super) fn load(path: &Path) -> Result<Overrides, Failure> {
     let text = config::read(path)?;
     toml::from_str(&text).map_err(|e| {
         let before = e
@@ -23,8 +23,8 @@ pub(super) fn load(path: &Path) -> Result<Given, Failure> {
 }
 
 /// Writes one, so that [`load`] gives back the same bits.
-pub(super) fn save(given: &Given, path: &Path) -> Result<(), Failure> {
-    let values = toml::Table::try_from(given)
+pub(super) fn save(overrides: &Overrides, path: &Path) -> Result<(), Failure> {
+    let values = toml::Table::try_from(overrides)
         .map_err(|e| Failure::BadInput(format!("--save-config {}: {e}", path.display())))?;
     let mut text = String::from("# A Trisolar N-body run: trisolar nbody --config THIS_FILE\n");
     for (key, value) in values {

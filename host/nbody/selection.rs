@@ -11,7 +11,7 @@ use trisolar_run::{Backend, EngineError, missing_gpu};
 const MIN_BODIES_FOR_GPU: usize = 2048;
 
 /// With fewer bodies than this, one thread integrates unless the user sets a number, because more threads would only wait.
-pub const FEW: usize = 512;
+pub const MIN_BODIES_FOR_THREADS: usize = 512;
 
 /// Number of bodies from which several GPUs are faster than one. With fewer bodies, the exchange of positions dominates.
 const MIN_BODIES_FOR_MORE_GPUS: usize = 131_072;
@@ -129,7 +129,7 @@ pub fn engine_on_ranks(
 
 fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineError> {
     let threads = match options.threads {
-        None if problem.bodies().len() < FEW => Some(1),
+        None if problem.bodies().len() < MIN_BODIES_FOR_THREADS => Some(1),
         given => given,
     };
     Ok(CpuEngine::new(threads, options.schedule)?.with_partials(options.partials))

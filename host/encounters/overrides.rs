@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer};
 
 use super::parameter::{AT_REST, range};
-use super::spec::{MOST_RUNS, wrong};
+use super::spec::{MAX_RUNS, wrong};
 use super::{Choice, Jump, Order, Parameter, Setup, Specification, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::max_error;
@@ -11,14 +11,14 @@ use trisolar_spec::{OneOrTwo, Parameters as _, SpecError, parameters, read};
 
 parameters! {
     /// Values of a [`Specification`], all of them optional: the options of `trisolar encounters` and the keywords of Python.
-    pub struct Given {
+    pub struct Overrides {
         "Start" {
             /// Start of the three bodies: binary-single, free-fall (three bodies at rest, the first two at x = -0.5 and 0.5) or burrau
             /// (Burrau 1913)
             setup: Option<Setup> = "NAME" => read::parsed, default "binary-single";
             /// Number of runs, 1 to 4294967296, such as 1e6
             #[serde(deserialize_with = "whole")]
-            n: Option<u64> = "N" => |text| whole_in_text(text, MOST_RUNS), default "10000; burrau: 1",
+            n: Option<u64> = "N" => |text| whole_in_text(text, MAX_RUNS), default "10000; burrau: 1",
                 where { conflicts: &["map"] };
             /// Seed of all random numbers
             #[serde(deserialize_with = "whole")]
@@ -187,7 +187,7 @@ impl Choices<'_> {
     }
 }
 
-impl Given {
+impl Overrides {
     /// The field of a parameter with an option of its own, which has the parameter's name.
     fn own(&mut self, name: &str) -> Option<&mut Option<f64>> {
         let field = self.field_mut(&name.replace('-', "_"))?;
@@ -199,9 +199,9 @@ impl Given {
         let masses = ["mass1", "mass2", "mass3"].into_iter();
         let masses = masses.zip(self.masses.into_iter().flatten());
         let masses = masses.map(|(name, value)| (name, "masses", value));
-        let mut given = self.clone();
+        let mut overrides = self.clone();
         let names = Setup::NAMED.into_iter().flat_map(Setup::parameters);
-        let own = names.filter_map(|p| Some((p.name, p.name, (*given.own(p.name)?)?)));
+        let own = names.filter_map(|p| Some((p.name, p.name, (*overrides.own(p.name)?)?)));
         masses.chain(own).collect()
     }
 
@@ -214,12 +214,6 @@ impl Given {
         Ok(format!(
             "# Trisolar encounters: trisolar encounters --config THIS_FILE\n{values}"
         ))
-    }
-
-    /// These values, merged over those of `under`. Draws and axes of `under` count only where none are given here.
-    #[must_use]
-    pub fn over(self, under: Self) -> Self {
-        self.merged_over(under)
     }
 
     /// The specification, checked; of runs from `points`, if there are any.
@@ -311,7 +305,7 @@ impl Given {
             }
             let [w, h] = self.size.as_ref().map_or([300, 300], pixels);
             let size = if self.map.len() == 1 { [w, 1] } else { [w, h] };
-            let most = |n: &u64| (1..=MOST_RUNS).contains(n);
+            let most = |n: &u64| (1..=MAX_RUNS).contains(n);
             spec.n = size[0].checked_mul(size[1]).filter(most).ok_or_else(|| {
                 let allowed = "must be from 1 to 4294967296 (2^32) pixels";
                 wrong("size", format!("{}x{}", size[0], size[1]), allowed)
@@ -357,7 +351,7 @@ impl Given {
 
     /// Every value of a specification; points are not among them.
     pub fn of(spec: &Specification) -> Self {
-        let mut given = Self {
+        let mut overrides = Self {
             seed: Some(spec.seed),
             size: spec.size.map(OneOrTwo::Two),
             n: spec.size.is_none().then_some(spec.n),
@@ -372,7 +366,7 @@ impl Given {
             ..Self::default()
         };
         if spec.setup == Setup::Points {
-            (given.setup, given.n, given.seed) = (None, None, None);
+            (overrides.setup, overrides.n, overrides.seed) = (None, None, None);
         }
         let mut rows = None;
         for parameter in spec.setup.parameters() {
@@ -383,28 +377,28 @@ impl Given {
                 Choice::Fixed(x) if x == AT_REST => {}
                 // Masses have one option for all three.
                 Choice::Fixed(x) => {
-                    if let Some(field) = given.own(name) {
+                    if let Some(field) = overrides.own(name) {
                         *field = Some(x);
                     }
                 }
-                Choice::Region => given.draw.push(format!("{name}=region")),
-                Choice::Uniform(_) => given.draw.push(ranged("uniform")),
-                Choice::Isotropic(_) => given.draw.push(ranged("isotropic")),
-                Choice::Square(_) if name == "e" => given.draw.push(ranged("thermal")),
-                Choice::Square(_) => given.draw.push(ranged("disc")),
-                Choice::Columns(_) => given.map.push(format!("{name}={low}:{high}")),
+                Choice::Region => overrides.draw.push(format!("{name}=region")),
+                Choice::Uniform(_) => overrides.draw.push(ranged("uniform")),
+                Choice::Isotropic(_) => overrides.draw.push(ranged("isotropic")),
+                Choice::Square(_) if name == "e" => overrides.draw.push(ranged("thermal")),
+                Choice::Square(_) => overrides.draw.push(ranged("disc")),
+                Choice::Columns(_) => overrides.map.push(format!("{name}={low}:{high}")),
                 Choice::Rows(_) => rows = Some(format!("{name}={low}:{high}")),
             }
         }
-        given.map.extend(rows);
+        overrides.map.extend(rows);
         let masses = ["mass1", "mass2", "mass3"].map(|name| spec.setup.parameter(name));
         if let [Some((_, a)), Some((_, b)), Some((_, c))] = masses {
             let masses = [a, b, c].map(|p| spec.choice(p));
             if masses.iter().all(|choice| !choice.varies()) {
-                given.masses = Some(masses.map(|choice| choice.range()[0]));
+                overrides.masses = Some(masses.map(|choice| choice.range()[0]));
             }
         }
-        given
+        overrides
     }
 }
 
@@ -423,8 +417,8 @@ mod tests {
     fn a_specification_gives_itself() {
         let texts = |list: &[&str]| list.iter().map(|t| (*t).to_owned()).collect();
         let cases = [
-            Given::default(),
-            Given {
+            Overrides::default(),
+            Overrides {
                 draw: texts(&[
                     "inclination=isotropic",
                     "e=thermal:0:0.9",
@@ -434,38 +428,41 @@ mod tests {
                 masses: Some([1.0, 2.0, 3.0]),
                 jump: Some(Jump::Off),
                 n: Some(17),
-                ..Given::default()
+                ..Overrides::default()
             },
-            Given {
+            Overrides {
                 setup: Some(Setup::FreeFall),
                 max_time: Some(3.5),
-                ..Given::default()
+                ..Overrides::default()
             },
-            Given {
+            Overrides {
                 map: texts(&["e=0:0.5", "a=1:10"]),
                 size: Some(OneOrTwo::One(5)),
                 order: Some(Order::Eight),
-                ..Given::default()
+                ..Overrides::default()
             },
-            Given {
+            Overrides {
                 setup: Some(Setup::Burrau),
-                ..Given::default()
+                ..Overrides::default()
             },
         ];
-        for given in cases {
-            let spec = given
+        for overrides in cases {
+            let spec = overrides
                 .validated(None)
                 .expect("valid")
                 .specification()
                 .clone();
-            let all = Given::of(&spec);
+            let all = Overrides::of(&spec);
             let again = all.validated(None).expect("valid").specification().clone();
             assert_eq!(again, spec, "{all:?}");
             let json = serde_json::to_string(&all).expect("plain data");
-            let read: Given = serde_json::from_str(&json).expect("its own text");
+            let read: Overrides = serde_json::from_str(&json).expect("its own text");
             assert_eq!(read, all);
             let text = toml::to_string(&all).expect("plain data");
-            assert_eq!(toml::from_str::<Given>(&text).expect("its own text"), all);
+            assert_eq!(
+                toml::from_str::<Overrides>(&text).expect("its own text"),
+                all
+            );
         }
     }
 
@@ -474,7 +471,7 @@ mod tests {
         let mut options = 0;
         for parameter in Setup::NAMED.into_iter().flat_map(Setup::parameters) {
             let name = parameter.name.replace('-', "_");
-            let option = Given::DECLARATIONS.iter().find(|d| d.name == name);
+            let option = Overrides::DECLARATIONS.iter().find(|d| d.name == name);
             if let Some(option) = option.filter(|option| !option.unit.is_empty()) {
                 assert_eq!(option.unit, parameter.unit, "{name}");
                 options += 1;
@@ -485,18 +482,18 @@ mod tests {
 
     #[test]
     fn numbers_may_be_written_as_floats_and_lists_as_text() {
-        let given: Given =
+        let overrides: Overrides =
             serde_json::from_str(r#"{"n": 1e6, "draw": "e=thermal, phase=uniform"}"#)
                 .expect("fine");
-        assert_eq!(given.n, Some(1_000_000));
-        assert_eq!(given.draw, ["e=thermal", "phase=uniform"]);
+        assert_eq!(overrides.n, Some(1_000_000));
+        assert_eq!(overrides.draw, ["e=thermal", "phase=uniform"]);
         for wrong in [
             r#"{"n": 1.5}"#,
             r#"{"n": -1}"#,
             r#"{"order": 3}"#,
             r#"{"jump": "on"}"#,
         ] {
-            serde_json::from_str::<Given>(wrong).expect_err(wrong);
+            serde_json::from_str::<Overrides>(wrong).expect_err(wrong);
         }
     }
 }

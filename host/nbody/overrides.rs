@@ -20,8 +20,8 @@ const START: &str = "Start";
 
 parameters! {
     /// Start and integration under the names of the options. The model or file determines values that are not given.
-    pub struct Given {
-        START {
+    pub struct Overrides {
+        START replaced by model, input {
             /// Start model: plummer, king, cube, sphere, kepler, burrau, figure-eight, lagrange, line (of Pacheco & Malensek 2021),
             /// outer-planets, or six-bodies (masses 1 to 10 in a cube of side 10, 5000000 steps of 1e-5; Bertinelli 2024/25)
             model: Option<ModelName> = "NAME" => read::parsed, default "plummer", where { conflicts: &["input"] };
@@ -126,7 +126,7 @@ named! {
 
 /// Why the given values do not make a problem.
 #[derive(Debug, thiserror::Error)]
-pub enum GivenError {
+pub enum OverridesError {
     /// A value that is not allowed.
     #[error("invalid value '{given}' for '--{option}': {allowed}")]
     Value {
@@ -145,13 +145,13 @@ pub enum GivenError {
     File(#[from] FileError),
 }
 
-impl From<ModelError> for GivenError {
+impl From<ModelError> for OverridesError {
     fn from(error: ModelError) -> Self {
         SpecError::from(error).into()
     }
 }
 
-impl From<SpecError> for GivenError {
+impl From<SpecError> for OverridesError {
     fn from(error: SpecError) -> Self {
         match error {
             SpecError::Option {
@@ -168,24 +168,13 @@ impl From<SpecError> for GivenError {
     }
 }
 
-impl Paths for Given {
+impl Paths for Overrides {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         self.input.iter_mut().collect()
     }
 }
 
-impl Given {
-    /// These values, merged over those of `under`. If these values name another start, the start in `under` is ignored.
-    #[must_use]
-    pub fn over(self, under: Self) -> Self {
-        let under = if self.model.is_some() || self.input.is_some() {
-            under.without_start()
-        } else {
-            under
-        };
-        self.merged_over(under)
-    }
-
+impl Overrides {
     /// Without what belongs to a start.
     #[must_use]
     pub fn without_start(self) -> Self {
@@ -195,8 +184,8 @@ impl Given {
     /// The problem of the given model or file, and all values of the run, including the defaults.
     ///
     /// # Errors
-    /// [`GivenError`].
-    pub fn problem(self) -> Result<(Validated, Self), GivenError> {
+    /// [`OverridesError`].
+    pub fn problem(self) -> Result<(Validated, Self), OverridesError> {
         match self.input.clone() {
             Some(path) => self.of_file(&path),
             None => self.of_model(),
@@ -206,13 +195,13 @@ impl Given {
     /// The problem of these bodies with the other values of their file, in this number of dimensions. No other start may be given.
     ///
     /// # Errors
-    /// [`GivenError`].
+    /// [`OverridesError`].
     pub fn problem_of(
         self,
         bodies: Bodies,
         dimensions: u8,
         carried: Carried,
-    ) -> Result<(Validated, Self), GivenError> {
+    ) -> Result<(Validated, Self), OverridesError> {
         let start = [
             ("model", self.model.is_some()),
             ("input", self.input.is_some()),
@@ -220,13 +209,13 @@ impl Given {
             ("seed", self.seed.is_some()),
         ];
         if let Some((name, _)) = start.iter().find(|(_, given)| *given) {
-            return Err(GivenError::Other(format!(
+            return Err(OverridesError::Other(format!(
                 "--{name} cannot be used with bodies"
             )));
         }
         self.refuse_parameters("bodies", &[])?;
         let told = carried.check(bodies.len());
-        told.map_err(|reason| GivenError::Other(format!("bodies: {reason}")))?;
+        told.map_err(|reason| OverridesError::Other(format!("bodies: {reason}")))?;
         let file = BodyFile {
             bodies,
             dimensions,
@@ -236,8 +225,8 @@ impl Given {
         self.of_bodies(file, "the bodies")
     }
 
-    fn of_file(self, path: &Path) -> Result<(Validated, Self), GivenError> {
-        let other = |text: &str| Err(GivenError::Other(text.into()));
+    fn of_file(self, path: &Path) -> Result<(Validated, Self), OverridesError> {
+        let other = |text: &str| Err(OverridesError::Other(text.into()));
         if self.model.is_some() {
             return other("--model cannot be used with --input");
         }
@@ -248,7 +237,7 @@ impl Given {
         let file = files::read(path)?;
         let has = file.bodies.len();
         if let Some(n) = self.n.filter(|n| *n != has) {
-            return Err(GivenError::Value {
+            return Err(OverridesError::Value {
                 option: "n",
                 given: n.to_string(),
                 allowed: format!("{} has {has} bodies", path.display()),
@@ -258,7 +247,7 @@ impl Given {
     }
 
     /// What is told of the bodies stands under the options. Notes say what is told otherwise, and what is not told.
-    fn of_bodies(self, file: BodyFile, name: &str) -> Result<(Validated, Self), GivenError> {
+    fn of_bodies(self, file: BodyFile, name: &str) -> Result<(Validated, Self), OverridesError> {
         let BodyFile {
             bodies,
             dimensions,
@@ -266,7 +255,7 @@ impl Given {
             usual_g,
         } = file;
         if let (None, Some([least, greatest])) = (self.softening, carried.softenings) {
-            return Err(GivenError::Value {
+            return Err(OverridesError::Value {
                 option: "softening",
                 given: "not given".into(),
                 allowed: format!(
@@ -319,11 +308,11 @@ impl Given {
         spec.softening = self.softening.or(carried.softening).unwrap_or(0.0);
         spec.start_time = carried.time.unwrap_or(0.0);
         spec.names = carried.names;
-        let (problem, given) = self.decided(spec, bodies)?;
-        Ok((problem.with_notes(notes), given))
+        let (problem, overrides) = self.decided(spec, bodies)?;
+        Ok((problem.with_notes(notes), overrides))
     }
 
-    fn of_model(mut self) -> Result<(Validated, Self), GivenError> {
+    fn of_model(mut self) -> Result<(Validated, Self), OverridesError> {
         let name = *self.model.get_or_insert_default();
         let model = self.model_of(name)?;
         let (mut dt, mut steps) = (model.natural_dt(), 1000);
@@ -339,7 +328,7 @@ impl Given {
         }
         if model.is_fixed() && self.seed.is_some() {
             let reason = format!("--seed: --model {name} is not random");
-            return Err(GivenError::Other(reason));
+            return Err(OverridesError::Other(reason));
         }
         if !model.is_fixed() {
             self.seed.get_or_insert(1);
@@ -354,7 +343,7 @@ impl Given {
         mut self,
         spec: Specification,
         bodies: Bodies,
-    ) -> Result<(Validated, Self), GivenError> {
+    ) -> Result<(Validated, Self), OverridesError> {
         self.check_max_error()?;
         let problem = spec.validate(bodies)?;
         let spec = problem.specification();
@@ -375,13 +364,13 @@ impl Given {
     /// Checks the limit of the energy error.
     ///
     /// # Errors
-    /// [`GivenError::Value`].
-    pub fn check_max_error(&self) -> Result<(), GivenError> {
+    /// [`OverridesError::Value`].
+    pub fn check_max_error(&self) -> Result<(), OverridesError> {
         let Some(most) = self.max_error else {
             return Ok(());
         };
         let refused = |allowed: &str| {
-            Err(GivenError::Value {
+            Err(OverridesError::Value {
                 option: "max-error",
                 given: most.to_string(),
                 allowed: allowed.into(),
@@ -417,8 +406,8 @@ impl Given {
     /// Refuses parameters of models, by name, where only those in `allowed` have an effect.
     ///
     /// # Errors
-    /// [`GivenError::Other`].
-    fn refuse_parameters(&self, what: &str, allowed: &[&str]) -> Result<(), GivenError> {
+    /// [`OverridesError::Other`].
+    fn refuse_parameters(&self, what: &str, allowed: &[&str]) -> Result<(), OverridesError> {
         let of_all = ["model", "input", "n", "seed"];
         let of_models = Self::DECLARATIONS.iter().filter(|d| d.heading == START);
         let mut surplus = of_models
@@ -427,13 +416,13 @@ impl Given {
         match surplus.next() {
             Some(name) => {
                 let reason = format!("--{} cannot be used with {what}", name.replace('_', "-"));
-                Err(GivenError::Other(reason))
+                Err(OverridesError::Other(reason))
             }
             None => Ok(()),
         }
     }
 
-    fn model_of(&self, name: ModelName) -> Result<Model, GivenError> {
+    fn model_of(&self, name: ModelName) -> Result<Model, OverridesError> {
         let (model, allowed): (_, &[&str]) = match name {
             ModelName::Plummer => (Model::Plummer, &[]),
             ModelName::King => (

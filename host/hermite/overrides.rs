@@ -18,8 +18,8 @@ const START: &str = "Start";
 
 parameters! {
     /// Start and integration under the names of the options; what is not given has its default.
-    pub struct Given {
-        START {
+    pub struct Overrides {
+        START replaced by model, input {
             /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY); any other name is text
             input: Option<PathBuf> = "FILE", where { conflicts: &["model", "w0", "n", "seed"] };
             /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening
@@ -90,7 +90,7 @@ pub fn order(text: &str) -> Result<Order, String> {
     order.ok_or_else(|| "must be 4, 6 or 8".into())
 }
 
-impl Paths for Given {
+impl Paths for Overrides {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         self.input.iter_mut().collect()
     }
@@ -161,7 +161,7 @@ impl Scheme {
 
 /// Why the given values do not make a start.
 #[derive(Debug, thiserror::Error)]
-pub enum GivenError {
+pub enum OverridesError {
     /// A value that is not allowed; the option as on the command line, or `body`.
     #[error("invalid value '{}' for '{}': {}", .0.given, .0.option, .0.allowed)]
     Value(SpecError),
@@ -192,30 +192,19 @@ struct Started {
 }
 
 /// The most looks at the particles.
-const MOST_LOOKS: f64 = 1e7;
+const MAX_DIAGNOSTICS: f64 = 1e7;
 
-impl Given {
-    /// These values, and those of `under` where this has none; another start takes nothing of the start there.
-    #[must_use]
-    pub fn over(self, under: Self) -> Self {
-        let under = if self.input.is_some() || self.model.is_some() {
-            under.without_start()
-        } else {
-            under
-        };
-        self.merged_over(under)
-    }
-
+impl Overrides {
     /// That there can be such a limit of the error.
     ///
     /// # Errors
-    /// [`GivenError::Value`].
-    pub fn check_max_error(&self) -> Result<(), GivenError> {
+    /// [`OverridesError::Value`].
+    pub fn check_max_error(&self) -> Result<(), OverridesError> {
         let Some(most) = self.max_error else {
             return Ok(());
         };
         max_error(most).map_err(|allowed| {
-            GivenError::Value(SpecError {
+            OverridesError::Value(SpecError {
                 option: "--max-error",
                 given: most.to_string(),
                 allowed: allowed.into(),
@@ -232,20 +221,20 @@ impl Given {
     /// When to stop and how often to look, which a run that goes on from a checkpoint needs as well; from a start at time 0 on.
     ///
     /// # Errors
-    /// [`GivenError::Value`].
-    pub fn times(&self) -> Result<Times, GivenError> {
+    /// [`OverridesError::Value`].
+    pub fn times(&self) -> Result<Times, OverridesError> {
         self.times_from(0.0)
     }
 
     /// The same for a run whose clock shows `start_time` at its own time 0: the end is on that clock, the [`Times`] are the run's.
     ///
     /// # Errors
-    /// [`GivenError::Value`].
-    pub fn times_from(&self, start_time: f64) -> Result<Times, GivenError> {
+    /// [`OverridesError::Value`].
+    pub fn times_from(&self, start_time: f64) -> Result<Times, OverridesError> {
         let end = self.end.unwrap_or(start_time + 1.0);
         let every = self.every.unwrap_or(0.25);
         let value = |option, given: f64, allowed: &str| {
-            Err(GivenError::Value(SpecError {
+            Err(OverridesError::Value(SpecError {
                 option,
                 given: given.to_string(),
                 allowed: allowed.into(),
@@ -262,7 +251,7 @@ impl Given {
             return value(option, x, "must be a finite number above 0 (time)");
         }
         let end = end - start_time;
-        if end / every > MOST_LOOKS {
+        if end / every > MAX_DIAGNOSTICS {
             return value(
                 "--every",
                 every,
@@ -275,8 +264,8 @@ impl Given {
     /// The start from these bodies or from the given file or model, and all values of the run, including the defaults.
     ///
     /// # Errors
-    /// [`GivenError`].
-    pub fn start(self, bodies: Option<Bodies>) -> Result<(Validated, Self), GivenError> {
+    /// [`OverridesError`].
+    pub fn start(self, bodies: Option<Bodies>) -> Result<(Validated, Self), OverridesError> {
         self.start_with(bodies, Carried::default())
     }
 
@@ -284,12 +273,12 @@ impl Given {
     /// or missing.
     ///
     /// # Errors
-    /// [`GivenError`].
+    /// [`OverridesError`].
     pub fn start_with(
         mut self,
         bodies: Option<Bodies>,
         carried: Carried,
-    ) -> Result<(Validated, Self), GivenError> {
+    ) -> Result<(Validated, Self), OverridesError> {
         self.check_max_error()?;
         let Started {
             bodies,
@@ -321,7 +310,9 @@ impl Given {
             ahmad_cohen,
             ..usual
         };
-        let start = specification.validate(bodies).map_err(GivenError::Value)?;
+        let start = specification
+            .validate(bodies)
+            .map_err(OverridesError::Value)?;
         let start = start.with_notes(notes);
         let s = start.specification();
         self.order = Some(s.order);
@@ -342,8 +333,12 @@ impl Given {
     }
 
     /// The bodies given, of the file, or of the model.
-    fn bodies(&mut self, bodies: Option<Bodies>, carried: Carried) -> Result<Started, GivenError> {
-        let other = |text: &str| Err(GivenError::Other(text.into()));
+    fn bodies(
+        &mut self,
+        bodies: Option<Bodies>,
+        carried: Carried,
+    ) -> Result<Started, OverridesError> {
+        let other = |text: &str| Err(OverridesError::Other(text.into()));
         let of_model = self.model.is_some() || self.w0.is_some();
         if (bodies.is_some() || self.input.is_some())
             && (of_model || self.n.is_some() || self.seed.is_some())
@@ -378,9 +373,9 @@ impl Given {
         mut bodies: Bodies,
         carried: Carried,
         name: &str,
-    ) -> Result<Started, GivenError> {
+    ) -> Result<Started, OverridesError> {
         let told = carried.check(bodies.len());
-        told.map_err(|reason| GivenError::Other(format!("{name}: {reason}")))?;
+        told.map_err(|reason| OverridesError::Other(format!("{name}: {reason}")))?;
         let mut notes = Vec::new();
         let g = carried.g.unwrap_or(1.0);
         if g != 1.0 {
@@ -394,7 +389,7 @@ impl Given {
                 "--softening {given} overrides {name}, where it is {told}"
             )),
             (None, _, Some([least, greatest])) => {
-                return Err(GivenError::Value(SpecError {
+                return Err(OverridesError::Value(SpecError {
                     option: "--softening",
                     given: "not given".into(),
                     allowed: format!(
@@ -415,7 +410,7 @@ impl Given {
     }
 
     /// The Ahmad–Cohen scheme, if it is asked for.
-    fn ahmad_cohen(&self, particles: usize) -> Result<Option<AhmadCohen>, GivenError> {
+    fn ahmad_cohen(&self, particles: usize) -> Result<Option<AhmadCohen>, OverridesError> {
         let usual = AhmadCohen::new(particles);
         if self.scheme == Some(Scheme::AhmadCohen) {
             return Ok(Some(AhmadCohen {
@@ -433,7 +428,7 @@ impl Given {
         Ok(None)
     }
 
-    fn modelled(&mut self) -> Result<Bodies, GivenError> {
+    fn modelled(&mut self) -> Result<Bodies, OverridesError> {
         if let Some(problem) = self.model.and_then(StartModel::problem) {
             let surplus = [
                 ("--n", self.n.map(|n| n.to_string())),
@@ -448,7 +443,7 @@ impl Given {
         }
         let n = *self.n.get_or_insert(1024);
         if !(2..=MAX_BODIES).contains(&n) {
-            return Err(GivenError::Value(SpecError {
+            return Err(OverridesError::Value(SpecError {
                 option: "--n",
                 given: n.to_string(),
                 allowed: format!("must be a whole number from 2 to {MAX_BODIES}"),
@@ -475,21 +470,21 @@ impl Given {
 }
 
 /// The bodies of a model, in units in which G = 1.
-fn built(model: Model, n: Option<usize>, seed: u64) -> Result<Bodies, GivenError> {
+fn built(model: Model, n: Option<usize>, seed: u64) -> Result<Bodies, OverridesError> {
     let bodies = model.build(n, seed, 1.0, 3);
-    bodies.map_err(|error| GivenError::Other(error.to_string()))
+    bodies.map_err(|error| OverridesError::Other(error.to_string()))
 }
 
 /// An option that does not go with others must not be given.
-fn refuse(option: &'static str, given: Option<String>, reason: &str) -> Result<(), GivenError> {
+fn refuse(option: &'static str, given: Option<String>, reason: &str) -> Result<(), OverridesError> {
     match given {
         None => Ok(()),
         Some(given) => Err(not_allowed(option, given, reason)),
     }
 }
 
-fn not_allowed(option: &'static str, given: String, allowed: &str) -> GivenError {
-    GivenError::Value(SpecError {
+fn not_allowed(option: &'static str, given: String, allowed: &str) -> OverridesError {
+    OverridesError::Value(SpecError {
         option,
         given,
         allowed: allowed.into(),

@@ -96,8 +96,8 @@ impl Options {
         &self,
         specification: &Specification,
         bodies: usize,
-    ) -> Result<Devices, EngineError> {
-        let mut devices = Devices {
+    ) -> Result<OpenDevices, EngineError> {
+        let mut devices = OpenDevices {
             options: *self,
             gpus: Vec::new(),
             notes: Vec::new(),
@@ -120,13 +120,13 @@ impl Options {
 
 /// The devices of a run: open GPUs, or the CPU.
 #[derive(Debug)]
-pub struct Devices {
+pub struct OpenDevices {
     options: Options,
     gpus: Vec<Arc<dyn Device>>,
     notes: Vec<String>,
 }
 
-impl Devices {
+impl OpenDevices {
     fn open_gpus(&mut self) -> Result<(), EngineError> {
         let numbers = self
             .options
