@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Executor, GpuChoice, MapBackend, Overrides, Resolution, RunOptions, SpecError, Specification,
-    differences,
+    Executor, Overrides, Resolution, RunOptions, SpecError, Specification, differences,
 };
 use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
@@ -16,11 +15,12 @@ use trisolar::spec::Parameters as _;
 use trisolar::zoom::animation::{Animation, RATES};
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
+use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::ranks::Communicator;
 use super::report::{self, Lines};
 use super::resume::{Resumed, Typed, with_paths};
-use super::{Failure, config, interrupt, unfinished, values};
+use super::{Failure, config, interrupt, unfinished};
 
 /// The group of options in the record of a sequence.
 const OPTIONS: &str = "sequence";
@@ -124,15 +124,8 @@ pub(crate) struct SequenceArgs {
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     colours: Option<Colours>,
 
-    /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
-    backend: MapBackend,
-    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, in turn]
-    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
-    gpus: Option<GpuChoice>,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    devices: MapDevices,
     /// Maps computed at a time, 1 to 64, so that no device waits for the last pixels or the picture of a map [default: 4; under
     /// mpirun the number of ranks, from 4 to 16]
     #[arg(long, value_name = "N", help_heading = "Computation", value_parser = in_flight)]
@@ -377,13 +370,7 @@ impl SequenceArgs {
         &self,
         lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
-        let options = RunOptions {
-            backend: self.backend.backend,
-            with_cpu: self.backend.with_cpu,
-            threads: self.threads,
-            gpus: self.gpus.unwrap_or_default(),
-            ..RunOptions::default()
-        };
+        let options = self.devices.options();
         let no_points = |_| Err("frames have no points".into());
         let communicator = Communicator::join()?;
         let result = communicator.compute(&options, true, &no_points, lead);
