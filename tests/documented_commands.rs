@@ -4,7 +4,6 @@
 //! Every command in a shell block, and every command in the text that has options, is run, scaled down where it would take long.
 //! The commands of a page run in order and in one folder, because later commands use files of earlier ones. A command that is
 //! neither run nor listed here is an error.
-//! listed here fails.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -155,6 +154,11 @@ const SCALED: &[Scale] = &[
         "trisolar encounters",
         &[],
         &[("--size", "8"), ("--n", "50")],
+    ),
+    scale(
+        "trisolar encounters zoom",
+        &[("--size", "8"), ("--frames", "3")],
+        &[],
     ),
     scale("trisolar encounters $", &[("--n", "50")], &[]),
     scale(

@@ -27,12 +27,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-nbody", GROUND),
     ("trisolar-cluster", GROUND),
     ("trisolar-encounters", GROUND),
-    // This is the only system that depends on another one.
+    // This is the only system that depends on others.
     (
         "trisolar-zoom",
         &[
             "kernels-gpu",
             "trisolar-device",
+            "trisolar-encounters",
             "trisolar-io",
             "trisolar-map",
             "trisolar-run",

@@ -1,7 +1,8 @@
 //! All work of a run is done by the run's own threads.
 
 use trisolar::accuracy;
-use trisolar::hermite::{AhmadCohen, Cluster, CpuEngine, Order, Specification, integrate, models};
+use trisolar::bodies::Model;
+use trisolar::hermite::{AhmadCohen, Cluster, CpuEngine, Order, Specification, integrate};
 use trisolar::nbody;
 use trisolar::run::Workers;
 
@@ -12,7 +13,9 @@ fn the_work_of_a_run_stays_on_its_own_threads() {
     // Enough bodies for several threads to work on corrections, irregular forces and diagnostics.
     let n = 1100;
     let workers = Workers::new(Some(2)).unwrap();
-    let bodies = workers.install(|| models::plummer(n, 7)).unwrap();
+    let bodies = workers
+        .install(|| Model::Plummer.build(Some(n), 7, 1.0, 3))
+        .unwrap();
     let plain = Specification::new(Order::Six);
     let split = Specification {
         softening: 4.0 / n as f64,

@@ -1,5 +1,7 @@
 //! Bodies as plain arrays. Models and files create them, engines return them, and outputs write them.
 
+use glam::DVec3;
+
 /// Largest number of bodies. Indices of bodies and memory planes then fit into 32 bits on a GPU.
 pub const MAX_BODIES: usize = 1 << 26;
 
@@ -9,9 +11,9 @@ pub struct Bodies {
     /// n masses (mass); a body of mass 0 is attracted but does not attract.
     pub mass: Vec<f64>,
     /// n positions (length); the third coordinate is 0 in two dimensions.
-    pub position: Vec<[f64; 3]>,
+    pub position: Vec<DVec3>,
     /// n velocities (length / time).
-    pub velocity: Vec<[f64; 3]>,
+    pub velocity: Vec<DVec3>,
 }
 
 impl Bodies {
@@ -26,28 +28,31 @@ impl Bodies {
     }
 
     /// Adds a body.
-    pub fn push(&mut self, mass: f64, position: [f64; 3], velocity: [f64; 3]) {
+    pub fn push(&mut self, mass: f64, position: impl Into<DVec3>, velocity: impl Into<DVec3>) {
         self.mass.push(mass);
-        self.position.push(position);
-        self.velocity.push(velocity);
+        self.position.push(position.into());
+        self.velocity.push(velocity.into());
     }
 
     /// Numbers of the bodies with a coordinate or velocity that is not finite, ascending.
     pub fn not_finite(&self) -> Vec<usize> {
-        let finite = |v: &[f64; 3]| v.iter().all(|x| x.is_finite());
         (0..self.len())
-            .filter(|i| !(finite(&self.position[*i]) && finite(&self.velocity[*i])))
+            .filter(|i| !(self.position[*i].is_finite() && self.velocity[*i].is_finite()))
             .collect()
     }
 
     /// The largest magnitude of a coordinate, or 1 if all are 0.
     pub fn farthest(&self) -> f64 {
-        let far = self
-            .position
+        let far = numbers(&self.position)
             .iter()
-            .flatten()
             .fold(0.0_f64, |far, x| far.max(x.abs()));
         if far > 0.0 { far } else { 1.0 }
+    }
+
+    /// Multiplies positions and velocities.
+    pub fn scale(&mut self, lengths: f64, speeds: f64) {
+        self.position.iter_mut().for_each(|x| *x *= lengths);
+        self.velocity.iter_mut().for_each(|v| *v *= speeds);
     }
 
     /// Moves the frame so that the centre of mass rests at the origin. Nothing happens without mass.
@@ -69,4 +74,26 @@ impl Bodies {
             }
         }
     }
+}
+
+impl<X: Into<DVec3>, V: Into<DVec3>> FromIterator<(f64, X, V)> for Bodies {
+    /// The bodies of masses, positions and velocities.
+    fn from_iter<I: IntoIterator<Item = (f64, X, V)>>(all: I) -> Self {
+        let mut bodies = Self::default();
+        for (mass, position, velocity) in all {
+            bodies.push(mass, position, velocity);
+        }
+        bodies
+    }
+}
+
+/// The components of vectors, one vector after the other, as arrays in files have them.
+pub fn numbers(vectors: &[DVec3]) -> &[f64] {
+    bytemuck::cast_slice(vectors)
+}
+
+/// The opposite of [`numbers`]; components that do not make a whole vector are left out.
+pub fn vectors(numbers: &[f64]) -> Vec<DVec3> {
+    let (vectors, _) = numbers.as_chunks::<3>();
+    vectors.iter().copied().map(DVec3::from).collect()
 }

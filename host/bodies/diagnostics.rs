@@ -1,9 +1,10 @@
 //! Diagnostics that show whether a run can be trusted: conserved quantities and the shape of the system.
 
+use glam::DVec3;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Bodies;
+use super::{Bodies, Shells};
 
 /// Fractions of the mass whose radii [`Diagnostics::lagrange`] holds.
 pub const LAGRANGE_FRACTIONS: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
@@ -44,43 +45,35 @@ pub fn relative_change(from: f64, to: f64, start: f64, parts: f64) -> f64 {
     (to - from) / start.abs().max(0.01 * parts)
 }
 
-/// A compensated sum (Neumaier 1974).
-#[derive(Clone, Copy, Default)]
-struct CompensatedSum {
-    sum: f64,
-    lost: f64,
-}
-
-impl CompensatedSum {
-    fn of(terms: impl IntoIterator<Item = f64>) -> f64 {
-        let mut s = Self::default();
-        for x in terms {
-            let t = s.sum + x;
-            s.lost += if s.sum.abs() >= x.abs() {
-                (s.sum - t) + x
-            } else {
-                (x - t) + s.sum
-            };
-            s.sum = t;
-        }
-        s.sum + s.lost
+/// A compensated sum: the rounding errors of the additions are added at the end (Neumaier 1974).
+pub fn compensated(terms: impl IntoIterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0);
+    for x in terms {
+        let new = sum + x;
+        lost += if sum.abs() >= x.abs() {
+            (sum - new) + x
+        } else {
+            (x - new) + sum
+        };
+        sum = new;
     }
+    sum + lost
 }
 
 impl Diagnostics {
     /// Computes the diagnostics of these bodies. The order of the sums does not depend on the number of threads; the potential takes a
     /// time proportional to n².
     pub fn of(bodies: &Bodies, g: f64, softening: f64) -> Self {
-        let kinetic = CompensatedSum::of(
+        let kinetic = compensated(
             bodies
                 .mass
                 .iter()
                 .zip(&bodies.velocity)
-                .map(|(m, [x, y, z])| 0.5 * m * (x * x + y * y + z * z)),
+                .map(|(m, v)| 0.5 * m * v.length_squared()),
         );
         let potential = potential(bodies, g, softening);
         let weighted = |f: &dyn Fn(usize) -> f64| {
-            CompensatedSum::of((0..bodies.len()).map(|i| bodies.mass[i] * f(i)))
+            compensated((0..bodies.len()).map(|i| bodies.mass[i] * f(i)))
         };
         let (x, v) = (&bodies.position, &bodies.velocity);
         let momentum = [0, 1, 2].map(|d| weighted(&|i| v[i][d]));
@@ -88,7 +81,7 @@ impl Diagnostics {
             let (e, f) = ((d + 1) % 3, (d + 2) % 3);
             weighted(&|i| x[i][e] * v[i][f] - x[i][f] * v[i][e])
         });
-        let mass = CompensatedSum::of(bodies.mass.iter().copied());
+        let mass = compensated(bodies.mass.iter().copied());
         let centre_of_mass = [0, 1, 2].map(|d| weighted(&|i| x[i][d]) / mass);
         Self {
             kinetic,
@@ -107,12 +100,10 @@ impl Diagnostics {
 fn potential(bodies: &Bodies, g: f64, softening: f64) -> f64 {
     let n = bodies.len();
     let row = |i: usize| {
-        let ([x, y, z], m) = (bodies.position[i], bodies.mass[i]);
+        let (x, m) = (bodies.position[i], bodies.mass[i]);
         let mut sum = 0.0;
         for j in i + 1..n {
-            let p = bodies.position[j];
-            let (dx, dy, dz) = (p[0] - x, p[1] - y, p[2] - z);
-            let r2 = dx * dx + dy * dy + dz * dz + softening * softening;
+            let r2 = (bodies.position[j] - x).length_squared() + softening * softening;
             // A test body adds nothing at any distance.
             if bodies.mass[j] != 0.0 {
                 sum += bodies.mass[j] / r2.sqrt();
@@ -126,31 +117,14 @@ fn potential(bodies: &Bodies, g: f64, softening: f64) -> f64 {
     } else {
         (0..n).into_par_iter().with_min_len(16).map(row).collect()
     };
-    CompensatedSum::of(rows)
+    compensated(rows)
 }
 
 fn lagrange(bodies: &Bodies, mass: f64, centre: [f64; 3]) -> [f64; 5] {
-    let distance = |p: &[f64; 3]| {
-        let [x, y, z] = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
-        (x * x + y * y + z * z).sqrt()
-    };
-    let mut shells: Vec<(f64, f64)> = bodies
-        .position
-        .iter()
-        .map(distance)
-        .zip(bodies.mass.iter().copied())
-        .collect();
-    shells.sort_by(|a, b| a.0.total_cmp(&b.0));
-    LAGRANGE_FRACTIONS.map(|fraction| {
-        let mut within = 0.0;
-        for (r, m) in &shells {
-            within += m;
-            if within >= fraction * mass && within > 0.0 {
-                return *r;
-            }
-        }
-        f64::NAN
-    })
+    let centre = DVec3::from(centre);
+    let shells = Shells::new(bodies, |x| x.distance(centre));
+    let holding = shells.holding(LAGRANGE_FRACTIONS, mass);
+    holding.map(|r| r.unwrap_or(f64::NAN))
 }
 
 #[cfg(test)]
@@ -161,8 +135,8 @@ mod tests {
     fn two_bodies_have_the_energies_of_the_textbook() {
         let bodies = Bodies {
             mass: vec![2.0, 3.0],
-            position: vec![[0.0; 3], [3.0, 0.0, 4.0]],
-            velocity: vec![[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]],
+            position: vec![DVec3::ZERO, DVec3::new(3.0, 0.0, 4.0)],
+            velocity: vec![DVec3::X, 2.0 * DVec3::Y],
         };
         let d = Diagnostics::of(&bodies, 10.0, 0.0);
         assert_eq!(d.kinetic, 1.0 + 6.0);
@@ -181,8 +155,8 @@ mod tests {
     fn test_bodies_add_no_energy_even_at_a_mass() {
         let bodies = Bodies {
             mass: vec![0.0, 1.0, 1.0],
-            position: vec![[0.0; 3], [0.0; 3], [1.0, 0.0, 0.0]],
-            velocity: vec![[9.0; 3], [0.0; 3], [0.0; 3]],
+            position: vec![DVec3::ZERO, DVec3::ZERO, DVec3::X],
+            velocity: vec![DVec3::splat(9.0), DVec3::ZERO, DVec3::ZERO],
         };
         let d = Diagnostics::of(&bodies, 1.0, 0.0);
         assert_eq!((d.kinetic, d.potential), (0.0, -1.0));

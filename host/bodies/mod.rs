@@ -11,15 +11,24 @@ mod accuracy;
 mod bodies;
 mod diagnostics;
 pub mod files;
+mod king;
 mod models;
 pub mod near;
 mod points;
+mod shape;
+mod shells;
 
 use trisolar_io as io;
 use trisolar_spec as spec;
 
 pub use accuracy::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
-pub use bodies::{Bodies, MAX_BODIES};
-pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS, relative_change, relative_error};
+pub use bodies::{Bodies, MAX_BODIES, numbers, vectors};
+pub use diagnostics::{
+    Diagnostics, LAGRANGE_FRACTIONS, compensated, relative_change, relative_error,
+};
+pub use glam::DVec3;
+pub use king::KING_W0;
 pub use models::{Model, ModelError};
 pub use points::{MAX_POINTS, Points};
+pub use shape::{SHAPE_FRACTIONS, Shape};
+use shells::Shells;

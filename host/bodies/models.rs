@@ -1,10 +1,12 @@
 //! Start models. Those with random numbers draw them from ChaCha8 (seeded) and use libm's functions, so that a seed
 //! gives the same bits on every machine.
 
+use glam::{DVec2, DVec3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};
 
+use super::king::{KING_W0, king};
 use super::{Bodies, Diagnostics, MAX_BODIES};
 
 /// Largest number of bodies of a cluster that is scaled to exact virial equilibrium. For more bodies the sum over pairs would take
@@ -56,6 +58,12 @@ pub enum Model {
     /// A Plummer sphere (Plummer 1911) in Hénon units (total mass 1, G = 1, energy -1/4), in virial equilibrium, centred, drawn as
     /// in Aarseth, Hénon & Wielen (1974). With another G, velocities are scaled to keep the equilibrium.
     Plummer,
+    /// A King model (King 1966) in Hénon units, in virial equilibrium, centred, in three dimensions. With another G, velocities are scaled
+    /// to keep the equilibrium.
+    King {
+        /// Dimensionless central potential, within [`KING_W0`].
+        w0: f64,
+    },
     /// Equal masses, 1 in total, uniform in a sphere about the origin, at rest: a cold collapse.
     Sphere {
         /// Radius of the sphere (length).
@@ -89,6 +97,7 @@ impl Model {
         match self {
             Self::Cube { .. } => "cube",
             Self::Plummer => "plummer",
+            Self::King { .. } => "king",
             Self::Sphere { .. } => "sphere",
             Self::Kepler { .. } => "kepler",
             Self::Burrau => "burrau",
@@ -103,7 +112,7 @@ impl Model {
     pub fn is_fixed(&self) -> bool {
         !matches!(
             self,
-            Self::Cube { .. } | Self::Plummer | Self::Sphere { .. }
+            Self::Cube { .. } | Self::Plummer | Self::King { .. } | Self::Sphere { .. }
         )
     }
 
@@ -113,7 +122,11 @@ impl Model {
             Self::Kepler { .. } => Some(2),
             Self::Burrau | Self::FigureEight | Self::Lagrange => Some(3),
             Self::OuterPlanets => Some(6),
-            Self::Cube { .. } | Self::Plummer | Self::Sphere { .. } | Self::Line => None,
+            Self::Cube { .. }
+            | Self::Plummer
+            | Self::King { .. }
+            | Self::Sphere { .. }
+            | Self::Line => None,
         }
     }
 
@@ -145,7 +158,7 @@ impl Model {
     }
 
     /// The error in the parameters, if there is one.
-    fn problem(&self) -> Option<String> {
+    fn problem(&self, dimensions: u8) -> Option<String> {
         let positive = |name: &str, x: f64| {
             (!(x > 0.0 && x.is_finite())).then(|| format!("{name} must be above 0, got {x}"))
         };
@@ -168,6 +181,13 @@ impl Model {
                     })
                 }),
             Self::Sphere { radius } => positive("radius", radius),
+            Self::King { .. } if dimensions == 2 => {
+                Some("the model has three dimensions, got --dimensions 2".into())
+            }
+            Self::King { w0 } => (!(KING_W0[0]..=KING_W0[1]).contains(&w0)).then(|| {
+                let [least, most] = KING_W0;
+                format!("w0 must be from {least} to {most}, got {w0}")
+            }),
             Self::Kepler { a, e, ratio } => positive("the semi-major axis", a)
                 .or_else(|| from_zero("mass ratio", ratio))
                 .or_else(|| {
@@ -189,7 +209,7 @@ impl Model {
         g: f64,
         dimensions: u8,
     ) -> Result<Bodies, ModelError> {
-        if let Some(reason) = self.problem() {
+        if let Some(reason) = self.problem(dimensions) {
             return Err(ModelError::Parameter {
                 model: self.name().into(),
                 reason,
@@ -205,6 +225,12 @@ impl Model {
         if !(1..=MAX_BODIES).contains(&n) {
             return Err(ModelError::Bodies { given: n });
         }
+        if n == 1 && matches!(self, Self::King { .. }) {
+            return Err(ModelError::Parameter {
+                model: self.name().into(),
+                reason: "a single body has no equilibrium; --n must be 2 or more".into(),
+            });
+        }
         Ok(self.bodies(n, seed, g, dimensions == 2))
     }
 
@@ -218,12 +244,15 @@ impl Model {
                 whole_masses,
             } => cube(n, seed, half_width, speed, mass, whole_masses, planar),
             Self::Plummer => plummer(n, seed, g, planar),
+            Self::King { w0 } => king(n, w0, seed, g, MAX_VIRIALISED_BODIES),
             Self::Sphere { radius } => sphere(n, seed, radius, planar),
             Self::Kepler { a, e, ratio } => kepler(a, e, ratio, g),
             Self::Burrau => Bodies {
                 mass: vec![3.0, 4.0, 5.0],
-                position: vec![[1.0, 3.0, 0.0], [-2.0, -1.0, 0.0], [1.0, -1.0, 0.0]],
-                velocity: vec![[0.0; 3]; 3],
+                position: [[1.0, 3.0, 0.0], [-2.0, -1.0, 0.0], [1.0, -1.0, 0.0]]
+                    .map(DVec3::from)
+                    .into(),
+                velocity: vec![DVec3::ZERO; 3],
             },
             Self::FigureEight => figure_eight(g),
             Self::Lagrange => lagrange(g),
@@ -234,15 +263,15 @@ impl Model {
 }
 
 /// Uniform numbers.
-struct Uniform(ChaCha8Rng);
+pub(super) struct Uniform(ChaCha8Rng);
 
 impl Uniform {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
     /// In [0, 1).
-    fn unit(&mut self) -> f64 {
+    pub(super) fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
@@ -252,15 +281,15 @@ impl Uniform {
     }
 
     /// A vector of this length in a random direction, of the plane z = 0 if `planar`.
-    fn direction(&mut self, length: f64, planar: bool) -> [f64; 3] {
+    pub(super) fn direction(&mut self, length: f64, planar: bool) -> DVec3 {
         let z = if planar { 0.0 } else { self.within(-1.0, 1.0) };
         let angle = self.within(0.0, std::f64::consts::TAU);
         let flat = (1.0 - z * z).sqrt();
-        [
+        DVec3::new(
             length * flat * libm::cos(angle),
             length * flat * libm::sin(angle),
             length * z,
-        ]
+        )
     }
 }
 
@@ -277,10 +306,9 @@ fn cube(
     let mut bodies = Bodies::default();
     for _ in 0..n {
         let mut vector = |half: f64| {
-            let mut v = [0.0; 3];
-            v.iter_mut().for_each(|x| *x = random.within(-half, half));
+            let mut v = DVec3::from([(); 3].map(|()| random.within(-half, half)));
             if planar {
-                v[2] = 0.0;
+                v.z = 0.0;
             }
             v
         };
@@ -297,7 +325,7 @@ fn sphere(n: usize, seed: u64, radius: f64, planar: bool) -> Bodies {
     for _ in 0..n {
         let u = random.unit();
         let r = radius * if planar { u.sqrt() } else { libm::cbrt(u) };
-        bodies.push(1.0 / n as f64, random.direction(r, planar), [0.0; 3]);
+        bodies.push(1.0 / n as f64, random.direction(r, planar), DVec3::ZERO);
     }
     bodies
 }
@@ -342,16 +370,7 @@ fn virialise(bodies: &mut Bodies, g: f64) {
     let lengths = d.potential / (-0.5 * g);
     let speeds = (0.25 * g / d.kinetic).sqrt();
     if lengths > 0.0 && lengths.is_finite() && speeds.is_finite() {
-        bodies
-            .position
-            .iter_mut()
-            .flatten()
-            .for_each(|x| *x *= lengths);
-        bodies
-            .velocity
-            .iter_mut()
-            .flatten()
-            .for_each(|v| *v *= speeds);
+        bodies.scale(lengths, speeds);
     }
 }
 
@@ -363,21 +382,24 @@ fn kepler(a: f64, e: f64, ratio: f64, g: f64) -> Bodies {
     let (first, second) = (ratio / total, 1.0 / total);
     Bodies {
         mass: vec![1.0, ratio],
-        position: vec![[-first * r, 0.0, 0.0], [second * r, 0.0, 0.0]],
-        velocity: vec![[0.0, -first * v, 0.0], [0.0, second * v, 0.0]],
+        position: [-first * r, second * r]
+            .map(|x| DVec3::new(x, 0.0, 0.0))
+            .into(),
+        velocity: [-first * v, second * v]
+            .map(|v| DVec3::new(0.0, v, 0.0))
+            .into(),
     }
 }
 
 fn figure_eight(g: f64) -> Bodies {
-    const R: [f64; 2] = [0.970_004_356_697_333_4, -0.243_087_531_535_848_87];
-    const V: [f64; 2] = [-0.932_407_371_441_052_3, -0.864_731_460_921_005_96];
+    const R: DVec2 = DVec2::new(0.970_004_356_697_333_4, -0.243_087_531_535_848_87);
+    const V: DVec2 = DVec2::new(-0.932_407_371_441_052_3, -0.864_731_460_921_005_96);
     // V is the velocity of the body at the origin; the others have minus half of it.
-    let v = [V[0], V[1]].map(|v| v * g.max(0.0).sqrt());
-    let half = [-0.5 * v[0], -0.5 * v[1], 0.0];
+    let v = V * g.max(0.0).sqrt();
     Bodies {
         mass: vec![1.0; 3],
-        position: vec![[R[0], R[1], 0.0], [-R[0], -R[1], 0.0], [0.0; 3]],
-        velocity: vec![half, half, [v[0], v[1], 0.0]],
+        position: [R, -R, DVec2::ZERO].map(|x| x.extend(0.0)).into(),
+        velocity: [-0.5 * v, -0.5 * v, v].map(|v| v.extend(0.0)).into(),
     }
 }
 
@@ -386,11 +408,13 @@ fn lagrange(g: f64) -> Bodies {
     let radius = 1.0 / 3.0_f64.sqrt();
     let speed = radius * (3.0 * g.max(0.0)).sqrt();
     let (s, c) = (0.5 * 3.0_f64.sqrt(), 0.5);
-    let corners = [[1.0, 0.0], [-c, s], [-c, -s]];
+    let corners = [[1.0, 0.0], [-c, s], [-c, -s]].map(DVec2::from);
     Bodies {
         mass: vec![1.0; 3],
-        position: corners.map(|[x, y]| [radius * x, radius * y, 0.0]).to_vec(),
-        velocity: corners.map(|[x, y]| [-speed * y, speed * x, 0.0]).to_vec(),
+        position: corners.map(|x| (radius * x).extend(0.0)).into(),
+        velocity: corners
+            .map(|x| DVec3::new(-speed * x.y, speed * x.x, 0.0))
+            .into(),
     }
 }
 

@@ -1,15 +1,17 @@
 //! Points that are close to each other.
 
+use glam::DVec3;
 use rayon::prelude::*;
 
 /// The distance of two points, computed without squares, which could underflow.
-fn distance([x, y, z]: [f64; 3], [a, b, c]: [f64; 3]) -> f64 {
-    (a - x).hypot(b - y).hypot(c - z)
+fn distance(a: DVec3, b: DVec3) -> f64 {
+    let d = b - a;
+    d.x.hypot(d.y).hypot(d.z)
 }
 
 /// The two points that are closest to each other and their distance; `None` if there are fewer than two. Takes a time proportional
 /// to the square of their number.
-pub fn nearest_pair(points: &[[f64; 3]]) -> Option<(usize, usize, f64)> {
+pub fn nearest_pair(points: &[DVec3]) -> Option<(usize, usize, f64)> {
     let nearest = |i: usize| {
         (i + 1..points.len())
             .map(|j| (i, j, distance(points[i], points[j])))
@@ -22,7 +24,7 @@ pub fn nearest_pair(points: &[[f64; 3]]) -> Option<(usize, usize, f64)> {
 /// Two points that are closer to each other than `limit` or coincide, with their distance, if there are any. At least one of them
 /// `matters`. Takes about as long as sorting, unless many points are within `limit` of others along all three axes.
 pub fn pair_within(
-    points: &[[f64; 3]],
+    points: &[DVec3],
     matters: impl Fn(usize) -> bool,
     limit: f64,
 ) -> Option<(usize, usize, f64)> {
@@ -64,7 +66,8 @@ mod tests {
             [3.0, 0.0, 0.0],
             [1e-200, 0.0, 0.0],
             [0.0, 2.0, 0.0],
-        ];
+        ]
+        .map(DVec3::from);
         assert_eq!(nearest_pair(&points), Some((0, 2, 1e-200)));
         assert_eq!(nearest_pair(&points[..1]), None);
     }
@@ -72,10 +75,10 @@ mod tests {
     #[test]
     fn a_pair_within_a_limit_is_found_if_there_is_one() {
         // Many points share one coordinate or two with others.
-        let grid: Vec<[f64; 3]> = (0..8000)
-            .map(|n| [n % 20, n / 20 % 20, n / 400].map(f64::from))
+        let grid: Vec<DVec3> = (0..8000)
+            .map(|n| DVec3::from([n % 20, n / 20 % 20, n / 400].map(f64::from)))
             .collect();
-        let within = |points: &[[f64; 3]], limit| pair_within(points, |_| true, limit);
+        let within = |points: &[DVec3], limit| pair_within(points, |_| true, limit);
         assert_eq!(within(&grid, 0.5), None);
         assert_eq!(within(&grid, 1.0), None);
         assert!(within(&grid, 1.1).is_some_and(|(i, j, d)| i < j && d == 1.0));
@@ -92,14 +95,14 @@ mod tests {
             ),
         ] {
             let mut points = grid.clone();
-            points.push(place);
+            points.push(place.into());
             assert_eq!(within(&points, limit), expected, "{place:?} {limit}");
         }
     }
 
     #[test]
     fn points_that_do_not_matter_may_be_close_to_each_other() {
-        let points = [[1.0; 3], [1.0; 3], [5.0; 3], [5.0; 3]];
+        let points = [1.0, 1.0, 5.0, 5.0].map(DVec3::splat);
         assert_eq!(pair_within(&points, |_| false, 0.1), None);
         assert_eq!(pair_within(&points, |i| i == 3, 0.1), Some((2, 3, 0.0)));
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Backend, Driver, Executor, GpuChoice, MapBackend, Overrides, Points, Preset, Resolution,
-    RunOptions, SpecError, Specification, Validated,
+    self, Driver, Executor, Overrides, Points, Preset, Resolution, RunOptions, SpecError,
+    Specification, Validated,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{Output, Style};
@@ -14,6 +14,7 @@ use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
 
 use self::outcome::MapOutcome;
+use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::progress::Progress;
 use super::ranks::Communicator;
@@ -66,20 +67,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Files", num_args = 0..=1)]
     resume: Option<Option<PathBuf>>,
 
-    /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
-    backend: MapBackend,
-    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, but only as many as
-    /// the map can keep busy]
-    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
-    gpus: Option<GpuChoice>,
+    #[command(flatten)]
+    devices: MapDevices,
     /// How several GPUs are driven: threads (a thread for each, with pixels handed out on demand, so that all finish together) or
     /// single (one thread, with an equal part for each GPU, as in Badger's study)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "threads", value_parser = values::driver)]
     driver: Driver,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
 
     /// Print one JSON object instead of the summary
     #[arg(long, help_heading = "Report")]
@@ -276,11 +269,8 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 /// Computes a map and writes it.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let options = RunOptions {
-        backend: args.backend.backend,
-        with_cpu: args.backend.with_cpu,
-        threads: args.threads,
-        gpus: args.gpus.unwrap_or_default(),
         driver: args.driver,
+        ..args.devices.options()
     };
     let communicator = Communicator::join()?;
     let points = |specification| args.with_points(specification);
@@ -389,7 +379,7 @@ fn run_on(
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
-        if args.backend.backend != Backend::Gpu && !trisolar::simd::has_fma() {
+        if args.devices.may_use_cpu() && !trisolar::simd::has_fma() {
             report::to_stderr(
                 "warning: this CPU has no fused multiply-add instruction; the results have the same bits, but take \
                  longer",

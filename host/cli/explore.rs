@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use trisolar::divergence::{Driver, GpuChoice, MapBackend, RunOptions};
 use trisolar_explore::{Content, Options, Server};
 
-use super::{Failure, interrupt, report, values};
+use super::map_devices::MapDevices;
+use super::{Failure, interrupt, report};
 
 mod declaration;
 pub(super) mod live;
@@ -40,16 +40,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", help_heading = "Cache", default_value = "256", allow_hyphen_values = true, value_parser = mebibytes)]
     memory: u64,
 
-    /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
-    backend: MapBackend,
-    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, but only as many as
-    /// the tiles can keep busy]
-    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
-    gpus: Option<GpuChoice>,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    devices: MapDevices,
 }
 
 /// The address and port of the page.
@@ -148,14 +140,7 @@ fn open(link: &str) {
 /// Serves until Ctrl-C.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
-    let options = RunOptions {
-        backend: args.backend.backend,
-        with_cpu: args.backend.with_cpu,
-        threads: args.threads,
-        gpus: args.gpus.unwrap_or_default(),
-        driver: Driver::default(),
-    };
-    let maps = Arc::new(maps::Maps::new(options)?);
+    let maps = Arc::new(maps::Maps::new(args.devices.options())?);
     let server = args.serve.serve(
         Options {
             cache: args.cache.clone().map(|path| (path, args.cache_size << 20)),

@@ -14,6 +14,7 @@ mod encounters;
 mod explore;
 mod failure;
 mod interrupt;
+mod map_devices;
 mod nbody;
 mod parameters;
 mod progress;

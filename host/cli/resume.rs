@@ -23,15 +23,15 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
-    /// The options of the subcommand.
+    /// The options of the innermost subcommand.
     pub(crate) fn of(command: &Command, matches: &ArgMatches) -> Self {
-        let Some((name, matches)) = matches.subcommand() else {
-            return Self::default();
-        };
-        let arguments = command
-            .find_subcommand(name)
-            .into_iter()
-            .flat_map(Command::get_arguments);
+        let (mut command, mut matches) = (command, matches);
+        while let Some((name, inner)) = matches.subcommand()
+            && let Some(found) = command.find_subcommand(name)
+        {
+            (command, matches) = (found, inner);
+        }
+        let arguments = command.get_arguments();
         let typed = arguments.filter(|argument| {
             let id = argument.get_id().as_str();
             matches.try_contains_id(id).is_ok()

@@ -6,19 +6,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Executor, GpuChoice, MapBackend, Overrides, Resolution, RunOptions, SpecError, Specification,
-    differences,
+    Executor, Overrides, Resolution, RunOptions, SpecError, Specification, differences,
 };
+use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Outputs, Paths, Record};
 use trisolar::spec::Parameters as _;
+use trisolar::zoom::animation::{Animation, RATES};
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
+use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::ranks::Communicator;
 use super::report::{self, Lines};
 use super::resume::{Resumed, Typed, with_paths};
-use super::{Failure, config, values};
+use super::{Failure, config, interrupt, unfinished};
 
 /// The group of options in the record of a sequence.
 const OPTIONS: &str = "sequence";
@@ -78,14 +80,12 @@ pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// Options of a sequence of maps.
+/// Options about the folder of a sequence.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SequenceArgs {
-    #[command(flatten)]
-    pub(crate) specification: ParameterArgs<Overrides>,
+pub(crate) struct FolderArgs {
     /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
-    config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Replace the frames of another sequence in the folder instead of refusing to
     #[arg(long, help_heading = "Files")]
     restart: bool,
@@ -93,6 +93,26 @@ pub(crate) struct SequenceArgs {
     /// values. (The previous command also resumes it.)
     #[arg(long, value_name = "FOLDER", help_heading = "Files", conflicts_with_all = ["restart", "config"])]
     pub(crate) resume: Option<PathBuf>,
+}
+
+/// Options about films of the frames.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FilmArgs {
+    /// Make a film of the frames: .gif or .webp (both lossless), or .mp4 (smaller; needs ffmpeg); can be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    pub(crate) film: Vec<PathBuf>,
+    /// Frames per second of the film, 0.1 to 60
+    #[arg(long, value_name = "RATE", help_heading = "Files", default_value = "30", value_parser = rate)]
+    pub(crate) fps: f64,
+}
+
+/// Options of a sequence of maps.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SequenceArgs {
+    #[command(flatten)]
+    pub(crate) specification: ParameterArgs<Overrides>,
+    #[command(flatten)]
+    pub(crate) folder: FolderArgs,
 
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
@@ -104,15 +124,8 @@ pub(crate) struct SequenceArgs {
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     colours: Option<Colours>,
 
-    /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
-    backend: MapBackend,
-    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, in turn]
-    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
-    gpus: Option<GpuChoice>,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    devices: MapDevices,
     /// Maps computed at a time, 1 to 64, so that no device waits for the last pixels or the picture of a map [default: 4; under
     /// mpirun the number of ranks, from 4 to 16]
     #[arg(long, value_name = "N", help_heading = "Computation", value_parser = in_flight)]
@@ -137,51 +150,53 @@ fn in_flight(text: &str) -> Result<usize, String> {
     }
 }
 
-fn checkpoint(text: &str) -> Result<Duration, String> {
+/// A number of frames.
+pub(crate) fn frames(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(n @ 1..=99_999) => Ok(n),
+        _ => Err("must be a whole number from 1 to 99999".into()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if RATES.contains(&rate) => Ok(rate),
+        _ => Err("must be a number from 0.1 to 60".into()),
+    }
+}
+
+/// The films at these paths, which can be written.
+pub(crate) fn films(paths: &[PathBuf]) -> Result<Vec<Animation>, Failure> {
+    let film = |path: &PathBuf| {
+        Animation::new(path)
+            .map_err(|e| Failure::value(&path.display().to_string(), "--film", &e.to_string()))
+    };
+    paths.iter().map(film).collect()
+}
+
+/// Makes the films of a sequence of this many frames.
+pub(crate) fn make_films(
+    films: &[Animation],
+    folder: &Folder,
+    frames: usize,
+    rate: f64,
+) -> Result<(), Failure> {
+    for film in films {
+        interrupt::check()?;
+        let ((), files) = stage(|| film.write(folder, frames as u32, rate))?;
+        folder.commit(files)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn checkpoint(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(seconds) if (0.1..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("must be from 0.1 to 86400 seconds".into()),
     }
 }
 
-impl SequenceArgs {
-    /// The base of every map: the command line overrides the configuration file, which overrides `center`, which overrides the defaults.
-    /// It is checked as a map of its own, so that messages name the options of bad values.
-    pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
-        let mut overrides = self.specification.values.clone();
-        if let Some(path) = &self.config {
-            overrides = overrides.merged_over(config::load(path)?);
-        }
-        overrides.center = overrides.center.or(center);
-        let refused = |error: SpecError| self.refused(&error);
-        let max_error = overrides.checked_max_error().map_err(refused)?;
-        let checked = Specification::from(overrides).validate().map_err(refused)?;
-        Ok(Base {
-            specification: checked.specification().clone(),
-            max_error,
-        })
-    }
-
-    fn refused(&self, error: &SpecError) -> Failure {
-        let config = self.config.as_deref();
-        Failure::specification(error, self.specification.values.has(error.option), config)
-    }
-
-    /// The largest allowed share of unresolved pixels of a resumed sequence: its own, unless another one is given.
-    pub(crate) fn max_error_over(&self, has: Option<f64>) -> Result<Option<f64>, Failure> {
-        let given = self.specification.values.clone().checked_max_error();
-        Ok(given.map_err(|error| self.refused(&error))?.or(has))
-    }
-
-    /// The appearance of pictures of these maps.
-    pub(crate) fn look(&self, of: &Specification) -> Result<(ColourMap, Colours), Failure> {
-        let colours = self.colours.unwrap_or(Colours::usual(of.quantity));
-        colours
-            .check(of.quantity)
-            .map_err(|allowed| Failure::value(colours.name(), "--colours", &allowed))?;
-        Ok((self.colormap, colours))
-    }
-
+impl FolderArgs {
     /// The run of `command` in the folder of `--resume`: its record and its options.
     pub(crate) fn resumed<T: Paths>(
         &self,
@@ -196,14 +211,14 @@ impl SequenceArgs {
         Ok((record, options))
     }
 
-    /// Refuses options given with `--resume FOLDER` that differ from those of the sequence.
+    /// Refuses options given with `--resume FOLDER` that differ from those of the sequence. Those under the headings and names
+    /// `elsewhere` are checked by others.
     pub(crate) fn refuse_others<T: Paths>(
-        &self,
         typed: &Typed,
         folder: &Path,
-        base: &Specification,
         [has, given]: [&T; 2],
         out: &Path,
+        elsewhere: &[&str],
     ) -> Result<(), Failure> {
         let with_out = |options: &T, out: &Path| {
             let mut map = with_paths(options);
@@ -216,46 +231,14 @@ impl SequenceArgs {
             has: with_out(has, folder),
             given: with_out(given, out),
             extends: &[],
-            elsewhere: &["Specification", "max_error"],
-        })?;
-        let here = Specification::from(self.specification.values.clone().merged_over(base.into()));
-        if here != *base {
-            let what = differences(base, &here);
-            let reason = format!("it holds another sequence: {what} differs");
-            return Err(Failure::value(
-                &folder.display().to_string(),
-                "--resume",
-                &reason,
-            ));
-        }
-        Ok(())
+            elsewhere,
+        })
     }
 
-    /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
-    pub(crate) fn on_all_ranks(
-        &self,
-        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
-    ) -> Result<(), Failure> {
-        let options = RunOptions {
-            backend: self.backend.backend,
-            with_cpu: self.backend.with_cpu,
-            threads: self.threads,
-            gpus: self.gpus.unwrap_or_default(),
-            ..RunOptions::default()
-        };
-        let no_points = |_| Err("frames have no points".into());
-        let communicator = Communicator::join()?;
-        let result = communicator.compute(&options, true, &no_points, lead);
-        communicator.end(result)
-    }
-
-    pub(crate) fn settings(&self, style: Style, options: RunOptions, processes: usize) -> Settings {
-        Settings {
-            style,
-            options,
-            in_flight: self.in_flight.unwrap_or(processes.clamp(4, 16)),
-            checkpoint: self.checkpoint,
-        }
+    /// The refusal of a folder whose sequence has other values.
+    pub(crate) fn differs(folder: &Path, what: &str) -> Failure {
+        let reason = format!("it holds another sequence: {what} differs");
+        Failure::value(&folder.display().to_string(), "--resume", &reason)
     }
 
     /// The files of a sequence, to be checked and locked.
@@ -279,23 +262,23 @@ impl SequenceArgs {
         Ok(record)
     }
 
-    /// The folder of the sequence of these frames.
-    pub(crate) fn folder(
+    /// The folder of the sequence of these frames; `first` is the specification of the first one.
+    pub(crate) fn open<V>(
         &self,
         path: &Path,
-        frames: &[Frame],
-        style: Style,
+        frames: &[Frame<V>],
+        first: Value,
+        pictures: Value,
         more: &Value,
         record: Record,
     ) -> Result<Folder, Failure> {
-        let first = frames.first().map(|f| f.specification.specification());
         let set: Vec<_> = frames.iter().map(|f| &f.set).collect();
         let contents = json!({
             "command": more,
             "number_of_maps": frames.len(),
             "first_specification": first,
             "values": set,
-            "pictures": style.to_json(),
+            "pictures": pictures,
         });
         let folder = Folder::open_for(path, &contents, Some(record), self.restart);
         folder.map_err(|error| match error {
@@ -307,9 +290,14 @@ impl SequenceArgs {
     }
 
     /// The failure that ended the sequence. After an interruption it prints how to resume.
-    pub(crate) fn ended(&self, error: zoom::Error, command: &str, folder: &Folder) -> Failure {
+    pub(crate) fn ended(
+        error: zoom::Error,
+        command: &str,
+        folder: &Folder,
+        quiet: bool,
+    ) -> Failure {
         let failure = Failure::from(error);
-        if matches!(failure, Failure::Interrupted) && !self.quiet {
+        if matches!(failure, Failure::Interrupted) && !quiet {
             let folder = folder.path().display();
             report::to_stderr(&format!(
                 "note: the computed frames are kept in {folder}; resume with the same command, or with\n\
@@ -317,6 +305,99 @@ impl SequenceArgs {
             ));
         }
         failure
+    }
+}
+
+impl SequenceArgs {
+    /// The base of every map: the command line overrides the configuration file, which overrides `center`, which overrides the defaults.
+    /// It is checked as a map of its own, so that messages name the options of bad values.
+    pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
+        let mut overrides = self.specification.values.clone();
+        if let Some(path) = &self.folder.config {
+            overrides = overrides.merged_over(config::load(path)?);
+        }
+        overrides.center = overrides.center.or(center);
+        let refused = |error: SpecError| self.refused(&error);
+        let max_error = overrides.checked_max_error().map_err(refused)?;
+        let checked = Specification::from(overrides).validate().map_err(refused)?;
+        Ok(Base {
+            specification: checked.specification().clone(),
+            max_error,
+        })
+    }
+
+    fn refused(&self, error: &SpecError) -> Failure {
+        let config = self.folder.config.as_deref();
+        Failure::specification(error, self.specification.values.has(error.option), config)
+    }
+
+    /// The largest allowed share of unresolved pixels of a resumed sequence: its own, unless another one is given.
+    pub(crate) fn max_error_over(&self, has: Option<f64>) -> Result<Option<f64>, Failure> {
+        let given = self.specification.values.clone().checked_max_error();
+        Ok(given.map_err(|error| self.refused(&error))?.or(has))
+    }
+
+    /// The appearance of pictures of these maps.
+    pub(crate) fn look(&self, of: &Specification) -> Result<(ColourMap, Colours), Failure> {
+        let colours = self.colours.unwrap_or(Colours::usual(of.quantity));
+        colours
+            .check(of.quantity)
+            .map_err(|allowed| Failure::value(colours.name(), "--colours", &allowed))?;
+        Ok((self.colormap, colours))
+    }
+
+    /// Refuses options given with `--resume FOLDER` that differ from those of the sequence.
+    pub(crate) fn refuse_others<T: Paths>(
+        &self,
+        typed: &Typed,
+        folder: &Path,
+        base: &Specification,
+        options: [&T; 2],
+        out: &Path,
+    ) -> Result<(), Failure> {
+        let elsewhere = &["Specification", "max_error"];
+        FolderArgs::refuse_others(typed, folder, options, out, elsewhere)?;
+        let here = Specification::from(self.specification.values.clone().merged_over(base.into()));
+        if here != *base {
+            let what = differences(base, &here);
+            return Err(FolderArgs::differs(folder, &what));
+        }
+        Ok(())
+    }
+
+    /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
+    pub(crate) fn on_all_ranks(
+        &self,
+        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        let options = self.devices.options();
+        let no_points = |_| Err("frames have no points".into());
+        let communicator = Communicator::join()?;
+        let result = communicator.compute(&options, true, &no_points, lead);
+        communicator.end(result)
+    }
+
+    pub(crate) fn settings(&self, style: Style, options: RunOptions, processes: usize) -> Settings {
+        Settings {
+            style,
+            options,
+            in_flight: self.in_flight.unwrap_or(processes.clamp(4, 16)),
+            checkpoint: self.checkpoint,
+        }
+    }
+
+    /// The folder of the sequence of these frames.
+    pub(crate) fn open(
+        &self,
+        path: &Path,
+        frames: &[Frame],
+        style: Style,
+        more: &Value,
+        record: Record,
+    ) -> Result<Folder, Failure> {
+        let first = frames.first().map(|f| f.specification.specification());
+        let folder = &self.folder;
+        folder.open(path, frames, json!(first), style.to_json(), more, record)
     }
 
     /// Warnings of the first and the last map.
@@ -341,12 +422,13 @@ impl From<zoom::Error> for Failure {
         match error {
             zoom::Error::Engine(error) => error.into(),
             zoom::Error::Io(error) => error.into(),
+            zoom::Error::Records(error) => unfinished::refuse(error),
         }
     }
 }
 
-/// The first lines of the summaries of both commands.
-pub(crate) fn lines(outcome: &Outcome) -> Lines {
+/// The first lines of the summaries of all sequences: `maps` are what there is one of in each frame, `steps` what is counted.
+pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
     let mut lines = Lines::default();
     let effort = &outcome.effort;
     let (all, new) = (outcome.summaries.len(), outcome.computed);
@@ -357,21 +439,21 @@ pub(crate) fn lines(outcome: &Outcome) -> Lines {
         0 => String::new(),
         n => format!(", {n} finished before"),
     };
-    lines.add("maps", &format!("{all}{before}"));
+    lines.add(maps, &format!("{all}{before}"));
     if new > 0 {
         let seconds = outcome.elapsed.as_secs_f64();
         let each = seconds / f64::from(new);
-        lines.add("pixel-steps", &report::grouped(effort.pixel_steps));
+        lines.add(steps, &report::grouped(effort.steps));
         lines.add(
             "time",
             &format!(
-                "{}, {} a map",
+                "{}, {} each",
                 report::seconds(seconds),
                 report::seconds(each)
             ),
         );
-        let rate = effort.pixel_steps as f64 / seconds.max(1e-9);
-        lines.add("rate", &format!("{rate:.3e} pixel-steps/s"));
+        let rate = effort.steps as f64 / seconds.max(1e-9);
+        lines.add("rate", &format!("{rate:.3e} {steps}/s"));
     }
     lines
 }
@@ -385,7 +467,7 @@ pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Va
         "computed": outcome.computed,
         "engine": effort.engine,
         "seconds": outcome.elapsed.as_secs_f64(),
-        "pixel_steps": effort.pixel_steps,
+        "pixel_steps": effort.steps,
         "warnings": warnings(frames, outcome),
         "notes": effort.notes,
     })

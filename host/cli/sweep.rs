@@ -9,11 +9,13 @@ use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
 use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::Paths;
-use trisolar::zoom::{self, Colours, ContactSheet, Frame, Outcome, Style, Summary, Vary, short};
+use trisolar::zoom::{
+    self, Base, Colours, ContactSheet, Frame, Outcome, Style, Summary, Vary, short,
+};
 
 use super::progress::Progress;
 use super::resume::Typed;
-use super::sequence::{self, Base, SequenceArgs};
+use super::sequence::{self, FolderArgs, SequenceArgs};
 use super::{Failure, interrupt, report};
 
 /// Compute a map for each value of a parameter, such as a body's mass, the shift or the time step, or for each pair of values of
@@ -75,8 +77,8 @@ impl Args {
     /// The sweep and its folder.
     fn sweep(&self, typed: &Typed) -> Result<(Sweep, PathBuf), Failure> {
         let sequence = &self.sequence;
-        let given = |base: Base| -> Result<Sweep, Failure> {
-            let Base {
+        let given = |base: sequence::Base| -> Result<Sweep, Failure> {
+            let sequence::Base {
                 specification,
                 max_error,
             } = base;
@@ -90,12 +92,12 @@ impl Args {
                 colours,
             })
         };
-        let Some(path) = &sequence.resume else {
+        let Some(path) = &sequence.folder.resume else {
             return Ok((given(sequence.base(None)?)?, self.out.clone()));
         };
-        let (_, mut sweep): (_, Sweep) = sequence.resumed("sweep", path)?;
+        let (_, mut sweep): (_, Sweep) = sequence.folder.resumed("sweep", path)?;
         sweep.max_error = sequence.max_error_over(sweep.max_error)?;
-        let here = given(Base {
+        let here = given(sequence::Base {
             specification: sweep.base.clone(),
             max_error: sweep.max_error,
         })?;
@@ -154,9 +156,9 @@ fn run_on(
         let last = vary.last().map(Vary::to_string).unwrap_or_default();
         Failure::value(&last, "--vary", &reason)
     })?;
-    let _claim = args.sequence.declared(&path).claim()?;
-    let record = SequenceArgs::record("sweep", &path, &sweep)?;
-    let mut folder = args.sequence.folder(&path, &frames, style, &kind, record)?;
+    let _claim = args.sequence.folder.declared(&path).claim()?;
+    let record = FolderArgs::record("sweep", &path, &sweep)?;
+    let mut folder = args.sequence.open(&path, &frames, style, &kind, record)?;
     if vary.len() > 1 {
         folder = folder.named_by_values(&frames);
     }
@@ -165,7 +167,7 @@ fn run_on(
     let settings = args.sequence.settings(style, options, executor.processes());
     let progress = Progress::new("sweep", args.sequence.quiet);
     let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
-        .map_err(|e| args.sequence.ended(e, "sweep", &folder))?;
+        .map_err(|e| FolderArgs::ended(e, "sweep", &folder, args.sequence.quiet))?;
     progress.finish();
 
     let files = ["sheet.png", "table.csv", "table.json"].map(|name| folder.path().join(name));
@@ -182,7 +184,7 @@ fn run_on(
     sequence::check(&outcome, sweep.max_error)
 }
 
-fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     write_with(path, |file| {
         file.write_all(text.as_bytes()).map_err(|e| file.error(e))
     })?;
@@ -190,17 +192,21 @@ fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// For a frame that cannot be computed, the parameter that causes it: the one whose value alone is not allowed.
-fn blamed(vary: &[Vary], base: &Specification, frame: u32) -> (Parameter, f64) {
+pub(crate) fn blamed<B: Base>(
+    vary: &[Vary<B::Parameter>],
+    base: &B,
+    frame: u32,
+) -> (B::Parameter, f64) {
     let mut rest = frame as usize;
     let mut settings = Vec::new();
     for Vary { parameter, values } in vary.iter().rev() {
         settings.push((*parameter, values[rest % values.len()]));
         rest /= values.len();
     }
-    let alone = |(parameter, value): &&(Parameter, f64)| {
+    let alone = |(parameter, value): &&(B::Parameter, f64)| {
         let mut specification = base.clone();
-        let set = parameter.set(&mut specification, *value);
-        set.is_err() || specification.validate().is_err()
+        let set = specification.set(*parameter, *value);
+        set.is_err() || specification.checked().is_err()
     };
     *settings.iter().find(alone).unwrap_or(&settings[0])
 }
@@ -239,10 +245,10 @@ fn table(vary: &[Vary], frames: &[Frame], outcome: &Outcome) -> serde_json::Valu
 }
 
 /// Largest number of maps that a summary lists.
-const MAX_LISTED_MAPS: usize = 20;
+pub(crate) const MAX_LISTED_MAPS: usize = 20;
 
 fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
-    let lines = sequence::lines(outcome);
+    let lines = sequence::lines(outcome, "maps", "pixel-steps");
     let names: String = (vary.iter())
         .map(|v| format!("{:>14}", v.parameter.to_string()))
         .collect();

@@ -4,19 +4,18 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Devices, Executor, RunOptions, Specification, can_resume};
-use trisolar::io::atomic::stage;
+use trisolar::divergence::{Devices, Executor, Parameter, RunOptions, Specification, can_resume};
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Paths, Record};
-use trisolar::zoom::animation::{Animation, AnimationError, RATES};
+use trisolar::zoom::animation::{Animation, AnimationError};
 use trisolar::zoom::{
     self, Cache, CacheReport, Colours, Folder, Frame, Outcome, Preset, Rule, Style,
-    VARIABLES_IN_WORDS,
+    variables_in_words,
 };
 
 use super::progress::Progress;
 use super::resume::Typed;
-use super::sequence::{self, Base, SequenceArgs};
+use super::sequence::{self, Base, FilmArgs, FolderArgs, SequenceArgs};
 use super::{Failure, interrupt, report};
 
 /// Compute a sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it
@@ -32,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Preset::Document)]
     preset: Preset,
     /// Number of frames, 1 to 99999 [default: the preset's]
-    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = frames)]
+    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = sequence::frames)]
     frames: Option<u32>,
     /// Set a parameter by a formula, such as 'span=40/2^(frame/30)'; can be repeated, and overrides the preset's
     #[arg(
@@ -60,12 +59,8 @@ pub(crate) struct Args {
     /// Write every frame's array as well (.npy, u32, height x width)
     #[arg(long, help_heading = "Files")]
     npy: bool,
-    /// Make a film of the frames: .gif or .webp (both lossless), or .mp4 (smaller; needs ffmpeg); can be repeated
-    #[arg(long, value_name = "FILE", help_heading = "Files")]
-    film: Vec<PathBuf>,
-    /// Frames per second of the film, 0.1 to 60
-    #[arg(long, value_name = "RATE", help_heading = "Files", default_value = "30", value_parser = rate)]
-    fps: f64,
+    #[command(flatten)]
+    films: FilmArgs,
 
     #[command(flatten)]
     sequence: SequenceArgs,
@@ -77,29 +72,16 @@ fn schedules() -> String {
         rules.join("  ")
     };
     format!(
-        "A formula can use {VARIABLES_IN_WORDS}; + - * / ^, and functions such as min(a, b), max(a, b), exp, ln, sqrt, \
+        "A formula can use {}; + - * / ^, and functions such as min(a, b), max(a, b), exp, ln, sqrt, \
          floor. NAME is one of {}.\n\n\
          document: {}\n\
          video:    {}\n\
          Both zoom in on (5.30031, -0.45) unless --center is given.",
-        trisolar::divergence::Parameter::names(),
+        variables_in_words::<Parameter>(),
+        Parameter::names(),
         rules(Preset::Document),
         rules(Preset::Video),
     )
-}
-
-fn frames(text: &str) -> Result<u32, String> {
-    match text.parse() {
-        Ok(n @ 1..=99_999) => Ok(n),
-        _ => Err("must be a whole number from 1 to 99999".into()),
-    }
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if RATES.contains(&rate) => Ok(rate),
-        _ => Err("must be a number from 0.1 to 60".into()),
-    }
 }
 
 /// The description of a zoom, which `sequence.json` holds.
@@ -151,8 +133,8 @@ fn run_on(
         return Err(Failure::value(&cache.to_string(), "--cache", reason));
     }
     let frames = zoom.sequence(cache)?;
-    let films = zoom.films()?;
-    let mut outputs = args.sequence.declared(&path);
+    let films = sequence::films(&zoom.film)?;
+    let mut outputs = args.sequence.folder.declared(&path);
     for film in &films {
         outputs.file("--film", film.path());
     }
@@ -160,14 +142,14 @@ fn run_on(
     let style = zoom.style();
     let rounded = zoom.cache == Cache::Rounded;
     let kind = json!({ "zoom": { "rounded": rounded } });
-    let mut record = SequenceArgs::record("zoom", &path, &zoom)?;
+    let mut record = FolderArgs::record("zoom", &path, &zoom)?;
     if let Some(before) = before {
         for film in &films {
             before.check("--film", film.path())?;
         }
     }
     record.allow_what_is_there(films.iter().map(Animation::path))?;
-    let folder = args.sequence.folder(&path, &frames, style, &kind, record)?;
+    let folder = args.sequence.open(&path, &frames, style, &kind, record)?;
     interrupt::watch()?;
     args.sequence.warn(&frames);
 
@@ -181,13 +163,10 @@ fn run_on(
         let cached = zoom::run_cached(&frames, &folder, &settings, cache, &devices, &progress);
         cached.map(|(outcome, report)| (outcome, Some(report)))
     };
-    let (outcome, cached) = computed.map_err(|e| args.sequence.ended(e, "zoom", &folder))?;
+    let (outcome, cached) =
+        computed.map_err(|e| FolderArgs::ended(e, "zoom", &folder, args.sequence.quiet))?;
     progress.finish();
-    for film in &films {
-        interrupt::check()?;
-        let ((), files) = stage(|| film.write(&folder, frames.len() as u32, zoom.fps))?;
-        folder.commit(files)?;
-    }
+    sequence::make_films(&films, &folder, frames.len(), zoom.fps)?;
     if args.sequence.json {
         let mut object = sequence::object(&frames, &outcome, &folder);
         object["cache"] = json!(cached);
@@ -221,17 +200,17 @@ impl Args {
                     Cache::None | Cache::Exact => Cache::None,
                 },
                 npy: self.npy,
-                film: self.film.clone(),
-                fps: self.fps,
+                film: self.films.film.clone(),
+                fps: self.films.fps,
                 colormap,
                 colours,
             })
         };
-        let Some(path) = &sequence.resume else {
+        let Some(path) = &sequence.folder.resume else {
             let zoom = given(sequence.base(self.preset.center())?)?;
             return Ok((zoom, self.out.clone(), None));
         };
-        let (record, mut zoom): (_, Zoom) = sequence.resumed("zoom", path)?;
+        let (record, mut zoom): (_, Zoom) = sequence.folder.resumed("zoom", path)?;
         zoom.max_error = sequence.max_error_over(zoom.max_error)?;
         let here = given(Base {
             specification: zoom.base.clone(),
@@ -272,21 +251,13 @@ impl Zoom {
         Ok(frames)
     }
 
-    fn films(&self) -> Result<Vec<Animation>, Failure> {
-        let film = |path: &PathBuf| {
-            Animation::new(path)
-                .map_err(|e| Failure::value(&path.display().to_string(), "--film", &e.to_string()))
-        };
-        self.film.iter().map(film).collect()
-    }
-
     fn summary(
         &self,
         outcome: &Outcome,
         cached: Option<(Cache, &CacheReport)>,
         folder: &Folder,
     ) -> String {
-        let mut lines = sequence::lines(outcome);
+        let mut lines = sequence::lines(outcome, "maps", "pixel-steps");
         if let Some((cache, report)) = cached.filter(|(_, r)| r.pixels > 0) {
             lines.add("cache", &cache_in_words(cache, report));
         }

@@ -46,6 +46,10 @@ macro_rules! define {
                 match self { $(Self::$name { .. } => <$number as Number>::NAME,)* }
             }
 
+            fn help(self) -> &'static str {
+                match self { $(Self::$name { .. } => <$number as Number>::HELP,)* }
+            }
+
             fn former_names(self) -> &'static [&'static str] {
                 match self { $(Self::$name { .. } => <$number as Number>::FORMER_NAMES,)* }
             }
@@ -97,6 +101,16 @@ impl Precision {
     pub const FRACTION_BITS: std::ops::RangeInclusive<u8> = 8..=56;
     /// Fraction bits of `fixed` without a number, as in Badger's study.
     pub const DEFAULT_FRACTION_BITS: u8 = 26;
+
+    /// A line for each precision, for the help.
+    pub(super) fn help_of_all() -> String {
+        let mut text = String::new();
+        for precision in Self::ALL {
+            let bits = precision.fraction_bits().map_or("", |_| "[:BITS]");
+            text += &format!("{}{bits}: {}\n", precision.kind(), precision.help());
+        }
+        text + "All precisions except fast give the same bits on every machine; on a CPU fast is f64."
+    }
 
     /// The accepted names, for messages.
     fn names() -> String {

@@ -144,12 +144,12 @@ parameters! {
             };
             /// Arithmetic
             precision: Option<Precision> = "NAME" => read::parsed, default "f64", where {
-                lines: Some(|| PRECISIONS.into()),
+                lines: Some(Precision::help_of_all),
                 choices: Some(|| Precision::ALL.iter().map(ToString::to_string).collect()),
             };
             /// Integrator of the trajectories; all except the default need the precision f64
             integrator: Option<Integrator> = "NAME" => read::parsed, default "explicit-euler", where {
-                lines: Some(|| INTEGRATORS.into()),
+                lines: Some(|| Integrator::help_of(Integrator::ALL.iter().copied())),
                 choices: Some(|| Integrator::ALL.iter().map(ToString::to_string).collect()),
             };
             /// First steps of the adams-bashforth integrators: euler (as in Badger's study; reduces the order to 2) or runge-kutta
@@ -163,28 +163,6 @@ parameters! {
         }
     }
 }
-
-/// The precisions, for the help.
-const PRECISIONS: &str = "\
-f64: 64 bits, IEEE; the reference
-fast: 64 bits with the GPU's approximate root; equal up to rounding, 1.3 times as fast as f64 on an H200
-mixed: 64 bits with a 32-bit root; 1.1 times as fast as f64 on an H200, noisy where pixels are closer than 1e-3
-f32: 32 bits; 1.9 times as fast as f64 on an H200, grainy
-fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); slower than f64 everywhere
-float-float: pairs of f32, 44 bits; slower than f64 on an H200, meant for GPUs with few 64-bit units
-All precisions except fast give the same bits on every machine; on a CPU fast is f64.";
-
-/// The integrators, for the help.
-const INTEGRATORS: &str = "\
-explicit-euler: order 1, the cheapest
-symplectic-euler: order 1, symplectic, the same cost
-leapfrog: order 2, symplectic, the same cost
-velocity-verlet: order 2, symplectic, the positions of leapfrog, costs a little more
-forest-ruth: order 4, symplectic, costs three times as much
-adams-bashforth-2: order 2, costs a little more
-adams-bashforth-4: order 4 with --start runge-kutta, costs a little more
-runge-kutta-4: order 4, costs four times as much
-hermite-4: order 4, costs twice as much";
 
 /// The quantities, a line for each, for the help.
 fn quantities() -> String {

@@ -15,7 +15,7 @@ use super::engine::{Engine, Task, together};
 use trisolar_device::{Buffer, Device, Entry, Grid, Plain, Residency};
 use trisolar_run::queue::Share;
 use trisolar_run::scheduler::{Ran, Worker};
-use trisolar_run::{EngineError, Monitor, machine, missing_gpu};
+use trisolar_run::{EngineError, Monitor, device_names, machine, missing_gpu};
 
 /// Number of resident blocks per multiprocessor. With the 128 registers per thread that this allows, the kernel is fastest.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
@@ -116,19 +116,11 @@ impl Engine for DeviceEngine {
 
     /// The names of the devices. Equal names are listed once, with their number.
     fn device(&self) -> String {
-        let mut kinds: Vec<(&str, usize)> = Vec::new();
-        for device in &self.devices {
-            let name = device.info().name.as_str();
-            match kinds.iter_mut().find(|(kind, _)| *kind == name) {
-                Some((_, count)) => *count += 1,
-                None => kinds.push((name, 1)),
-            }
-        }
-        let names = kinds.into_iter().map(|(name, count)| match count {
-            1 => name.to_owned(),
-            n => format!("{n} x {name}"),
-        });
-        names.collect::<Vec<_>>().join(" + ")
+        device_names(
+            self.devices
+                .iter()
+                .map(|device| device.info().name.as_str()),
+        )
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {

@@ -196,6 +196,17 @@ pub struct Streamed {
 }
 
 impl Streamed {
+    /// The report where no run was left to integrate.
+    pub fn nothing() -> Self {
+        Self {
+            engine: "none",
+            device: "all records were there".into(),
+            elapsed: Duration::ZERO,
+            notes: Vec::new(),
+            portions: Vec::new(),
+        }
+    }
+
     /// The report of an engine, with the notes from before the computation.
     pub(super) fn of(engine: &dyn Engine, mut notes: Vec<String>, ran: Ran) -> Self {
         notes.extend(ran.notes);

@@ -48,14 +48,18 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Total number of kicks of the runs with these numbers.
-    pub fn kicks(&self, spans: &[Range<u64>]) -> f64 {
+    /// Total number of steps of the runs with these numbers.
+    pub fn steps(&self, spans: &[Range<u64>]) -> u64 {
         let of = |span: &Range<u64>| {
             let records = &self.records[span.start as usize..span.end as usize];
             records.iter().map(|r| u64::from(r.steps)).sum::<u64>()
         };
-        let steps: u64 = spans.iter().map(of).sum();
-        steps as f64 * self.specification.order.stages() as f64
+        spans.iter().map(of).sum()
+    }
+
+    /// Their kicks.
+    pub fn kicks(&self, spans: &[Range<u64>]) -> f64 {
+        self.steps(spans) as f64 * self.specification.order.stages() as f64
     }
 }
 

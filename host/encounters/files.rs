@@ -7,7 +7,7 @@ use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
 use super::{Ensemble, Validated, pictures};
-use trisolar_io::npz::NpzWriter;
+use trisolar_io::npz::{Member, NpzWriter};
 use trisolar_io::plot::Theme;
 use trisolar_io::{IoError, atomic};
 
@@ -109,22 +109,29 @@ pub fn parameter_columns(spec: &Validated) -> Vec<(usize, String)> {
 /// # Errors
 /// The file cannot be written. No part of it remains.
 pub fn npz(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoError> {
-    let records = &ensemble.records;
+    let records: &[Record] = &ensemble.records;
     let shape = match spec.specification().size {
         Some([width, height]) => vec![height as usize, width as usize],
         None => vec![records.len()],
     };
-    let mut file = NpzWriter::create(path)?;
+    let mut members = Vec::new();
     for (name, value) in WHOLES {
-        file.array_from(name, &shape, records.iter().map(value))?;
+        members.push(Member::new(name, &shape, move || records.iter().map(value)));
     }
     for (name, value) in REALS {
-        file.array_from(name, &shape, records.iter().map(value))?;
+        members.push(Member::new(name, &shape, move || records.iter().map(value)));
     }
     for (place, name) in parameter_columns(spec) {
-        let values = (0..records.len()).map(|run| spec.value(place, run as u64));
-        file.array_from(&name, &shape, values)?;
+        let values = move || (0..records.len()).map(move |run| spec.value(place, run as u64));
+        members.push(Member::new(&name, &shape, values));
     }
+    let members: Vec<Member<'_>> =
+        (members.into_iter().collect::<Result<_, _>>()).map_err(|reason| IoError::Data {
+            path: path.to_owned(),
+            reason,
+        })?;
+    let mut file = NpzWriter::create(path)?;
+    file.arrays(&members)?;
     file.text("spec.json", &spec.specification().json())?;
     file.finish()
 }

@@ -5,6 +5,7 @@
 //! [`Summary`] counts, [`files`] writes and [`pictures`] draws. A [`store::Store`] keeps them in a file on the way, from which an interrupted
 //! computation goes on. Run i depends on the seed and i alone; all engines give the same bits.
 
+mod adjustable;
 mod cpu;
 mod device;
 mod devices;
@@ -16,10 +17,12 @@ pub mod parameter;
 pub mod pictures;
 #[cfg(feature = "mpi")]
 mod ranks;
+
 mod spec;
 pub mod store;
 pub mod summary;
 
+pub use adjustable::Adjustable;
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use devices::Devices;

@@ -8,7 +8,7 @@ use super::summary::{body_name, is_open};
 use super::{Ensemble, Validated};
 use trisolar_io::IoError;
 use trisolar_io::colour::Rgb;
-use trisolar_io::picture::{Axis, Class, ClassMap, Labels, Theme, classes};
+use trisolar_io::picture::{Axis, Class, ClassMap, Labels, Theme, bare_classes, classes};
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 
 /// Colours of the outcomes of a pixel: the body that escapes, then the other outcomes. Colour-blind readers can distinguish them.
@@ -47,20 +47,7 @@ pub fn outcome_map(
     theme: Theme,
 ) -> Result<(), IoError> {
     let specification = spec.specification();
-    let Some([width, height]) = specification.size else {
-        return Err(IoError::Data {
-            path: path.to_owned(),
-            reason: "only a map has a picture of its outcomes".into(),
-        });
-    };
-    let of_pixels: Vec<u8> = ensemble.records.iter().map(class).collect();
-    let times: Vec<f64> = ensemble.records.iter().map(|r| r.time).collect();
-    let names = (0..3).map(|body| format!("{} escapes", body_name(ensemble, body)));
-    let names = names.chain(OTHERS.map(String::from));
-    let list: Vec<Class> = names
-        .zip(COLOURS)
-        .map(|(name, colour)| Class { name, colour })
-        .collect();
+    let pixels = Pixels::of(path, ensemble)?;
     let [x, y] = specification.axes().map(|found| {
         // A map of one axis has a single row.
         let (name, unit, [low, high]) =
@@ -79,13 +66,56 @@ pub fn outcome_map(
         value: "time of the end".into(),
         unit: String::new(),
     };
-    let map = ClassMap {
-        size: [width as usize, height as usize],
-        classes: &list,
-        of_pixels: &of_pixels,
-        values: &times,
-    };
-    classes(path, &map, &labels, theme, Some(&specification.json()))
+    let json = specification.json();
+    classes(path, &pixels.map(), &labels, theme, Some(&json))
+}
+
+/// Draws a map with these colours, without axes and with one pixel for each of the map.
+///
+/// # Errors
+/// As [`outcome_map`].
+pub fn bare_outcome_map(path: &Path, ensemble: &Ensemble) -> Result<(), IoError> {
+    let pixels = Pixels::of(path, ensemble)?;
+    bare_classes(path, &pixels.map(), Some(&ensemble.specification.json()))
+}
+
+/// The pixels of a map of outcomes.
+struct Pixels {
+    size: [usize; 2],
+    list: Vec<Class>,
+    classes: Vec<u8>,
+    times: Vec<f64>,
+}
+
+impl Pixels {
+    fn of(path: &Path, ensemble: &Ensemble) -> Result<Self, IoError> {
+        let Some(size) = ensemble.specification.size else {
+            return Err(IoError::Data {
+                path: path.to_owned(),
+                reason: "only a map has a picture of its outcomes".into(),
+            });
+        };
+        let names = (0..3).map(|body| format!("{} escapes", body_name(ensemble, body)));
+        let names = names.chain(OTHERS.map(String::from));
+        Ok(Self {
+            size: size.map(|n| n as usize),
+            list: names
+                .zip(COLOURS)
+                .map(|(name, colour)| Class { name, colour })
+                .collect(),
+            classes: ensemble.records.iter().map(class).collect(),
+            times: ensemble.records.iter().map(|r| r.time).collect(),
+        })
+    }
+
+    fn map(&self) -> ClassMap<'_> {
+        ClassMap {
+            size: self.size,
+            classes: &self.list,
+            of_pixels: &self.classes,
+            values: &self.times,
+        }
+    }
 }
 
 /// The histograms: name of the file, quantity, unit.

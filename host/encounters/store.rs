@@ -50,7 +50,7 @@ impl Contents for EncounterContents {
 }
 
 /// The options in which two specifications differ, with both values.
-fn differences(there: &Overrides, here: &Overrides) -> Vec<String> {
+pub fn differences(there: &Overrides, here: &Overrides) -> Vec<String> {
     let [there, here] = [there, here].map(|given| match serde_json::to_value(given) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),

@@ -1,12 +1,12 @@
 //! Statistics of the records of many runs.
 
 use kernels_gpu::encounters::{Outcome, Record};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Ensemble, Setup};
 
 /// The share of the runs with a certain end, with its 95 % confidence interval.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// The name of the end.
     pub what: String,
@@ -45,7 +45,7 @@ pub fn wilson(count: f64, all: f64) -> [f64; 2] {
 }
 
 /// The lifetimes of runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lifetimes {
     /// The time by which half of all runs have ended, unless fewer have.
     pub median: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Lifetimes {
 }
 
 /// The tail of the lifetimes: the share of runs that survive a time t falls as t^-exponent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tail {
     /// The exponent.
     pub exponent: f64,
@@ -67,22 +67,25 @@ pub struct Tail {
 }
 
 /// Errors of energy and angular momentum.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Errors {
     /// Median of |ΔE/E|.
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub energy_median: f64,
     /// The largest.
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub energy_largest: f64,
     /// Runs whose error is above [`ENERGY_LIMIT`].
     pub energy_above: u64,
     /// [`ENERGY_LIMIT`].
     pub energy_limit: f64,
     /// The largest error of the angular momentum.
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub momentum_largest: f64,
 }
 
 /// Statistics of the records of many runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Number of runs.
     pub runs: u64,
@@ -198,13 +201,18 @@ impl Summary {
 
     /// Warnings about these runs: large energy errors, and runs that a limit ended.
     pub fn warnings(&self) -> Vec<String> {
-        let open = (self.open > 0).then(|| {
+        let all = [self.accuracy_warning(), self.open_warning()];
+        all.into_iter().flatten().collect()
+    }
+
+    /// A warning if runs are open.
+    pub fn open_warning(&self) -> Option<String> {
+        (self.open > 0).then(|| {
             format!(
                 "{} of {} runs are open: --max-time or --max-steps ended them",
                 self.open, self.runs
             )
-        });
-        self.accuracy_warning().into_iter().chain(open).collect()
+        })
     }
 
     /// Checks that no run's relative energy error exceeds the user's limit, if there is one.

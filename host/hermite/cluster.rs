@@ -3,19 +3,20 @@
 use std::time::Instant;
 
 use kernels_gpu::Vec3;
+use kernels_gpu::hermite::Taylor;
 use kernels_gpu::hermite::correct::correct;
 use kernels_gpu::hermite::predict::predict;
 use kernels_gpu::hermite::step::{
     Accuracy, Limits, Verdict, first_criterion, halvings, judge, lowest_step, quantised,
 };
-use kernels_gpu::hermite::{TERMS, Taylor};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Split, Star,
-    Validated,
+    Energies, Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Split,
+    Star, Validated, bodies_of,
 };
+use trisolar_bodies::compensated;
 use trisolar_simd::{Simd, with_lanes};
 
 mod ahmad_cohen;
@@ -91,22 +92,6 @@ pub struct Abrupt {
     pub ratio: f64,
 }
 
-/// Energies of a cluster (mass · length² / time²).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Energy {
-    /// Kinetic.
-    pub kinetic: f64,
-    /// Potential, softened.
-    pub potential: f64,
-}
-
-impl Energy {
-    /// The sum.
-    pub fn total(&self) -> f64 {
-        self.kinetic + self.potential
-    }
-}
-
 /// A cluster that is being integrated.
 pub struct Cluster<'e> {
     specification: Specification,
@@ -146,24 +131,7 @@ impl<'e> Cluster<'e> {
     pub fn new(start: &Validated, mut engine: Box<dyn Engine + 'e>) -> Result<Self, HermiteError> {
         let specification = start.specification().clone();
         let order = specification.order;
-        let mut stars: Vec<Star> = (start.bodies().iter())
-            .map(|body| {
-                let vector = |a: [f64; 3]| Vec3 {
-                    x: a[0],
-                    y: a[1],
-                    z: a[2],
-                };
-                let mut taylor = [ZERO; TERMS];
-                taylor[0] = vector(body.position);
-                taylor[1] = vector(body.velocity);
-                Star {
-                    mass: body.mass,
-                    time: 0.0,
-                    step: 0.0,
-                    taylor,
-                }
-            })
-            .collect();
+        let mut stars = Star::of(start.bodies());
         engine.load(&specification, &stars)?;
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         let mut forces = vec![[ZERO; 4]; stars.len()];
@@ -547,45 +515,32 @@ impl<'e> Cluster<'e> {
 
     /// The shape of particles that [`at`](Self::at) put at one time, found by the engine's workers.
     pub fn shape(&self, stars: &[Star]) -> Shape {
-        self.engine.workers().install(|| Shape::of(stars))
+        self.engine
+            .workers()
+            .install(|| Shape::of(&bodies_of(stars)))
     }
 
     /// Energies at `time`, as [`at`](Self::at).
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn energy(&mut self, time: f64) -> Result<Energy, HermiteError> {
+    pub fn energy(&mut self, time: f64) -> Result<Energies, HermiteError> {
         let stars = self.at(time)?;
         let potentials = self.potentials(&stars)?;
         Ok(Self::energy_of(&stars, &potentials))
     }
 
     /// Energies of particles at one time with these [`potentials`](Self::potentials), in compensated sums.
-    pub fn energy_of(stars: &[Star], potentials: &[f64]) -> Energy {
+    pub fn energy_of(stars: &[Star], potentials: &[f64]) -> Energies {
         let kinetic = stars
             .iter()
             .map(|s| 0.5 * s.mass * s.taylor[1].norm2_plus(0.0));
         let potential = stars.iter().zip(potentials).map(|(s, p)| 0.5 * s.mass * p);
-        Energy {
+        Energies {
             kinetic: compensated(kinetic),
             potential: compensated(potential),
         }
     }
-}
-
-/// A compensated sum: the rounding errors of the additions are added at the end (Neumaier 1974).
-fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut lost) = (0.0f64, 0.0);
-    for x in terms {
-        let new = sum + x;
-        lost += if sum.abs() >= x.abs() {
-            (sum - new) + x
-        } else {
-            (x - new) + sum
-        };
-        sum = new;
-    }
-    sum + lost
 }
 
 fn motion(star: &Star) -> Motion {

@@ -2,122 +2,43 @@
 //!
 //! - text: a particle on each line, `id mass x y z vx vy vz`, with numbers that restore the same bits; `#` begins a comment, of which
 //!   `# trisolar {…}` holds the other values of the particles ([`Carried`])
-//! - npz: arrays `mass` (n), `position` and `velocity` (n x 3), `time` (1), and `spec.json`
-//! - all formats that [`bodies::files`](trisolar_bodies::files) reads: N-body and cluster runs can read each other's files
+//! - all formats that [`bodies::files`](trisolar_bodies::files) reads and writes: N-body and cluster runs can read each other's files
 //! - checkpoint: an npz with everything that a run needs to continue with the same bits
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::TERMS;
 
-use super::{Body, Counters, Parts, Specification, Star};
+use super::{Counters, Parts, Specification, Star, bodies_of};
 use trisolar_bodies::Bodies;
-use trisolar_bodies::files::{self as bodies, BodyFile, Carried};
-use trisolar_io::IoError;
-use trisolar_io::atomic::{AtomicFile, write_with};
+use trisolar_bodies::files::{BodyFormat, write};
 use trisolar_io::npz::{NpzReader, NpzWriter};
-use trisolar_io::read::{self, Limit};
 use trisolar_run::Record;
 
-/// Why a file of particles could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// The file could not be read.
-    #[error(transparent)]
-    Io(#[from] IoError),
-    /// A line does not describe a particle.
-    #[error("{}:{line}: {reason}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The error.
-        reason: String,
-    },
-    /// A file of bodies in one of the formats of N-body runs cannot be read.
-    #[error(transparent)]
-    Bodies(#[from] bodies::FileError),
-    /// The contents are inconsistent.
-    #[error("{}: {reason}", path.display())]
-    Contents {
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        reason: String,
-    },
-}
-
-/// Whether a path is an npz file, by its extension, `.npz` or `.txt`.
-///
-/// # Errors
-/// A description of the allowed extensions.
-pub fn is_npz(path: &Path) -> Result<bool, String> {
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("npz") => Ok(true),
-        Some("txt") => Ok(false),
-        _ => Err("the name must end in .npz or .txt".into()),
-    }
-}
+pub use trisolar_bodies::files::{FileError, read_particles as read};
 
 /// Reads the particles of a start model, their masses as they are in the file.
 ///
 /// # Errors
 /// As [`read()`].
-pub fn read_bodies(path: &Path) -> Result<Vec<Body>, FileError> {
-    Ok(particles(&read(path)?.bodies, 1.0))
+pub fn read_bodies(path: &Path) -> Result<Bodies, FileError> {
+    Ok(read(path)?.bodies)
 }
 
-/// Reads a start model with all other values of the file: the formats of [`bodies::read`], and text with a particle on each line.
+/// The format of a file of particles with this name.
 ///
 /// # Errors
-/// [`FileError`].
-pub fn read(path: &Path) -> Result<BodyFile, FileError> {
-    let extension = path.extension().and_then(|e| e.to_str());
-    let extension = extension.unwrap_or_default().to_ascii_lowercase();
-    if ["npz", "csv", "tipsy", "bin"].contains(&extension.as_str()) {
-        return Ok(bodies::read(path)?);
-    }
-    let text = read::text(path, Limit::NUMBERS)?;
-    for (number, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default();
-        // The first particle decides. Plane particles, and lines that are not particles, are refused here.
-        match line.split_whitespace().count() {
-            0 => {}
-            7 | 8 => break,
-            n => {
-                return Err(FileError::Line {
-                    path: path.to_owned(),
-                    line: number + 1,
-                    reason: format!("must be id mass x y z vx vy vz, 8 numbers; it has {n}"),
-                });
-            }
-        }
-    }
-    let mut file = bodies::parse(path, &text)?;
-    file.usual_g = 1.0;
-    Ok(file)
+/// A description of the allowed names.
+pub fn format(path: &Path) -> Result<BodyFormat, &'static str> {
+    Ok(match BodyFormat::of(path)? {
+        BodyFormat::Text => BodyFormat::Particles,
+        other => other,
+    })
 }
 
-/// Bodies as particles, whose masses are G times those of the bodies.
-pub(super) fn particles(bodies: &Bodies, g: f64) -> Vec<Body> {
-    (0..bodies.len())
-        .map(|i| Body {
-            mass: g * bodies.mass[i],
-            position: bodies.position[i],
-            velocity: bodies.velocity[i],
-        })
-        .collect()
-}
-
-fn flat(vectors: impl Iterator<Item = Vec3<f64>>) -> Vec<f64> {
-    vectors.flat_map(|v| [v.x, v.y, v.z]).collect()
-}
-
-/// Writes particles of a run that are all at `time` of its own ([`Cluster::at`](super::Cluster::at)), in the format of [`is_npz`],
-/// with their other values.
+/// Writes particles of a run that are all at `time` of its own ([`Cluster::at`](super::Cluster::at)), in the [`format`](fn@format) of
+/// the name, with their other values.
 ///
 /// # Errors
 /// [`FileError`].
@@ -127,54 +48,13 @@ pub fn write_snapshot(
     stars: &[Star],
     specification: &Specification,
 ) -> Result<(), FileError> {
-    let time = specification.on_the_clock(time);
-    let npz = is_npz(path).map_err(|reason| FileError::Contents {
+    let format = format(path).map_err(|reason| FileError::Contents {
         path: path.to_owned(),
-        reason,
+        reason: reason.into(),
     })?;
-    if npz {
-        let mut file = NpzWriter::create(path)?;
-        let n = stars.len();
-        let mass: Vec<f64> = stars.iter().map(|s| s.mass).collect();
-        file.array("mass", &[n], &mass)?;
-        file.array(
-            "position",
-            &[n, 3],
-            &flat(stars.iter().map(|s| s.taylor[0])),
-        )?;
-        file.array(
-            "velocity",
-            &[n, 3],
-            &flat(stars.iter().map(|s| s.taylor[1])),
-        )?;
-        file.array("time", &[1], &[time])?;
-        file.text("spec.json", &told(specification).to_string())?;
-        file.finish()?;
-        return Ok(());
-    }
-    write_with(path, |file: &mut AtomicFile| {
-        let written = (|| {
-            writeln!(file, "# time {time:?}")?;
-            let (carried, _) = Carried::from_specification(&told(specification));
-            let carried = Carried {
-                time: Some(time),
-                ..carried
-            };
-            writeln!(file, "{}", carried.comment())?;
-            writeln!(file, "# id mass x y z vx vy vz")?;
-            for (id, s) in stars.iter().enumerate() {
-                let (p, v) = (s.taylor[0], s.taylor[1]);
-                writeln!(
-                    file,
-                    "{id} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                    s.mass, p.x, p.y, p.z, v.x, v.y, v.z
-                )?;
-            }
-            Ok(())
-        })();
-        written.map_err(|e| file.error(e))
-    })?;
-    Ok(())
+    let time = specification.on_the_clock(time);
+    let json = told(specification).to_string();
+    Ok(write(path, format, &bodies_of(stars), time, &json)?)
 }
 
 /// The specification as JSON, with the gravitational constant that it leaves to the masses.
@@ -299,10 +179,7 @@ impl Checkpoint {
         let stars: Vec<Star> = stars.values.chunks_exact(STAR_NUMBERS).map(star).collect();
         let specification: Specification = specification;
         let parts = match specification.ahmad_cohen {
-            Some(_) => read_parts(&mut file, stars.len()).map_err(|e| match e {
-                PartsError::File(e) => e.into(),
-                PartsError::Contents(reason) => fail(reason),
-            })?,
+            Some(_) => read_parts(&mut file, stars.len(), &fail)?,
             None => Vec::new(),
         };
         let checkpoint = Self {
@@ -317,13 +194,14 @@ impl Checkpoint {
                 .map(<[f64]>::to_vec)
                 .collect(),
         };
-        checkpoint.check().map_err(fail)?;
+        checkpoint.check().map_err(&fail)?;
         Ok(checkpoint)
     }
 
     /// Checks that the steps fit the specification and each other.
     fn check(&self) -> Result<(), String> {
-        let bodies: Vec<Body> = vec![Body::default(); 1];
+        let mut bodies = Bodies::default();
+        bodies.push(0.0, [0.0; 3], [0.0; 3]);
         let valid = self
             .specification
             .clone()
@@ -350,32 +228,23 @@ impl Checkpoint {
     }
 }
 
-enum PartsError {
-    File(IoError),
-    Contents(String),
-}
-
-impl From<IoError> for PartsError {
-    fn from(error: IoError) -> Self {
-        Self::File(error)
-    }
-}
-
 /// The parts of the forces on `n` particles.
-fn read_parts(file: &mut NpzReader, n: usize) -> Result<Vec<Parts>, PartsError> {
+fn read_parts(
+    file: &mut NpzReader,
+    n: usize,
+    fail: &dyn Fn(String) -> FileError,
+) -> Result<Vec<Parts>, FileError> {
     let parts = file.array::<f64>("parts")?;
     let lengths = file.array::<u32>("neighbour_counts")?.values;
     let places = file.array::<u32>("neighbours")?.values;
     let total: usize = lengths.iter().map(|l| *l as usize).sum();
     if parts.shape != [n, PART_NUMBERS] || lengths.len() != n || places.len() != total {
-        return Err(PartsError::Contents(format!(
+        return Err(fail(format!(
             "parts, neighbour_counts and neighbours do not fit {n} stars"
         )));
     }
     if let Some(place) = places.iter().find(|p| **p as usize >= n) {
-        return Err(PartsError::Contents(format!(
-            "neighbour {place} is none of {n} stars"
-        )));
+        return Err(fail(format!("neighbour {place} is none of {n} stars")));
     }
     let mut first = 0;
     let mut all = Vec::with_capacity(n);

@@ -3,7 +3,6 @@
 //!
 //! Units: G = 1.
 
-mod analysis;
 mod aosoa;
 mod cluster;
 mod cpu;
@@ -12,15 +11,13 @@ mod cpu_single;
 mod device;
 mod engine;
 pub mod files;
-pub mod models;
 mod overrides;
 mod run;
 mod schedule;
 mod selection;
 mod spec;
 
-pub use analysis::{LAGRANGE_FRACTIONS, Shape};
-pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts};
+pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Parts};
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
@@ -30,9 +27,13 @@ pub use overrides::{Overrides, OverridesError, Scheme, StartModel, Times, order,
 pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
 pub use selection::{OpenDevices, Options};
-pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};
+pub use spec::{AhmadCohen, Order, Precision, SpecError, Specification, Validated};
 
-use kernels_gpu::hermite::Taylor;
+pub use trisolar_bodies::{Energies, SHAPE_FRACTIONS, Shape};
+
+use kernels_gpu::Vec3;
+use kernels_gpu::hermite::{TERMS, Taylor};
+use trisolar_bodies::{Bodies, DVec3};
 
 /// A particle at the time of its last step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,4 +46,50 @@ pub struct Star {
     pub step: f64,
     /// Position and derivatives at `time`.
     pub taylor: Taylor<f64>,
+}
+
+impl Star {
+    /// A particle at time 0 whose forces and step are not known yet.
+    pub fn new(mass: f64, position: DVec3, velocity: DVec3) -> Self {
+        let mut taylor = [Vec3::zero(); TERMS];
+        for (term, DVec3 { x, y, z }) in taylor.iter_mut().zip([position, velocity]) {
+            *term = Vec3 { x, y, z };
+        }
+        Self {
+            mass,
+            time: 0.0,
+            step: 0.0,
+            taylor,
+        }
+    }
+
+    /// Those of bodies.
+    pub fn of(bodies: &Bodies) -> Vec<Self> {
+        (0..bodies.len())
+            .map(|i| Self::new(bodies.mass[i], bodies.position[i], bodies.velocity[i]))
+            .collect()
+    }
+
+    /// Position at its time (length).
+    pub fn position(&self) -> DVec3 {
+        dvec3(self.taylor[0])
+    }
+
+    /// Velocity at its time (length / time).
+    pub fn velocity(&self) -> DVec3 {
+        dvec3(self.taylor[1])
+    }
+}
+
+fn dvec3(Vec3 { x, y, z }: Vec3<f64>) -> DVec3 {
+    DVec3 { x, y, z }
+}
+
+/// Particles at one time as bodies.
+pub fn bodies_of(stars: &[Star]) -> Bodies {
+    Bodies {
+        mass: stars.iter().map(|s| s.mass).collect(),
+        position: stars.iter().map(Star::position).collect(),
+        velocity: stars.iter().map(Star::velocity).collect(),
+    }
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{self, FileError};
 use super::spec::{MAX_BODIES, MAX_NEIGHBOURS};
-use super::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated, models};
-use trisolar_bodies::Model;
+use super::{AhmadCohen, Order, Precision, SpecError, Specification, Validated};
 use trisolar_bodies::files::Carried;
+use trisolar_bodies::{Bodies, KING_W0, Model};
 use trisolar_run::Paths;
 use trisolar_run::max_error;
 use trisolar_spec::{Parameters as _, parameters, read};
@@ -96,7 +96,7 @@ impl Paths for Overrides {
     }
 }
 
-/// Start models, see [`models`].
+/// Start models, see [`Model`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartModel {
@@ -184,7 +184,7 @@ pub struct Times {
 
 /// Particles to start from.
 struct Started {
-    bodies: Vec<Body>,
+    bodies: Bodies,
     /// The other values of their file.
     carried: Carried,
     /// Notes for the user.
@@ -267,7 +267,7 @@ impl Overrides {
     ///
     /// # Errors
     /// [`OverridesError`].
-    pub fn start(self, bodies: Option<Vec<Body>>) -> Result<(Validated, Self), OverridesError> {
+    pub fn start(self, bodies: Option<Bodies>) -> Result<(Validated, Self), OverridesError> {
         self.start_with(bodies, Carried::default())
     }
 
@@ -278,7 +278,7 @@ impl Overrides {
     /// [`OverridesError`].
     pub fn start_with(
         mut self,
-        bodies: Option<Vec<Body>>,
+        bodies: Option<Bodies>,
         carried: Carried,
     ) -> Result<(Validated, Self), OverridesError> {
         self.check_max_error()?;
@@ -337,7 +337,7 @@ impl Overrides {
     /// The given bodies, or those of the file or of the model.
     fn bodies(
         &mut self,
-        bodies: Option<Vec<Body>>,
+        bodies: Option<Bodies>,
         carried: Carried,
     ) -> Result<Started, OverridesError> {
         let other = |text: &str| Err(OverridesError::Other(text.into()));
@@ -359,7 +359,7 @@ impl Overrides {
                     g: file.carried.g.or(Some(file.usual_g)),
                     ..file.carried
                 };
-                self.told(files::particles(&file.bodies, 1.0), carried, &name)
+                self.told(file.bodies, carried, &name)
             }
             (None, None) => Ok(Started {
                 bodies: self.modelled()?,
@@ -372,7 +372,7 @@ impl Overrides {
     /// Bodies with the other values of their file, in units in which G = 1.
     fn told(
         &self,
-        mut bodies: Vec<Body>,
+        mut bodies: Bodies,
         carried: Carried,
         name: &str,
     ) -> Result<Started, OverridesError> {
@@ -381,7 +381,7 @@ impl Overrides {
         let mut notes = Vec::new();
         let g = carried.g.unwrap_or(1.0);
         if g != 1.0 {
-            bodies.iter_mut().for_each(|body| body.mass *= g);
+            bodies.mass.iter_mut().for_each(|mass| *mass *= g);
             notes.push(format!(
                 "{name} has G = {g}: masses are multiplied by it, because clusters are integrated with G = 1"
             ));
@@ -430,7 +430,7 @@ impl Overrides {
         Ok(None)
     }
 
-    fn modelled(&mut self) -> Result<Vec<Body>, OverridesError> {
+    fn modelled(&mut self) -> Result<Bodies, OverridesError> {
         if let Some(problem) = self.model.and_then(StartModel::problem) {
             let surplus = [
                 ("--n", self.n.map(|n| n.to_string())),
@@ -441,7 +441,7 @@ impl Overrides {
                 let reason = format!("cannot be used with --model {}", problem.name());
                 refuse(option, given, &reason)?;
             }
-            return models::few(problem).map_err(OverridesError::Value);
+            return built(problem, None, 1);
         }
         let n = *self.n.get_or_insert(1024);
         if !(2..=MAX_BODIES).contains(&n) {
@@ -452,29 +452,43 @@ impl Overrides {
             }));
         }
         let seed = *self.seed.get_or_insert(1);
-        let bodies = match *self.model.get_or_insert_default() {
-            StartModel::King => models::king(n, *self.w0.get_or_insert(6.0), seed),
-            _ => match self.w0 {
-                None => models::plummer(n, seed),
-                Some(w0) => Err(SpecError {
-                    option: "--w0",
-                    given: w0.to_string(),
-                    allowed: "needs --model king".into(),
-                }),
-            },
+        let model = match (*self.model.get_or_insert_default(), self.w0) {
+            (StartModel::King, _) => {
+                let w0 = *self.w0.get_or_insert(6.0);
+                let [least, most] = KING_W0;
+                if !(least..=most).contains(&w0) {
+                    let allowed = format!("must be from {least} to {most}");
+                    return Err(not_allowed("--w0", w0.to_string(), &allowed));
+                }
+                Model::King { w0 }
+            }
+            (_, Some(w0)) => {
+                return Err(not_allowed("--w0", w0.to_string(), "needs --model king"));
+            }
+            _ => Model::Plummer,
         };
-        bodies.map_err(OverridesError::Value)
+        built(model, Some(n), seed)
     }
+}
+
+/// The bodies of a model, in units in which G = 1.
+fn built(model: Model, n: Option<usize>, seed: u64) -> Result<Bodies, OverridesError> {
+    let bodies = model.build(n, seed, 1.0, 3);
+    bodies.map_err(|error| OverridesError::Other(error.to_string()))
 }
 
 /// Refuses an option that is incompatible with others.
 fn refuse(option: &'static str, given: Option<String>, reason: &str) -> Result<(), OverridesError> {
     match given {
         None => Ok(()),
-        Some(given) => Err(OverridesError::Value(SpecError {
-            option,
-            given,
-            allowed: reason.into(),
-        })),
+        Some(given) => Err(not_allowed(option, given, reason)),
     }
+}
+
+fn not_allowed(option: &'static str, given: String, allowed: &str) -> OverridesError {
+    OverridesError::Value(SpecError {
+        option,
+        given,
+        allowed: allowed.into(),
+    })
 }

@@ -1,6 +1,6 @@
 //! Runs from a start to an end, with diagnostics at equal intervals of time.
 
-use super::{Cluster, Energy, HermiteError, Shape, Star};
+use super::{Cluster, Energies, HermiteError, Shape, Star};
 use trisolar_run::{EngineError, Monitor};
 
 /// The particles at one time, with their diagnostics.
@@ -11,7 +11,7 @@ pub struct Snapshot {
     /// All particles at that time.
     pub stars: Vec<Star>,
     /// Their energies.
-    pub energy: Energy,
+    pub energy: Energies,
     /// Their shape.
     pub shape: Shape,
     /// Block steps so far.

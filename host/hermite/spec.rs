@@ -7,6 +7,7 @@ use kernels_gpu::hermite::step::SMALLEST_RATIO;
 use kernels_gpu::physics::softening::{softening2, softening2_single};
 use serde::{Deserialize, Serialize};
 
+use trisolar_bodies::Bodies;
 use trisolar_bodies::near::pair_within;
 
 /// The order of the scheme.
@@ -221,17 +222,6 @@ impl Specification {
     }
 }
 
-/// A body of a start model.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Body {
-    /// G·m.
-    pub mass: f64,
-    /// Position (length).
-    pub position: [f64; 3],
-    /// Velocity (length / time).
-    pub velocity: [f64; 3],
-}
-
 /// A value that cannot be computed with.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{option} {given}: {allowed}")]
@@ -248,7 +238,7 @@ pub struct SpecError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validated {
     specification: Specification,
-    bodies: Vec<Body>,
+    bodies: Bodies,
     notes: Vec<String>,
 }
 
@@ -260,7 +250,7 @@ impl Specification {
     ///
     /// # Errors
     /// The first value that is not allowed, with the allowed values.
-    pub fn validate(self, bodies: Vec<Body>) -> Result<Validated, SpecError> {
+    pub fn validate(self, bodies: Bodies) -> Result<Validated, SpecError> {
         self.check()?;
         self.check_bodies(&bodies)?;
         Ok(Validated {
@@ -349,7 +339,7 @@ impl Specification {
         Ok(())
     }
 
-    fn check_bodies(&self, bodies: &[Body]) -> Result<(), SpecError> {
+    fn check_bodies(&self, bodies: &Bodies) -> Result<(), SpecError> {
         let fail = |given: String, allowed: &str| {
             Err(SpecError {
                 option: "body",
@@ -365,34 +355,32 @@ impl Specification {
                 allowed,
             });
         }
-        for (i, body) in bodies.iter().enumerate() {
-            if !(body.mass.is_finite() && body.mass >= 0.0) {
+        for (i, mass) in bodies.mass.iter().enumerate() {
+            if !(mass.is_finite() && *mass >= 0.0) {
                 return fail(
-                    format!("{i} (mass {})", body.mass),
+                    format!("{i} (mass {mass})"),
                     "a mass must be finite and at least 0",
                 );
             }
-            if self.precision == Precision::SplitF32 && body.mass > LARGEST_SINGLE_MASS {
+            if self.precision == Precision::SplitF32 && *mass > LARGEST_SINGLE_MASS {
                 return fail(
-                    format!("{i} (mass {})", body.mass),
+                    format!("{i} (mass {mass})"),
                     "with --precision split-f32 a mass must be at most 1e12",
                 );
             }
-            let numbers = body.position.iter().chain(&body.velocity);
-            if !numbers.clone().all(|x| x.is_finite()) {
+            if !(bodies.position[i].is_finite() && bodies.velocity[i].is_finite()) {
                 return fail(i.to_string(), "positions and velocities must be finite");
             }
         }
         if self.softening == 0.0 {
-            let heaviest = bodies.iter().map(|b| b.mass).fold(0.0, f64::max);
+            let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
             // Without softening, the sums add this number to r², so that the force of a body on itself vanishes.
             let added = match self.precision {
                 Precision::F64 => softening2(0.0),
                 Precision::SplitF32 => softening2_single(0.0, heaviest),
             };
             let nearest = (added / self.precision.epsilon()).sqrt();
-            let positions: Vec<[f64; 3]> = bodies.iter().map(|b| b.position).collect();
-            if let Some((i, j, distance)) = pair_within(&positions, |_| true, nearest) {
+            if let Some((i, j, distance)) = pair_within(&bodies.position, |_| true, nearest) {
                 let given = format!("{i} and {j}");
                 if distance == 0.0 {
                     let allowed =
@@ -435,7 +423,7 @@ impl Validated {
     }
 
     /// The start model.
-    pub fn bodies(&self) -> &[Body] {
+    pub fn bodies(&self) -> &Bodies {
         &self.bodies
     }
 

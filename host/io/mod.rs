@@ -19,6 +19,7 @@ pub mod format;
 pub mod memory;
 pub mod npy;
 pub mod npz;
+pub mod null_is_nan;
 pub mod picture;
 pub mod plot;
 mod png_file;

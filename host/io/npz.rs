@@ -3,12 +3,13 @@
 //! The same contents give the same bytes: members keep their order and carry a fixed time stamp.
 //! In numpy, `numpy.load("map.npz")["steps_together"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use zip::result::ZipError;
-use zip::write::SimpleFileOptions;
+use zip::write::{PreparedZipFile, SimpleFileOptions, ZipFileBuilder};
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use super::IoError;
@@ -16,8 +17,11 @@ use super::atomic::AtomicFile;
 use super::npy::{self, Array, Element, ReadError, check_count, data_error};
 use super::read::{self, Limit};
 
-/// Values that [`NpzWriter::array_from`] writes at a time.
+/// Values of a [`Member`] that are written at a time.
 const PIECE: usize = 1 << 14;
+
+/// Bytes of the arrays that are compressed in memory at a time.
+const MOST_PREPARED: usize = 1 << 30;
 
 /// An npz file being written; it appears under its name on [`NpzWriter::finish`].
 pub struct NpzWriter {
@@ -49,33 +53,82 @@ impl NpzWriter {
     ) -> Result<(), IoError> {
         check_count(shape, values.len())
             .map_err(|reason| data_error(&self.path, format!("member {name}: {reason}")))?;
-        self.member(name, format!("{name}.npy"), size_of_val(values))?;
+        let options = self.options(name, size_of_val(values))?;
+        self.zip
+            .start_file(format!("{name}.npy"), options)
+            .map_err(|e| written(&self.path, e))?;
         npy::write_to(&mut self.zip, shape, values)
             .map_err(|e| IoError::system(&self.path, "write", e))
     }
 
-    /// Adds an array, as [`array`](Self::array) does, whose values come one by one and need not be in memory.
+    /// Adds arrays in their order. Several are compressed at a time, unless they are large; the bytes do not depend on how many.
     ///
     /// # Errors
     /// As [`array`](Self::array).
-    pub fn array_from<T: Element>(
+    pub fn arrays(&mut self, members: &[Member<'_>]) -> Result<(), IoError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        self.arrays_by(members, threads, MOST_PREPARED)
+    }
+
+    /// Adds arrays, `threads` at a time where they have at most `most` bytes together.
+    fn arrays_by(
         &mut self,
-        name: &str,
-        shape: &[usize],
-        mut values: impl ExactSizeIterator<Item = T>,
+        members: &[Member<'_>],
+        threads: usize,
+        most: usize,
     ) -> Result<(), IoError> {
-        let count = values.len();
-        check_count(shape, count)
-            .map_err(|reason| data_error(&self.path, format!("member {name}: {reason}")))?;
-        let bytes = count.saturating_mul(size_of::<T>());
-        self.member(name, format!("{name}.npy"), bytes)?;
-        let failed = |e| IoError::system(&self.path, "write", e);
-        npy::write_to::<T>(&mut self.zip, shape, &[]).map_err(failed)?;
-        let mut piece = Vec::with_capacity(PIECE);
-        while values.len() > 0 {
-            piece.clear();
-            piece.extend(values.by_ref().take(PIECE));
-            npy::write_values(&mut self.zip, &piece).map_err(failed)?;
+        let mut rest = members;
+        while let Some(first) = rest.first() {
+            if first.bytes > most {
+                self.streamed(first)?;
+                rest = &rest[1..];
+                continue;
+            }
+            let mut bytes = 0_usize;
+            let fits = |member: &&Member<'_>| {
+                bytes = bytes.saturating_add(member.bytes);
+                bytes <= most
+            };
+            let count = rest.iter().take(threads).take_while(fits).count();
+            let (group, others) = rest.split_at(count);
+            rest = others;
+            self.prepared(group)?;
+        }
+        Ok(())
+    }
+
+    /// Adds an array while it is compressed.
+    fn streamed(&mut self, member: &Member<'_>) -> Result<(), IoError> {
+        let options = self.options(&member.name, member.bytes)?;
+        self.zip
+            .start_file(member.file(), options)
+            .map_err(|e| written(&self.path, e))?;
+        (member.write)(&mut self.zip).map_err(|e| IoError::system(&self.path, "write", e))
+    }
+
+    /// Adds arrays that threads compress, each in memory.
+    fn prepared(&mut self, members: &[Member<'_>]) -> Result<(), IoError> {
+        let options: Vec<SimpleFileOptions> = (members.iter())
+            .map(|member| self.options(&member.name, member.bytes))
+            .collect::<Result<_, _>>()?;
+        let prepared: Vec<Result<PreparedZipFile, ZipError>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (members.iter().zip(options))
+                .map(|(member, options)| {
+                    scope.spawn(move || {
+                        let mut file = ZipFileBuilder::new(member.file(), options)?;
+                        (member.write)(&mut file)?;
+                        file.finish()
+                    })
+                })
+                .collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined
+                .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        for file in prepared {
+            file.and_then(|file| self.zip.add_prepared_file(file))
+                .map_err(|e| written(&self.path, e))?;
         }
         Ok(())
     }
@@ -89,7 +142,10 @@ impl NpzWriter {
             let reason = format!("member {name}: a text cannot be named like an array");
             return Err(data_error(&self.path, reason));
         }
-        self.member(name, name.to_owned(), text.len())?;
+        let options = self.options(name, text.len())?;
+        self.zip
+            .start_file(name, options)
+            .map_err(|e| written(&self.path, e))?;
         self.zip
             .write_all(text.as_bytes())
             .map_err(|e| IoError::system(&self.path, "write", e))
@@ -106,20 +162,72 @@ impl NpzWriter {
             .and_then(|sink| sink.file.commit())
     }
 
-    fn member(&mut self, name: &str, file: String, bytes: usize) -> Result<(), IoError> {
+    /// How a member of this name is written.
+    fn options(&self, name: &str, bytes: usize) -> Result<SimpleFileOptions, IoError> {
         if name.is_empty() || name.contains(['/', '\\', '\0']) {
             let reason = format!("{name:?} cannot name a member of an npz file");
             return Err(data_error(&self.path, reason));
         }
-        let options = SimpleFileOptions::default()
+        Ok(SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(4))
             .last_modified_time(DateTime::default())
             .unix_permissions(0o644)
-            .large_file(bytes > (u32::MAX / 2) as usize);
-        self.zip
-            .start_file(file, options)
-            .map_err(|e| written(&self.path, e))
+            .large_file(bytes > (u32::MAX / 2) as usize))
+    }
+}
+
+/// Writes an array.
+type WriteArray<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + Send + Sync + 'a;
+
+/// An array for [`NpzWriter::arrays`], of any rank and in C order, whose values come one by one and need not be in memory.
+pub struct Member<'a> {
+    name: String,
+    bytes: usize,
+    write: Box<WriteArray<'a>>,
+}
+
+impl fmt::Debug for Member<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, bytes, .. } = self;
+        write!(f, "{name}: {bytes} bytes")
+    }
+}
+
+impl<'a> Member<'a> {
+    /// The array `name` of this shape; `values` gives its values from the first one on.
+    ///
+    /// # Errors
+    /// There are not as many values as `shape` asks for.
+    pub fn new<T: Element, I: ExactSizeIterator<Item = T>>(
+        name: &str,
+        shape: &[usize],
+        values: impl Fn() -> I + Send + Sync + 'a,
+    ) -> Result<Self, String> {
+        let count = values().len();
+        check_count(shape, count).map_err(|reason| format!("member {name}: {reason}"))?;
+        let shape = shape.to_vec();
+        let write = move |mut out: &mut dyn Write| {
+            let mut values = values();
+            npy::write_to::<T>(&mut out, &shape, &[])?;
+            let mut piece = Vec::with_capacity(PIECE);
+            while values.len() > 0 {
+                piece.clear();
+                piece.extend(values.by_ref().take(PIECE));
+                npy::write_values(&mut out, &piece)?;
+            }
+            Ok(())
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            bytes: count.saturating_mul(size_of::<T>()),
+            write: Box::new(write),
+        })
+    }
+
+    /// Its name in the archive.
+    fn file(&self) -> String {
+        format!("{}.npy", self.name)
     }
 }
 
@@ -283,5 +391,51 @@ fn unreadable(path: &Path, what: &str, e: ZipError) -> IoError {
             path: path.to_owned(),
             reason: format!("not a {what} ({e})"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_the_same_for_any_number_of_threads_and_in_memory_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let reals: Vec<f64> = (0..40_000).map(|i| f64::from(i).sqrt()).collect();
+        let members = || -> Vec<Member<'_>> {
+            let mut all = Vec::new();
+            for name in ["a", "b", "c", "d", "e"] {
+                all.push(Member::new(name, &[200, 200], || reals.iter().copied()).unwrap());
+                let small = || (0..40_000_u32).map(|i| i % 7);
+                all.push(Member::new(&format!("small_{name}"), &[40_000], small).unwrap());
+            }
+            all
+        };
+        let written = |threads: usize, most: usize| {
+            let path = folder.path().join(format!("{threads}-{most}.npz"));
+            let mut file = NpzWriter::create(&path).unwrap();
+            file.arrays_by(&members(), threads, most).unwrap();
+            file.text("spec.json", "{}").unwrap();
+            file.finish().unwrap();
+            path
+        };
+        let bytes = |threads, most| std::fs::read(written(threads, most)).unwrap();
+        // Two members of 320 000 bytes at most, all of them, or none in memory.
+        let whole = bytes(1, MOST_PREPARED);
+        for (threads, most) in [(3, MOST_PREPARED), (16, MOST_PREPARED), (4, 640_000)] {
+            assert_eq!(bytes(threads, most), whole, "{threads}, {most}");
+        }
+        for path in [written(1, MOST_PREPARED), written(2, 0)] {
+            let mut file = NpzReader::open(&path).unwrap();
+            for name in ["a", "b", "c", "d", "e"] {
+                let array = file.array::<f64>(name).unwrap();
+                assert_eq!((&array.shape[..], &array.values), (&[200, 200][..], &reals));
+                let small = file.array::<u32>(&format!("small_{name}")).unwrap().values;
+                assert!(small.iter().zip(0..).all(|(x, i)| *x == i % 7_u32));
+            }
+            assert_eq!(file.text("spec.json").unwrap(), "{}");
+        }
+        let refused = Member::new("a", &[3], || [1.0, 2.0].into_iter());
+        assert!(refused.unwrap_err().contains("member a"));
     }
 }

@@ -23,7 +23,7 @@ mod layout;
 mod resample;
 mod sheet;
 
-pub use classes::{Class, ClassMap, classes};
+pub use classes::{Class, ClassMap, bare_classes, classes};
 pub use sheet::{TileLabels, Tiles, check_sheet, sheet};
 
 /// Values to be drawn: `height` rows of `width`, row 0 on top, borrowed and never copied as a whole.

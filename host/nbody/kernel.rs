@@ -14,6 +14,7 @@ use kernels_gpu::physics::summation::all_pairs::{CHUNK_UNIT, MAX_CHUNKS, chunk_l
 
 use super::engine::{Integration, LowerParts};
 use super::{Bodies, Precision, Solver, Specification, Validated};
+use trisolar_bodies::DVec3;
 use trisolar_device::{Entry, Plain};
 use trisolar_run::EngineError;
 
@@ -448,7 +449,7 @@ impl<S: Pairs> Arrays<S> {
     ) -> Self {
         let mut arrays = Self::of(spec, bodies, kernel);
         if let Some(LowerParts { position, velocity }) = lower {
-            let add = |b: &mut Body<S>, [x, y, z]: [f64; 3], lower: &[f32; 3]| {
+            let add = |b: &mut Body<S>, DVec3 { x, y, z }: DVec3, lower: &[f32; 3]| {
                 b.x = S::with_lower(x, lower[0]);
                 b.y = S::with_lower(y, lower[1]);
                 b.z = S::with_lower(z, lower[2]);
@@ -469,7 +470,7 @@ impl<S: Pairs> Arrays<S> {
         let n = bodies.len() as u32;
         let row = S::ROW;
         let padded = n.next_multiple_of(row);
-        let body = |[x, y, z]: [f64; 3], g: f64| Body {
+        let body = |DVec3 { x, y, z }: DVec3, g: f64| Body {
             x: S::from_f64(x),
             y: S::from_f64(y),
             z: S::from_f64(z),
@@ -485,7 +486,8 @@ impl<S: Pairs> Arrays<S> {
             bodies.farthest()
         };
         let filling = (0..padded - n)
-            .map(|p| body([far * (2.0 + f64::from(p) / f64::from(row)), 0.0, 0.0], 0.0));
+            .map(|p| far * (2.0 + f64::from(p) / f64::from(row)))
+            .map(|x| body(DVec3::new(x, 0.0, 0.0), 0.0));
         let x = bodies
             .position
             .iter()
@@ -554,7 +556,7 @@ impl<S: Pairs> Arrays<S> {
     }
 
     pub(super) fn bodies(&self, mass: &[f64]) -> Bodies {
-        let vector = |b: &Body<S>| [b.x, b.y, b.z].map(|x| x.to_f64(0));
+        let vector = |b: &Body<S>| DVec3::from([b.x, b.y, b.z].map(|x| x.to_f64(0)));
         Bodies {
             mass: mass.to_vec(),
             position: self.x[..mass.len()].iter().map(vector).collect(),

@@ -22,7 +22,7 @@ parameters! {
     /// Start and integration under the names of the options. The model or file determines values that are not given.
     pub struct Overrides {
         START replaced by model, input {
-            /// Start model: plummer, cube, sphere, kepler, burrau, figure-eight, lagrange, line (of Pacheco & Malensek 2021),
+            /// Start model: plummer, king, cube, sphere, kepler, burrau, figure-eight, lagrange, line (of Pacheco & Malensek 2021),
             /// outer-planets, or six-bodies (masses 1 to 10 in a cube of side 10, 5000000 steps of 1e-5; Bertinelli 2024/25)
             model: Option<ModelName> = "NAME" => read::parsed, default "plummer", where { conflicts: &["input"] };
             /// Start from a file of bodies
@@ -31,6 +31,8 @@ parameters! {
             n: Option<usize> = "N" => |text| read::whole(text, 1..=MAX_BODIES as u64), default "1024; line: 4";
             /// Seed of a random model
             seed: Option<u64> = "SEED" => read::parsed, default "1";
+            /// king: dimensionless central potential, 0.1 to 16
+            w0: Option<f64> = "W0" => read::number, default "6";
             /// cube: half the length of an edge
             half_width: Option<f64> = "LENGTH" => read::number, unit "length", default "1";
             /// cube: largest component of a velocity
@@ -59,10 +61,10 @@ parameters! {
             steps: Option<u64> = "N" => steps, default "1000";
             /// Dimensions: 2 (the plane z = 0) or 3
             dimensions: Option<u8> = "D" => dimensions, default "3; 2 for line, for texts of 5 columns and for files that say so";
-            /// explicit-euler, symplectic-euler, leapfrog, velocity-verlet, forest-ruth, adams-bashforth-2, adams-bashforth-4 or
-            /// runge-kutta-4
+            /// How positions and velocities advance
             integrator: Option<Integrator> = "NAME" => |text| Integrator::named(text, Integrator::of_any_bodies()),
-                default "velocity-verlet; explicit-euler with --format textbook";
+                default "velocity-verlet; explicit-euler with --format textbook",
+                where { lines: Some(|| Integrator::help_of(Integrator::of_any_bodies())) };
             /// Solver: basic (each pair is evaluated twice) or reduced (each pair once); their sums differ in the last bits
             solver: Option<Solver> = "NAME" => read::parsed, default "reduced";
             /// Arithmetic: f64 (the same bits on every machine), f32 (fast on a GPU; GPUs and CPUs give different bits) or float-float
@@ -99,6 +101,8 @@ named! {
         /// [`Model::Plummer`].
         #[default]
         Plummer = "plummer",
+        /// [`Model::King`].
+        King = "king",
         /// [`Model::Cube`].
         Cube = "cube",
         /// [`Model::Sphere`].
@@ -421,6 +425,12 @@ impl Overrides {
     fn model_of(&self, name: ModelName) -> Result<Model, OverridesError> {
         let (model, allowed): (_, &[&str]) = match name {
             ModelName::Plummer => (Model::Plummer, &[]),
+            ModelName::King => (
+                Model::King {
+                    w0: self.w0.unwrap_or(6.0),
+                },
+                &["w0"],
+            ),
             ModelName::Cube => (
                 Model::Cube {
                     half_width: self.half_width.unwrap_or(1.0),

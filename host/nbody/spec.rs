@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Bodies, MAX_BODIES, ModelError};
+use trisolar_bodies::DVec3;
 use trisolar_bodies::near::pair_within;
 use trisolar_spec::Integrator;
 
@@ -211,7 +212,7 @@ pub enum SpecError {
     /// Two bodies at the same place, and no softening.
     #[error(
         "bodies {first} and {second} are both at ({}, {}, {}): move one of them, or give a softening length",
-        .at[0], .at[1], .at[2]
+        .at.x, .at.y, .at.z
     )]
     Coincident {
         /// One.
@@ -219,7 +220,7 @@ pub enum SpecError {
         /// The other.
         second: usize,
         /// Where they are.
-        at: [f64; 3],
+        at: DVec3,
     },
     /// Two bodies so close to each other, without softening, that the force between them is not a finite number.
     #[error(
@@ -351,7 +352,7 @@ fn check_bodies(bodies: &Bodies, dimensions: u8) -> Result<(), SpecError> {
                 given: bodies.mass[body],
             });
         }
-        let (z, vz) = (bodies.position[body][2], bodies.velocity[body][2]);
+        let (z, vz) = (bodies.position[body].z, bodies.velocity[body].z);
         if dimensions == 2 && (z != 0.0 || vz != 0.0) {
             return Err(SpecError::OutOfPlane { body, z, vz });
         }
@@ -393,8 +394,7 @@ fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
     let mut worst = (0.0, 0, 0);
     for i in 0..n {
         for j in i + 1..n {
-            let [p, q] = [bodies.position[i], bodies.position[j]];
-            let r2 = (0..3).map(|d| (p[d] - q[d]) * (p[d] - q[d])).sum::<f64>()
+            let r2 = bodies.position[i].distance_squared(bodies.position[j])
                 + spec.softening * spec.softening;
             let mass = bodies.mass[i] + bodies.mass[j];
             let angle2 = spec.g.abs() * mass / (r2 * r2.sqrt()) * spec.dt * spec.dt;

@@ -16,6 +16,7 @@
 
 mod backend;
 mod error;
+mod gpus;
 pub mod lock;
 pub mod machine;
 mod monitor;
@@ -40,6 +41,7 @@ use trisolar_simd as simd;
 
 pub use backend::Backend;
 pub use error::EngineError;
+pub use gpus::{device_names, open_all};
 pub use monitor::{LONGEST_REACTION, Monitor, Unattended};
 pub use options::{
     Driver, GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads,

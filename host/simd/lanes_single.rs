@@ -135,13 +135,6 @@ macro_rules! lanes_single {
             fn inv_cube(self) -> Self {
                 inv_cube_single(self, self.guess_root())
             }
-
-            #[inline(always)]
-            fn inv_cube_or_zero(self) -> Self {
-                let zero = Self::zero();
-                // (r² is not negative.)
-                Self::select(self.at_most(zero), zero, self.inv_cube())
-            }
         }
 
         impl Add for $name {

@@ -32,6 +32,11 @@ macro_rules! define {
                 match self { $(Self::$name => <by::$name as by::Integrator>::FORMER_NAMES,)* }
             }
 
+            /// What a user should know to choose it.
+            fn help(self) -> &'static str {
+                match self { $(Self::$name => <by::$name as by::Integrator>::HELP,)* }
+            }
+
             /// The order: the power of dt with which the error after a fixed time decreases.
             pub fn order(self) -> u32 {
                 match self { $(Self::$name => <by::$name as by::Integrator>::ORDER,)* }
@@ -62,6 +67,12 @@ impl Integrator {
     /// The integrators of N-body runs.
     pub fn of_any_bodies() -> impl Iterator<Item = Self> + Clone {
         Self::ALL.iter().copied().filter(|i| i.is_of_any_bodies())
+    }
+
+    /// A line for each of these, for the help.
+    pub fn help_of(these: impl Iterator<Item = Self>) -> String {
+        let lines = these.map(|i| format!("{i}: {}", i.help()));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// The integrator with this name among some.

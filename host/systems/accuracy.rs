@@ -2,8 +2,6 @@
 //!
 //! The counterpart for maps is [`Resolution`](crate::divergence::Resolution).
 
-use kernels_gpu::Vec3;
-
 use crate::hermite::{self, HermiteError, Order, Star};
 use crate::nbody::{self, Bodies, Diagnostics, Specification};
 use crate::run::EngineError;
@@ -53,20 +51,8 @@ fn by_engine(
     softening: f64,
     engine: &mut dyn hermite::Engine,
 ) -> Result<Energies, HermiteError> {
-    let vector = |[x, y, z]: [f64; 3]| Vec3 { x, y, z };
-    let mut stars: Vec<Star> = (0..bodies.len())
-        .map(|i| {
-            let mut taylor = [vector([0.0; 3]); kernels_gpu::physics::hermite::TERMS];
-            taylor[0] = vector(bodies.position[i]);
-            taylor[1] = vector(bodies.velocity[i]);
-            Star {
-                mass: g * bodies.mass[i],
-                time: 0.0,
-                step: 0.0,
-                taylor,
-            }
-        })
-        .collect();
+    let mut stars = Star::of(bodies);
+    stars.iter_mut().for_each(|star| star.mass *= g);
     let softened = hermite::Specification {
         softening,
         ..hermite::Specification::new(Order::Four)
@@ -79,11 +65,7 @@ fn by_engine(
     for (star, mass) in stars.iter_mut().zip(&bodies.mass) {
         star.mass = *mass;
     }
-    let found = hermite::Cluster::energy_of(&stars, &potentials);
-    Ok(Energies {
-        kinetic: found.kinetic,
-        potential: found.potential,
-    })
+    Ok(hermite::Cluster::energy_of(&stars, &potentials))
 }
 
 #[cfg(test)]

@@ -10,9 +10,12 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::finished::FrameState;
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, FrameState, Summary};
-use super::runner::{Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps};
+use super::frame::{self, Effort, Error, Summary};
+use super::runner::{
+    Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps, steps,
+};
 use super::sequence::Frame;
 use trisolar_map::{
     Devices, Executor as _, Items, Monitor, Resuming, RunOptions, Sink, Validated, Value as _,
@@ -111,7 +114,7 @@ pub fn run_cached(
     monitor: &dyn Monitor,
 ) -> Result<(Outcome, CacheReport), Error> {
     devices.check(&settings.options)?;
-    let board = Board::new(frames, monitor);
+    let board = Board::new(steps(frames), monitor);
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
     let (mut exact, mut rounded) = (exact::Layers::default(), rounded::RoundedCache::default());
     let plan = |frame: &Frame| {

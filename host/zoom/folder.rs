@@ -2,9 +2,10 @@
 //! one.
 //!
 //! - `sequence.json`: everything on which the frames' files depend, and under `run` the options
-//! - `frame-00012.png`, and `.npy` if requested
+//! - `frame-00012.png`, and `.npy` (of encounters `.npz`) if requested
 //! - `frame-00012.json`: the frame's specification, summary and checksums of its files; written last
 //! - `frame-00012.part`: the finished pixels of an unfinished frame
+//! - `frame-00012.npz.part` and `frame-00012.npz.part.json`: the records of an unfinished frame of encounters
 //!
 //! Frames of a sweep of two parameters have both values in their names: `frame-00012_mass2=10_dt=0.002.png`.
 
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 use super::sequence::Frame;
 use super::short::short;
+use trisolar_encounters::Adjustable;
 use trisolar_io::IoError;
 use trisolar_io::atomic::{Staged, check_writable, write_with};
 use trisolar_io::read::{self, Limit};
@@ -29,7 +31,7 @@ const CONTENTS: &str = "sequence.json";
 /// Its key for the options, on which the frames do not depend.
 const RUN: &str = "run";
 /// The files of a sweep besides the frames.
-const SHEETS: [&str; 3] = ["sheet.png", "table.csv", "table.json"];
+const SHEETS: [&str; 4] = ["sheet.png", "shares.png", "table.csv", "table.json"];
 
 /// Names of the files in the folder of a sequence.
 pub const NAMES: Names = Names {
@@ -206,8 +208,8 @@ impl Folder {
 
     /// The same folder with the values of two parameters in the names of the frames' files.
     #[must_use]
-    pub fn named_by_values(mut self, frames: &[Frame]) -> Self {
-        let suffix = |frame: &Frame| -> String {
+    pub fn named_by_values<V>(mut self, frames: &[Frame<V>]) -> Self {
+        let suffix = |frame: &Frame<V>| -> String {
             let settings = frame.set.iter();
             settings
                 .map(|s| format!("_{}={}", s.name, short(s.value)))
@@ -303,6 +305,12 @@ fn is_frame(name: &OsStr) -> bool {
         .strip_prefix("frame-")
         .and_then(|rest| rest.rsplit_once('.'));
     parts.is_some_and(|(stem, extension)| {
+        // The records of unfinished encounters, and what is said about them.
+        let stem = match extension {
+            "part" => stem.strip_suffix(".npz").unwrap_or(stem),
+            "json" => stem.strip_suffix(".npz.part").unwrap_or(stem),
+            _ => stem,
+        };
         let mut words = stem.split('_');
         let number = words.next().unwrap_or_default();
         let (mut settings, count) = (words.clone(), words.count());
@@ -310,14 +318,15 @@ fn is_frame(name: &OsStr) -> bool {
             && number.bytes().all(|b| b.is_ascii_digit())
             && (count == 0 || count == 2)
             && settings.all(is_setting)
-            && ["png", "npy", "json", "part"].contains(&extension)
+            && ["png", "npy", "npz", "json", "part"].contains(&extension)
     })
 }
 
 /// Whether a part of a name consists of a parameter and its value.
 fn is_setting(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, value)| {
-        name.parse::<Parameter>().is_ok() && value.parse::<f64>().is_ok()
+        let is_known = name.parse::<Parameter>().is_ok() || name.parse::<Adjustable>().is_ok();
+        is_known && value.parse::<f64>().is_ok()
     })
 }
 
@@ -361,6 +370,10 @@ mod tests {
             ("frame-123456.part", true),
             ("frame-00001_mass2=10_dt=0.002.npy", true),
             ("frame-00001_x1=-1.5_shift=1e-7.json", true),
+            ("frame-00001.npz.part", true),
+            ("frame-00001.npz.part.json", true),
+            ("frame-00001_v-inf=0.5_steps-per-period=40.npz", true),
+            ("frame-00001.mine.part.json", false),
             ("frame-00001_mass2=10.npy", false),
             ("frame-00001_mass2=10_mine=3.npy", false),
             ("frame-00001_mass2=10_dt=0.002_dt=3.npy", false),

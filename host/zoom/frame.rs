@@ -1,13 +1,12 @@
 //! Computes a frame, keeping its finished pixels on disk meanwhile, and writes it.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::colours::Colours;
+use super::finished::{self, FrameState};
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
@@ -16,12 +15,11 @@ use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
 use trisolar_io::picture::{self, PictureStyle};
-use trisolar_io::read::{self, Limit};
-use trisolar_io::sum::Sum;
 use trisolar_map::output;
 use trisolar_map::{
     Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Task, ValueSlice,
 };
+use trisolar_run::partial::PartialError;
 
 /// How the frames of a sequence are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +66,7 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortest: Option<u32>,
     /// The mean of the finite values; NaN if there are none.
-    #[serde(with = "null_is_nan")]
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub mean: f64,
     /// The least and the greatest finite value, for maps of other quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,26 +111,13 @@ impl Summary {
     }
 }
 
-/// JSON has no NaN.
-mod null_is_nan {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(x: &f64, s: S) -> Result<S::Ok, S::Error> {
-        Some(*x).filter(|x| x.is_finite()).serialize(s)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
-        Ok(Option::deserialize(d)?.unwrap_or(f64::NAN))
-    }
-}
-
 /// The work of computing a frame, or the rest of a frame.
 #[derive(Clone, Debug, Default)]
 pub struct Effort {
     /// Time of the computation itself.
     pub elapsed: Duration,
-    /// Pixel-steps taken in this run; each advances a system and its twin.
-    pub pixel_steps: u64,
+    /// Steps taken in this run: pixel-steps of a map, each of which advances a system and its twin, or steps of encounters.
+    pub steps: u64,
     /// `cpu` or `gpu`, and the device in words; empty if there was nothing left to compute.
     pub engine: String,
     /// Notes for the user.
@@ -148,6 +133,9 @@ pub enum Error {
     /// A file could not be written.
     #[error(transparent)]
     Io(#[from] IoError),
+    /// The records of an unfinished frame could not be taken over or kept.
+    #[error(transparent)]
+    Records(#[from] PartialError),
 }
 
 /// Computes the missing pixels of a frame. All pixels up to the last record survive an interruption; all finished pixels survive a
@@ -193,7 +181,7 @@ pub fn compute_on(
     let streamed = result?;
     Ok(Effort {
         elapsed: streamed.ran.elapsed,
-        pixel_steps: partial.steps_taken(),
+        steps: partial.steps_taken(),
         engine: format!("{}: {}", streamed.engine, streamed.device),
         notes: streamed.ran.notes,
     })
@@ -258,92 +246,27 @@ pub fn write_found(
         }
         draw(frame, values, most, style, folder)
     })?;
-    let name = |path: &Path| {
-        path.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
-    let sums = files.sums()?;
-    let sums: BTreeMap<String, Sum> = sums.iter().map(|(path, sum)| (name(path), *sum)).collect();
-    files.commit()?;
     let summary = Summary {
         unresolved,
         ..Summary::new(frame, values)
     };
-    let mut object = json!({ "summary": summary, "specification": specification, "files": sums });
-    object["crc32"] = checksum(&object).into();
-    folder.write(&folder.file(frame.index, "json"), &object)?;
+    finished::commit(frame.index, &json!(specification), &summary, files, folder)?;
     remove(&folder.file(frame.index, "part"))?;
     Ok(summary)
-}
-
-/// The checksum of a frame's JSON object, without the checksum itself.
-fn checksum(object: &Value) -> u32 {
-    Sum::of(object.to_string().as_bytes()).crc32
-}
-
-/// The state of a frame, according to its files.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FrameState {
-    /// All of its files have the bytes that were written.
-    Finished(Summary),
-    /// There is no summary.
-    Unfinished,
-    /// It was finished, but a file is missing or damaged; the text describes it.
-    Damaged(String),
 }
 
 /// The state of a frame. All bytes of its files are checked.
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<FrameState, IoError> {
-    let name = |extension| folder.file(frame.index, extension);
-    let path = name("json");
-    let damaged =
-        |path: &Path, what: &str| Ok(FrameState::Damaged(format!("{}: {what}", path.display())));
-    let text = match read::text(&path, Limit::RECORD) {
-        Ok(text) => text,
-        Err(IoError::NotFound { .. }) => return Ok(FrameState::Unfinished),
-        Err(IoError::Malformed { .. }) => return damaged(&path, "it is incomplete"),
-        Err(error) => return Err(error),
-    };
-    let object: Option<Value> = serde_json::from_str(&text).ok();
-    let Some(Value::Object(mut object)) = object else {
-        return damaged(&path, "it is incomplete");
-    };
-    let written = object.remove("crc32");
-    let object = Value::Object(object);
-    if written.is_none() {
-        return damaged(
-            &path,
-            "it has no checksums of its files, because an older version wrote it",
-        );
-    }
-    if written != Some(checksum(&object).into()) {
-        return damaged(&path, "its bytes have changed");
-    }
-    if object["specification"] != json!(frame.specification.specification()) {
-        return damaged(&path, "it belongs to another map");
-    }
-    for extension in ["png", "npy"] {
-        if extension == "npy" && !style.npy {
-            continue;
-        }
-        let path = name(extension);
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        let Ok(sum) = serde_json::from_value::<Sum>(object["files"][&*file].clone()) else {
-            return damaged(&path, "there is no record of it");
-        };
-        if let Some(what) = sum.difference(&path)? {
-            return damaged(&path, &what);
-        }
-    }
-    match serde_json::from_value(object["summary"].clone()) {
-        Ok(summary) => Ok(FrameState::Finished(summary)),
-        Err(e) => damaged(&path, &e.to_string()),
-    }
+pub fn state(
+    frame: &Frame,
+    style: &Style,
+    folder: &Folder,
+) -> Result<FrameState<Summary>, IoError> {
+    let specification = json!(frame.specification.specification());
+    let extensions: &[&str] = if style.npy { &["png", "npy"] } else { &["png"] };
+    finished::state(frame.index, &specification, extensions, folder)
 }
 
 /// The summary of a finished frame; `None` if it is not finished. See [`state`].
@@ -390,7 +313,7 @@ fn draw(
 }
 
 /// The parameters that the sequence sets, with their values.
-pub fn title(frame: &Frame) -> String {
+pub fn title<V>(frame: &Frame<V>) -> String {
     let words: Vec<String> = frame
         .set
         .iter()

@@ -7,9 +7,12 @@
 pub mod animation;
 mod cache;
 mod colours;
+mod encounters;
+mod finished;
 mod folder;
 mod formula;
 mod frame;
+mod kind;
 mod partial;
 mod runner;
 mod schedule;
@@ -20,14 +23,19 @@ mod vary;
 
 pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
+pub use encounters::{
+    EncounterBase, EncounterFrame, EncounterSettings, EncounterSummary, draw_shares, encounter_csv,
+    run_encounters,
+};
+pub use finished::FrameState;
 pub use folder::{Folder, FolderError, NAMES};
 pub use frame::{
-    Effort, Error, FrameState, Style, Summary, compute, compute_on, finished, state, title, write,
-    write_found,
+    Effort, Error, Style, Summary, compute, compute_on, finished, state, title, write, write_found,
 };
+pub use kind::{Base, SequenceParameter};
 pub use partial::Partial;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};
-pub use schedule::{Expression, Preset, Rule, VARIABLES_IN_WORDS};
+pub use schedule::{Expression, Preset, Rule, variables_in_words};
 pub use sequence::{Frame, FrameError, Setting, sweep, zoom};
 pub use short::short;
 pub use table::{ContactSheet, csv};

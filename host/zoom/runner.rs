@@ -7,8 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::finished::FrameState;
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, FrameState, Style, Summary};
+use super::frame::{self, Effort, Error, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
 use trisolar_map::{
@@ -29,10 +30,10 @@ pub struct Settings {
 }
 
 /// The result of a run of a sequence.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
+#[derive(Clone, Debug)]
+pub struct Outcome<S = Summary> {
     /// The summaries of all frames, including those that were finished before.
-    pub summaries: Vec<Summary>,
+    pub summaries: Vec<S>,
     /// Frames that this run finished.
     pub computed: u32,
     /// The work of these frames, with the times of all devices and frames added.
@@ -41,15 +42,15 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
-impl Outcome {
+impl<S> Outcome<S> {
     /// Adds a frame that was finished before, or in this run.
-    pub(super) fn add(&mut self, summary: Summary, effort: Option<Effort>) {
+    fn add(&mut self, summary: S, effort: Option<Effort>) {
         self.summaries.push(summary);
         let Some(effort) = effort else { return };
         self.computed += 1;
         let all = &mut self.effort;
         all.elapsed += effort.elapsed;
-        all.pixel_steps += effort.pixel_steps;
+        all.steps += effort.steps;
         if !effort.engine.is_empty() {
             all.engine = effort.engine;
         }
@@ -62,7 +63,7 @@ impl Outcome {
 }
 
 /// A finished frame, and its work in this run.
-pub(super) type Done = (Summary, Option<Effort>);
+pub(super) type Done<S = Summary> = (S, Option<Effort>);
 
 /// The largest number of steps of any frame.
 pub fn most_steps(frames: &[Frame]) -> u32 {
@@ -70,6 +71,15 @@ pub fn most_steps(frames: &[Frame]) -> u32 {
         .iter()
         .map(|f| f.specification.specification().steps as u32);
     steps.max().unwrap_or(0)
+}
+
+/// The largest possible number of pixel-steps of each frame.
+pub(super) fn steps(frames: &[Frame]) -> Vec<u64> {
+    let total = |f: &Frame| {
+        let spec = &f.specification;
+        spec.pixels().saturating_mul(spec.specification().steps)
+    };
+    frames.iter().map(total).collect()
 }
 
 /// Computes and writes the missing frames of a sequence.
@@ -98,7 +108,7 @@ pub fn run_on(
 ) -> Result<Outcome, Error> {
     executor.check(&settings.options)?;
     let most = most_steps(frames);
-    let board = Board::new(frames, monitor);
+    let board = Board::new(steps(frames), monitor);
     let gpus = gpus(executor, &settings.options, frames.len());
     let work = |worker: usize, frame: &Frame, ()| {
         let options = RunOptions {
@@ -119,16 +129,16 @@ pub fn run_on(
 ///
 /// # Errors
 /// The first error of any of them.
-pub(super) fn in_flight<P>(
-    frames: &[Frame],
+pub(super) fn in_flight<P, V: Sync, S: Clone + Send>(
+    frames: &[Frame<V>],
     workers: usize,
     board: &Board<'_>,
-    plan: impl FnMut(&Frame) -> Result<P, Error> + Send,
-    work: impl Fn(usize, &Frame, P) -> Result<Done, Error> + Sync,
-) -> Result<Outcome, Error> {
+    plan: impl FnMut(&Frame<V>) -> Result<P, Error> + Send,
+    work: impl Fn(usize, &Frame<V>, P) -> Result<Done<S>, Error> + Sync,
+) -> Result<Outcome<S>, Error> {
     let start = Instant::now();
     let next = Mutex::new((frames.iter(), plan));
-    let results: Mutex<Vec<Option<Done>>> = Mutex::new(vec![None; frames.len()]);
+    let results: Mutex<Vec<Option<Done<S>>>> = Mutex::new(vec![None; frames.len()]);
     let first_error: Mutex<Option<Error>> = Mutex::new(None);
     let fail = |error| {
         let mut first = lock(&first_error);
@@ -168,7 +178,12 @@ pub(super) fn in_flight<P>(
     if let Some(error) = lock(&first_error).take() {
         return Err(error);
     }
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome {
+        summaries: Vec::new(),
+        computed: 0,
+        effort: Effort::default(),
+        elapsed: Duration::ZERO,
+    };
     for result in lock(&results).drain(..) {
         let Some((summary, effort)) = result else {
             return Err(EngineError::Cancelled.into());
@@ -264,14 +279,10 @@ pub(super) struct Board<'a> {
 }
 
 impl<'a> Board<'a> {
-    pub(super) fn new(frames: &[Frame], monitor: &'a dyn Monitor) -> Self {
-        let total = |f: &Frame| {
-            let spec = &f.specification;
-            spec.pixels().saturating_mul(spec.specification().steps)
-        };
-        let totals: Vec<u64> = frames.iter().map(total).collect();
+    /// The board of frames with this much work each.
+    pub(super) fn new(totals: Vec<u64>, monitor: &'a dyn Monitor) -> Self {
         Self {
-            done: frames.iter().map(|_| AtomicU64::new(0)).collect(),
+            done: totals.iter().map(|_| AtomicU64::new(0)).collect(),
             total: totals.iter().fold(0, |a, b| a.saturating_add(*b)),
             totals,
             failed: AtomicBool::new(false),
@@ -283,7 +294,7 @@ impl<'a> Board<'a> {
         self.failed.load(Ordering::Relaxed) || self.monitor.cancelled()
     }
 
-    pub(super) fn finished(&self, frame: &Frame) {
+    pub(super) fn finished<V>(&self, frame: &Frame<V>) {
         let index = frame.index as usize;
         self.set(index, self.totals[index]);
     }

@@ -1,34 +1,42 @@
 //! The parameters of a zoom's frames as expressions of the frame number.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use trisolar_map::{Parameter, Specification};
+use super::formula::Formula;
+use super::kind::{Base, SequenceParameter};
+use trisolar_map::Parameter;
 
-use crate::formula::Formula;
-
-/// The names an expression can use, in alphabetical order.
-const VARIABLES: [&str; 7] = ["dt", "frame", "frames", "shift", "span", "steps", "t"];
-
-/// The names with their meanings.
-pub const VARIABLES_IN_WORDS: &str = "frame (0, 1, ...), frames (their number), t (0 at the first frame, 1 at the \
-                                      last), and span, shift, steps, dt (the values given without a schedule)";
+/// The names that a formula of these parameters can use, in words.
+pub fn variables_in_words<P: SequenceParameter>() -> String {
+    format!(
+        "frame (0, 1, ...), frames (their number), t (0 at the first frame, 1 at the last), and {} (the values given without a schedule)",
+        P::VARIABLES_IN_WORDS
+    )
+}
 
 /// A formula of the frame number, such as `span/2^(frame/30)`.
 #[derive(Clone, Debug)]
-pub struct Expression {
+pub struct Expression<P = Parameter> {
     text: String,
     formula: Formula,
+    parameters: PhantomData<P>,
 }
 
-impl Expression {
+impl<P: SequenceParameter> Expression<P> {
     /// Its value at a frame of the sequence that is based on `base`.
     ///
     /// # Errors
     /// The value is not a finite number.
-    pub fn value(&self, frame: u32, frames: u32, base: &Specification) -> Result<f64, String> {
+    pub fn value<B: Base<Parameter = P>>(
+        &self,
+        frame: u32,
+        frames: u32,
+        base: &B,
+    ) -> Result<f64, String> {
         let names = self.formula.variables().iter();
         let values: Vec<f64> = names
             .map(|name| variable(name, frame, frames, base))
@@ -42,18 +50,21 @@ impl Expression {
     }
 }
 
-/// A variable of [`VARIABLES`].
-fn variable(name: &str, frame: u32, frames: u32, base: &Specification) -> f64 {
+/// The names that count frames.
+const COUNTS: [&str; 3] = ["frame", "frames", "t"];
+
+/// The value of a name in a formula.
+fn variable<B: Base>(name: &str, frame: u32, frames: u32, base: &B) -> f64 {
     match name {
         "frame" => f64::from(frame),
         "frames" => f64::from(frames),
         "t" if frames > 1 => f64::from(frame) / f64::from(frames - 1),
         "t" => 0.0,
-        name => name.parse().map_or(f64::NAN, |p: Parameter| p.get(base)),
+        name => B::Parameter::variable(name).map_or(f64::NAN, |p| base.get(p)),
     }
 }
 
-impl FromStr for Expression {
+impl<P: SequenceParameter> FromStr for Expression<P> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -61,20 +72,20 @@ impl FromStr for Expression {
         let unknown = formula
             .variables()
             .iter()
-            .find(|name| !VARIABLES.contains(&name.as_str()));
+            .find(|name| !COUNTS.contains(&name.as_str()) && P::variable(name).is_none());
         if let Some(name) = unknown {
-            return Err(format!(
-                "unknown name '{name}'; there are {VARIABLES_IN_WORDS}"
-            ));
+            let names = variables_in_words::<P>();
+            return Err(format!("unknown name '{name}'; there are {names}"));
         }
         Ok(Self {
             text: text.to_owned(),
             formula,
+            parameters: PhantomData,
         })
     }
 }
 
-impl fmt::Display for Expression {
+impl<P> fmt::Display for Expression<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -82,14 +93,14 @@ impl fmt::Display for Expression {
 
 /// A parameter with its formula, written `span=40/2^(frame/30)`.
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub struct Rule<P = Parameter> {
     /// The parameter that it sets.
-    pub parameter: Parameter,
+    pub parameter: P,
     /// The formula of the value.
-    pub expression: Expression,
+    pub expression: Expression<P>,
 }
 
-impl FromStr for Rule {
+impl<P: SequenceParameter> FromStr for Rule<P> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -103,7 +114,7 @@ impl FromStr for Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl<P: fmt::Display> fmt::Display for Rule<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.parameter, self.expression)
     }
@@ -189,9 +200,10 @@ impl fmt::Display for Preset {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trisolar_map::Specification;
 
     fn value(text: &str, frame: u32) -> f64 {
-        let e: Expression = text.parse().expect(text);
+        let e: Expression<Parameter> = text.parse().expect(text);
         e.value(frame, 11, &Specification::default()).expect(text)
     }
 

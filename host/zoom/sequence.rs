@@ -2,17 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::kind::Base;
 use super::schedule::Rule;
 use super::vary::Vary;
-use trisolar_map::{Parameter, SpecError, Specification, Validated};
+use trisolar_map::Validated;
+use trisolar_spec::SpecError;
 
 /// One map of a sequence.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct Frame<V = Validated> {
     /// Its place, from 0.
     pub index: u32,
     /// The specification of the map.
-    pub specification: Validated,
+    pub specification: V,
     /// The parameters that the sequence sets, by name.
     pub set: Vec<Setting>,
 }
@@ -40,13 +42,17 @@ pub struct FrameError {
 ///
 /// # Errors
 /// The first frame whose values are not allowed.
-pub fn zoom(base: &Specification, rules: &[Rule], frames: u32) -> Result<Vec<Frame>, FrameError> {
+pub fn zoom<B: Base>(
+    base: &B,
+    rules: &[Rule<B::Parameter>],
+    frames: u32,
+) -> Result<Vec<Frame<B::Validated>>, FrameError> {
     let last = |i: usize| {
         rules[i + 1..]
             .iter()
             .all(|r| r.parameter != rules[i].parameter)
     };
-    let rules: Vec<&Rule> = (0..rules.len())
+    let rules: Vec<&Rule<_>> = (0..rules.len())
         .filter(|i| last(*i))
         .map(|i| &rules[i])
         .collect();
@@ -72,8 +78,11 @@ pub fn zoom(base: &Specification, rules: &[Rule], frames: u32) -> Result<Vec<Fra
 ///
 /// # Errors
 /// As [`zoom`].
-pub fn sweep(base: &Specification, vary: &[Vary]) -> Result<Vec<Frame>, FrameError> {
-    let mut sets: Vec<Vec<(Parameter, f64)>> = vec![Vec::new()];
+pub fn sweep<B: Base>(
+    base: &B,
+    vary: &[Vary<B::Parameter>],
+) -> Result<Vec<Frame<B::Validated>>, FrameError> {
+    let mut sets: Vec<Vec<(B::Parameter, f64)>> = vec![Vec::new()];
     for Vary { parameter, values } in vary {
         let with = |set: &Vec<_>, value: &f64| [set.clone(), vec![(*parameter, *value)]].concat();
         sets = (sets.iter())
@@ -86,11 +95,11 @@ pub fn sweep(base: &Specification, vary: &[Vary]) -> Result<Vec<Frame>, FrameErr
         .collect()
 }
 
-fn frame(
-    base: &Specification,
+fn frame<B: Base>(
+    base: &B,
     index: u32,
-    values: &[(Parameter, f64)],
-) -> Result<Frame, FrameError> {
+    values: &[(B::Parameter, f64)],
+) -> Result<Frame<B::Validated>, FrameError> {
     let fail = |reason| FrameError {
         frame: index,
         reason,
@@ -98,13 +107,13 @@ fn frame(
     let mut specification = base.clone();
     let mut set = Vec::new();
     for (parameter, value) in values {
-        parameter.set(&mut specification, *value).map_err(fail)?;
+        specification.set(*parameter, *value).map_err(fail)?;
         set.push(Setting {
             name: parameter.to_string(),
-            value: parameter.get(&specification),
+            value: specification.get(*parameter),
         });
     }
-    let specification = specification.validate().map_err(|e| {
+    let specification = specification.checked().map_err(|e| {
         let SpecError {
             option,
             given,
@@ -123,6 +132,7 @@ fn frame(
 mod tests {
     use super::*;
     use crate::Preset;
+    use trisolar_map::Specification;
 
     #[test]
     fn the_published_zoom_has_its_ranges_shifts_and_steps() {

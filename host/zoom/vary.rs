@@ -3,14 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::kind::SequenceParameter;
 use trisolar_map::Parameter;
 
 /// A parameter and its values. Written `mass2=5:40:16` (evenly spaced), `shift=1e-6:1e-2:9:log` (of a constant ratio) or
 /// `dt=0.001,0.002` (a list).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Vary {
+pub struct Vary<P = Parameter> {
     /// The parameter that changes from map to map.
-    pub parameter: Parameter,
+    pub parameter: P,
     /// Its values, at least one.
     pub values: Vec<f64>,
 }
@@ -18,12 +19,12 @@ pub struct Vary {
 /// Largest number of maps of a sweep.
 pub const MAX_MAPS: usize = 10_000;
 
-impl Vary {
+impl<P: SequenceParameter> Vary<P> {
     /// Checks that these parameters make a sweep: one, or two different ones, and not too many maps.
     ///
     /// # Errors
     /// The parameter that is refused, and the reason.
-    pub fn check(all: &[Self]) -> Result<(), (Parameter, String)> {
+    pub fn check(all: &[Self]) -> Result<(), (P, String)> {
         for (n, vary) in all.iter().enumerate() {
             let parameter = vary.parameter;
             if all[..n].iter().any(|v| v.parameter == parameter) {
@@ -49,7 +50,7 @@ impl Vary {
     }
 }
 
-impl FromStr for Vary {
+impl<P: SequenceParameter> FromStr for Vary<P> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -72,7 +73,7 @@ impl FromStr for Vary {
     }
 }
 
-impl fmt::Display for Vary {
+impl<P: fmt::Display> fmt::Display for Vary<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values: Vec<String> = self.values.iter().map(f64::to_string).collect();
         write!(f, "{}={}", self.parameter, values.join(","))

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use trisolar::nbody::Bodies;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use trisolar::bodies::{Bodies, DVec3};
 
 /// Values with their shape; `numpy.asarray` of it is an array, f64, read-only.
 #[pyclass(frozen, module = "trisolar._trisolar")]
@@ -45,7 +45,7 @@ impl Array {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let row = |x: &[f64]| Ok((x.as_ptr() as usize, PyTuple::new(py, [x.len()])?));
-        let vectors = |x: &[[f64; 3]]| {
+        let vectors = |x: &[DVec3]| {
             let shape = PyTuple::new(py, [x.len(), 3])?;
             Ok::<_, PyErr>((x.as_ptr() as usize, shape))
         };
@@ -63,5 +63,22 @@ impl Array {
         // The object is frozen: the vector neither moves nor changes.
         interface.set_item("data", (address, true))?;
         Ok(interface)
+    }
+}
+
+/// Bodies whose masses, positions and velocities are bytes of f64; vectors have `width` components, 2 or 3.
+pub(crate) fn bodies([mass, position, velocity]: [&Bound<'_, PyBytes>; 3], width: u8) -> Bodies {
+    let numbers =
+        |bytes: &Bound<'_, PyBytes>| -> Vec<f64> { bytemuck::pod_collect_to_vec(bytes.as_bytes()) };
+    let vector = |v: &[f64]| DVec3::new(v[0], v[1], v.get(2).copied().unwrap_or(0.0));
+    let vectors = |bytes| -> Vec<DVec3> {
+        let numbers = numbers(bytes);
+        let width = usize::from(width.clamp(2, 3));
+        numbers.chunks_exact(width).map(vector).collect()
+    };
+    Bodies {
+        mass: numbers(mass),
+        position: vectors(position),
+        velocity: vectors(velocity),
     }
 }

@@ -6,15 +6,15 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::accuracy::{EnergyError, no_energy};
+use trisolar::bodies::Bodies;
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
-    self, BlockStep, Body, Cluster, HermiteError, Options, Overrides, OverridesError, RunError,
-    Snapshot, Times, Validated,
+    self, BlockStep, Cluster, HermiteError, Options, Overrides, OverridesError, RunError, Snapshot,
+    Times, Validated, bodies_of,
 };
-use trisolar::nbody::Bodies;
 use trisolar::spec::Parameters as _;
 
-use crate::array::{Array, Part};
+use crate::array::{self, Array, Part};
 use crate::nbody::EnergyReport;
 use crate::stream::{EndedEarly, ResultSender, Stream};
 use crate::{errors, values};
@@ -53,11 +53,13 @@ impl ClusterProblem {
             }
             overrides = overrides.merged_over(under);
         }
-        let bodies = bodies.as_ref().map(bodies_of);
+        let bodies = bodies
+            .as_ref()
+            .map(|(mass, position, velocity)| array::bodies([mass, position, velocity], 3));
         let (carried, _) = values::carried(told)?;
         let started = overrides.start_with(bodies, carried);
         let (start, overrides) = started.map_err(|error| match error {
-            OverridesError::File(error) => errors::hermite_file(&error),
+            OverridesError::File(error) => errors::bodies_file(&error),
             error => errors::bad_input(&error),
         })?;
         Ok(Self {
@@ -137,25 +139,6 @@ impl ClusterProblem {
     }
 }
 
-fn bodies_of((mass, position, velocity): &Arrays<'_>) -> Vec<Body> {
-    let numbers =
-        |bytes: &Bound<'_, PyBytes>| -> Vec<f64> { bytemuck::pod_collect_to_vec(bytes.as_bytes()) };
-    let vectors = |bytes| -> Vec<[f64; 3]> {
-        let numbers = numbers(bytes);
-        numbers.as_chunks::<3>().0.to_vec()
-    };
-    (numbers(mass)
-        .into_iter()
-        .zip(vectors(position))
-        .zip(vectors(velocity)))
-    .map(|((mass, position), velocity)| Body {
-        mass,
-        position,
-        velocity,
-    })
-    .collect()
-}
-
 /// The messages of the run's thread.
 enum Message {
     Opened(Opened),
@@ -186,21 +169,13 @@ fn compute(
     let mut error: Option<EnergyError> = None;
     let mut observe = |mut snapshot: Snapshot| -> Result<(), EndedEarly> {
         let stars = std::mem::take(&mut snapshot.stars);
-        let vector = |k: usize| {
-            let of = |s: &hermite::Star| [s.taylor[k].x, s.taylor[k].y, s.taylor[k].z];
-            stars.iter().map(of).collect()
-        };
-        let bodies = Bodies {
-            mass: stars.iter().map(|s| s.mass).collect(),
-            position: vector(0),
-            velocity: vector(1),
-        };
+        let bodies = bodies_of(&stars);
         let (total, time) = (snapshot.energy.total(), snapshot.time);
         if !total.is_finite() {
             let said = no_energy(&format!("time {time}"), total, &bodies);
             return Err(PyRuntimeError::new_err(said).into());
         }
-        let parts = snapshot.energy.kinetic.abs() + snapshot.energy.potential.abs();
+        let parts = snapshot.energy.parts();
         let error = error.get_or_insert_with(|| EnergyError::new(total, parts));
         error.look(total);
         *found.lock().unwrap_or_else(PoisonError::into_inner) = EnergyReport {
@@ -373,7 +348,7 @@ impl ClusterState {
     /// The density centre.
     #[getter]
     fn centre(&self) -> Array {
-        Array::numbers(self.snapshot.shape.centre.to_vec())
+        Array::numbers(self.snapshot.shape.centre.to_array().into())
     }
 
     /// The core radius.
@@ -392,5 +367,5 @@ impl ClusterState {
 /// The fractions of the mass whose radii a state has.
 #[pyfunction]
 pub(crate) fn lagrange_fractions() -> Vec<f64> {
-    hermite::LAGRANGE_FRACTIONS.to_vec()
+    hermite::SHAPE_FRACTIONS.to_vec()
 }

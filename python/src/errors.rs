@@ -5,9 +5,9 @@ use pyo3::exceptions::{
     PyFileNotFoundError, PyIsADirectoryError, PyKeyboardInterrupt, PyMemoryError,
     PyNotADirectoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
 };
+use trisolar::bodies;
 use trisolar::divergence::{EngineError, SpecError};
 use trisolar::io::IoError;
-use trisolar::{hermite, nbody};
 
 /// A value that is not allowed.
 pub(crate) fn value(given: &str, option: &str, allowed: &str) -> PyErr {
@@ -39,18 +39,9 @@ pub(crate) fn bad_input(error: &impl std::fmt::Display) -> PyErr {
 }
 
 /// A file of bodies.
-pub(crate) fn nbody_file(error: &nbody::files::FileError) -> PyErr {
+pub(crate) fn bodies_file(error: &bodies::files::FileError) -> PyErr {
     match error {
-        nbody::files::FileError::Io(error) => file(error),
-        error => bad_input(error),
-    }
-}
-
-/// A file of particles.
-pub(crate) fn hermite_file(error: &hermite::files::FileError) -> PyErr {
-    match error {
-        hermite::files::FileError::Io(error) => file(error),
-        hermite::files::FileError::Bodies(error) => nbody_file(error),
+        bodies::files::FileError::Io(error) => file(error),
         error => bad_input(error),
     }
 }

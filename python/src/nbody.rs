@@ -13,7 +13,7 @@ use trisolar::nbody::{
 };
 use trisolar::spec::Parameters as _;
 
-use crate::array::{Array, Part};
+use crate::array::{self, Array, Part};
 use crate::stream::{EndedEarly, ResultSender, Stream};
 use crate::{errors, values};
 
@@ -59,14 +59,15 @@ impl NbodyProblem {
         let (problem, overrides) = match bodies {
             None => overrides.problem(),
             Some(arrays) => {
-                let (bodies, columns) = bodies_of(&arrays);
+                let (mass, position, velocity, columns) = arrays;
+                let bodies = array::bodies([&mass, &position, &velocity], columns);
                 let (carried, dimensions) = values::carried(told)?;
                 let dimensions = dimensions.unwrap_or(columns).min(columns);
                 overrides.problem_of(bodies, dimensions, carried)
             }
         }
         .map_err(|error| match error {
-            OverridesError::File(error) => errors::nbody_file(&error),
+            OverridesError::File(error) => errors::bodies_file(&error),
             error => errors::bad_input(&error),
         })?;
         Ok(Self {
@@ -150,22 +151,6 @@ impl NbodyProblem {
             )),
         }
     }
-}
-
-fn bodies_of((mass, position, velocity, dimensions): &Arrays<'_>) -> (Bodies, u8) {
-    let numbers =
-        |bytes: &Bound<'_, PyBytes>| -> Vec<f64> { bytemuck::pod_collect_to_vec(bytes.as_bytes()) };
-    let width = usize::from(*dimensions).clamp(2, 3);
-    let vectors = |bytes| -> Vec<[f64; 3]> {
-        let vector = |v: &[f64]| [v[0], v[1], v.get(2).copied().unwrap_or(0.0)];
-        numbers(bytes).chunks_exact(width).map(vector).collect()
-    };
-    let bodies = Bodies {
-        mass: numbers(mass),
-        position: vectors(position),
-        velocity: vectors(velocity),
-    };
-    (bodies, *dimensions)
 }
 
 /// The messages of the run's thread.

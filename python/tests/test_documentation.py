@@ -36,6 +36,7 @@ SMALLER: dict[str, dict[str, str]] = {
         '"dt": [0.001, 0.002]}, size=100': '"dt": [0.001, 0.002]}, size=16, steps=500',
     },
     "docs/encounters.md": {
+        "n=40_000": "n=300",
         "n=100_000": "n=300",
         "size=300": "size=8",
     },

@@ -82,11 +82,11 @@ fn invalid_input_is_rejected_with_the_option_and_what_is_allowed() {
         ("--eta 0", "must be from 1e-6 to 1e6"),
         ("--every 0", "must be a finite number above 0"),
         ("--n 1", "must be a whole number from 2"),
-        ("--out x.foo", "must end in .npz or .txt"),
+        ("--out x.foo", "must end in .csv, .npz or .txt"),
         ("--input none.txt", "no such file"),
         (
             "--input short.txt",
-            "short.txt:1: must be id mass x y z vx vy vz",
+            "short.txt:1:1: must be id mass x y z vx vy vz",
         ),
         ("--input twins.txt --softening 0", "they coincide"),
         ("--resume none.npz", "no such file"),
@@ -185,10 +185,11 @@ fn burraus_problem_agrees_with_the_known_solution_to_eight_digits_at_time_20() {
         .assert()
         .success();
     let bodies = trisolar::hermite::files::read_bodies(&folder.path().join("end.npz")).unwrap();
-    for (x, known) in bodies[0]
-        .position
-        .iter()
-        .zip([3.004292636696399, 0.511925235024686, 0.0])
+    for (x, known) in
+        bodies.position[0]
+            .to_array()
+            .iter()
+            .zip([3.004292636696399, 0.511925235024686, 0.0])
     {
         assert!((x - known).abs() < 1e-8, "{x} {known}");
     }

@@ -101,6 +101,8 @@ fn every_command_has_help_which_lists_the_exit_codes() {
         &["nbody"],
         &["cluster"],
         &["encounters"],
+        &["encounters", "zoom"],
+        &["encounters", "sweep"],
         &["bench", "encounters"],
     ] {
         assert!(help(command).contains("Usage: trisolar"));

@@ -7,6 +7,7 @@ mod body_files;
 mod cluster;
 mod compare;
 mod config;
+mod encounter_sequences;
 mod encounters;
 mod explore;
 mod gpus;

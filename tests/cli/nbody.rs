@@ -167,6 +167,19 @@ fn bad_input_is_rejected_with_exit_code_2() {
             "--radius cannot be used with --model plummer",
         ),
         (
+            vec!["--model", "king", "--w0", "17"],
+            "w0 must be from 0.1 to 16, got 17",
+        ),
+        (
+            vec!["--model", "king", "--dimensions", "2"],
+            "three dimensions",
+        ),
+        (vec!["--model", "king", "--n", "1"], "--n must be 2 or more"),
+        (
+            vec!["--model", "plummer", "--w0", "5"],
+            "--w0 cannot be used with --model plummer",
+        ),
+        (
             vec!["--model", "kepler", "--eccentricity", "1"],
             "eccentricity must be from 0",
         ),

@@ -1,8 +1,9 @@
 //! The Ahmad–Cohen scheme conserves energy like the plain scheme with fewer regular steps, loses no neighbour, and has the same
 //! bits everywhere and after resuming.
 
+use trisolar::bodies::{Bodies, Model};
 use trisolar::hermite::{
-    AhmadCohen, Body, Cluster, CpuEngine, Engine, Lists, Order, Specification, emulator, models,
+    AhmadCohen, Cluster, CpuEngine, Engine, Lists, Order, Specification, emulator,
 };
 
 fn specification(n: usize, neighbours: u32) -> Specification {
@@ -16,8 +17,8 @@ fn specification(n: usize, neighbours: u32) -> Specification {
     }
 }
 
-fn cluster(spec: &Specification, bodies: &[Body], engine: Box<dyn Engine>) -> Cluster<'static> {
-    let start = spec.clone().validate(bodies.to_vec()).unwrap();
+fn cluster(spec: &Specification, bodies: &Bodies, engine: Box<dyn Engine>) -> Cluster<'static> {
+    let start = spec.clone().validate(bodies.clone()).unwrap();
     Cluster::new(&start, engine).unwrap()
 }
 
@@ -37,7 +38,7 @@ fn bits(cluster: &Cluster<'_>) -> Vec<u64> {
 
 #[test]
 fn energy_is_conserved_like_in_the_plain_scheme_with_fewer_full_sums() {
-    let bodies = models::plummer(512, 3).unwrap();
+    let bodies = Model::Plummer.build(Some(512), 3, 1.0, 3).unwrap();
     let spec = specification(512, 30);
     let plain = Specification {
         ahmad_cohen: None,
@@ -63,7 +64,7 @@ fn energy_is_conserved_like_in_the_plain_scheme_with_fewer_full_sums() {
 
 #[test]
 fn smaller_steps_make_a_smaller_error() {
-    let bodies = models::plummer(128, 5).unwrap();
+    let bodies = Model::Plummer.build(Some(128), 5, 1.0, 3).unwrap();
     let error = |eta: f64| {
         let mut spec = specification(128, 20);
         spec.eta = eta;
@@ -80,7 +81,7 @@ fn smaller_steps_make_a_smaller_error() {
 
 #[test]
 fn the_kernels_give_the_bits_of_the_cpu_engine() {
-    let bodies = models::king(160, 5.0, 2).unwrap();
+    let bodies = Model::King { w0: 5.0 }.build(Some(160), 2, 1.0, 3).unwrap();
     let spec = specification(160, 12);
     let run = |engine| {
         let mut cluster = cluster(&spec, &bodies, engine);
@@ -96,7 +97,7 @@ fn the_kernels_give_the_bits_of_the_cpu_engine() {
 
 #[test]
 fn a_resumed_run_goes_on_to_the_same_bits() {
-    let bodies = models::plummer(200, 1).unwrap();
+    let bodies = Model::Plummer.build(Some(200), 1, 1.0, 3).unwrap();
     let mut whole = cluster(&specification(200, 14), &bodies, cpu(1));
     whole.advance_to(0.1).unwrap();
     // The checkpoint is in the middle of regular steps.
@@ -120,7 +121,7 @@ fn a_resumed_run_goes_on_to_the_same_bits() {
 #[test]
 fn a_list_that_does_not_fit_says_so_and_is_taken_again() {
     // Every body has 300 bodies within its radius.
-    let mut bodies = models::plummer(300, 1).unwrap();
+    let mut bodies = Model::Plummer.build(Some(300), 1, 1.0, 3).unwrap();
     let spec = Specification {
         softening: 0.1,
         ahmad_cohen: Some(AhmadCohen {
@@ -150,10 +151,8 @@ fn a_list_that_does_not_fit_says_so_and_is_taken_again() {
         assert_eq!(lists.get(0).unwrap(), (1..300).collect::<Vec<u32>>());
     }
     // A dense group in the middle of a wide cluster, where radii that suit the cluster contain far too many bodies.
-    for body in &mut bodies[..200] {
-        body.position = body.position.map(|x| 1e-3 * x);
-        body.velocity = body.velocity.map(|v| 0.1 * v);
-    }
+    bodies.position[..200].iter_mut().for_each(|x| *x *= 1e-3);
+    bodies.velocity[..200].iter_mut().for_each(|v| *v *= 0.1);
     let mut crowded = cluster(&spec, &bodies, cpu(1));
     assert!(
         crowded
@@ -177,7 +176,7 @@ fn a_list_that_does_not_fit_says_so_and_is_taken_again() {
 
 #[test]
 fn everybody_a_neighbour_leaves_a_regular_force_of_rounding_which_is_not_followed() {
-    let bodies = models::plummer(20, 1).unwrap();
+    let bodies = Model::Plummer.build(Some(20), 1, 1.0, 3).unwrap();
     let mut spec = specification(20, 30);
     spec.softening = 0.1;
     let mut cluster = cluster(&spec, &bodies, cpu(1));

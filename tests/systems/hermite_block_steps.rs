@@ -2,22 +2,22 @@
 
 use trisolar::divergence::Backend;
 use trisolar::hermite::{
-    AhmadCohen, BlockStep, BlockSteps, Body, Cluster, CpuEngine, Engine, HermiteError, Options,
-    Order, Precision, Scheme, Specification, emulator, models, resident_emulator,
+    AhmadCohen, BlockStep, BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Options, Order,
+    Precision, Scheme, Specification, emulator, resident_emulator,
 };
-use trisolar::nbody::Model;
+use trisolar::nbody::{Bodies, Model};
 
 fn cpu() -> Box<dyn Engine> {
     Box::new(CpuEngine::new(Some(1)).unwrap())
 }
 
-fn by_host(spec: &Specification, bodies: &[Body]) -> Cluster<'static> {
-    let start = spec.clone().validate(bodies.to_vec()).unwrap();
+fn by_host(spec: &Specification, bodies: &Bodies) -> Cluster<'static> {
+    let start = spec.clone().validate(bodies.clone()).unwrap();
     Cluster::new(&start, cpu()).unwrap()
 }
 
-fn by_device(spec: &Specification, bodies: &[Body], engine: Box<dyn Engine>) -> Cluster<'static> {
-    let start = spec.clone().validate(bodies.to_vec()).unwrap();
+fn by_device(spec: &Specification, bodies: &Bodies, engine: Box<dyn Engine>) -> Cluster<'static> {
+    let start = spec.clone().validate(bodies.clone()).unwrap();
     let mut cluster = Cluster::new(&start, engine).unwrap();
     cluster.set_block_steps(BlockSteps::Device).unwrap();
     cluster
@@ -46,7 +46,7 @@ fn assert_same(a: &Cluster<'_>, b: &Cluster<'_>, what: &str) {
 }
 
 /// The time of a block.
-fn time_after(blocks: usize, spec: &Specification, bodies: &[Body]) -> f64 {
+fn time_after(blocks: usize, spec: &Specification, bodies: &Bodies) -> f64 {
     let mut cluster = by_host(spec, bodies);
     for _ in 0..blocks {
         cluster.step().unwrap();
@@ -64,7 +64,7 @@ fn the_device_takes_the_same_block_steps_as_the_host() {
                     precision,
                     ..Specification::new(order)
                 };
-                let bodies = models::plummer(n, 3).unwrap();
+                let bodies = Model::Plummer.build(Some(n), 3, 1.0, 3).unwrap();
                 let time = time_after(blocks, &spec, &bodies);
                 let mut host = by_host(&spec, &bodies);
                 host.advance_to(time).unwrap();
@@ -94,7 +94,7 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
         iterations: 3,
         ..Specification::new(Order::Six)
     };
-    let bodies = models::plummer(40, 1).unwrap();
+    let bodies = Model::Plummer.build(Some(40), 1, 1.0, 3).unwrap();
     let time = time_after(10, &spec, &bodies);
     let mut host = by_host(&spec, &bodies);
     host.advance_to(time).unwrap();
@@ -108,7 +108,7 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
         softening: 0.01,
         ..Specification::new(Order::Four)
     };
-    let bodies = models::plummer(1030, 1).unwrap();
+    let bodies = Model::Plummer.build(Some(1030), 1, 1.0, 3).unwrap();
     let time = time_after(3, &spec, &bodies);
     let mut host = by_host(&spec, &bodies);
     host.advance_to(time).unwrap();
@@ -124,7 +124,7 @@ fn long_runs_with_several_launches_and_snapshots_end_in_the_same_state() {
         eta_start: 0.01,
         ..Specification::new(Order::Eight)
     };
-    let bodies = models::few(Model::Burrau).unwrap();
+    let bodies = Model::Burrau.build(None, 1, 1.0, 3).unwrap();
     let mut host = by_host(&spec, &bodies);
     let mut device = by_device(&spec, &bodies, emulator(1, 10, 32, None));
     let mut asked = 0;
@@ -159,17 +159,12 @@ fn long_runs_with_several_launches_and_snapshots_end_in_the_same_state() {
 
 #[test]
 fn warnings_and_errors_equal_the_hosts() {
-    let body = |mass, x, v| Body {
-        mass,
-        position: x,
-        velocity: v,
-    };
     // A step across a head-on encounter.
-    let bodies = [
-        body(1.0, [30.0, 0.0, 0.0], [0.0; 3]),
-        body(0.5, [0.05, 0.0005, 0.0], [-5.0, 0.0, 0.0]),
-        body(0.5, [-0.05, -0.0005, 0.0], [5.0, 0.0, 0.0]),
-    ];
+    let bodies = Bodies::from_iter([
+        (1.0, [30.0, 0.0, 0.0], [0.0; 3]),
+        (0.5, [0.05, 0.0005, 0.0], [-5.0, 0.0, 0.0]),
+        (0.5, [-0.05, -0.0005, 0.0], [5.0, 0.0, 0.0]),
+    ]);
     let coarse = Specification {
         eta_start: 20.0,
         ..Specification::new(Order::Six)
@@ -182,11 +177,11 @@ fn warnings_and_errors_equal_the_hosts() {
     assert_same(&host, &device, "a jump");
 
     // For a pair in free fall, the error names the step, the pair and their distance.
-    let bodies = [
-        body(1.0, [9.0, 0.0, 0.0], [0.0; 3]),
-        body(1.0, [0.001, 0.0, 0.0], [0.0; 3]),
-        body(1.0, [-0.001, 0.0, 0.0], [0.0; 3]),
-    ];
+    let bodies = Bodies::from_iter([
+        (1.0, [9.0, 0.0, 0.0], [0.0; 3]),
+        (1.0, [0.001, 0.0, 0.0], [0.0; 3]),
+        (1.0, [-0.001, 0.0, 0.0], [0.0; 3]),
+    ]);
     let spec = Specification::new(Order::Six);
     let told = |cluster: &mut Cluster<'_>| cluster.advance_to(1.0).unwrap_err();
     let errors = [
@@ -202,7 +197,7 @@ fn warnings_and_errors_equal_the_hosts() {
         min_step: Some(1.0 / 256.0),
         ..Specification::new(Order::Four)
     };
-    let bodies = models::plummer(100, 2).unwrap();
+    let bodies = Model::Plummer.build(Some(100), 2, 1.0, 3).unwrap();
     let mut host = by_host(&spec, &bodies);
     let mut device = by_device(&spec, &bodies, emulator(1, 10, 32, None));
     host.advance_to(0.0625).unwrap();
@@ -214,7 +209,9 @@ fn warnings_and_errors_equal_the_hosts() {
 #[test]
 fn engines_without_block_steps_say_why() {
     let refused = |spec: &Specification, engine: Box<dyn Engine>| {
-        let start = spec.clone().validate(models::plummer(50, 1).unwrap());
+        let start = spec
+            .clone()
+            .validate(Model::Plummer.build(Some(50), 1, 1.0, 3).unwrap());
         let mut cluster = Cluster::new(&start.unwrap(), engine).unwrap();
         let error = cluster.set_block_steps(BlockSteps::Device).unwrap_err();
         assert_eq!(cluster.block_steps(), BlockSteps::Host);

@@ -2,20 +2,13 @@
 
 use kernels_gpu::Vec3;
 use trisolar::hermite::{
-    Body, Cluster, CpuEngine, Engine, Order, Precision, Specification, Star, emulator,
+    Cluster, CpuEngine, Engine, Order, Precision, Specification, Star, emulator,
 };
-use trisolar::nbody::Model;
+use trisolar::nbody::{Bodies, Model};
 use trisolar::simd::Simd;
 
-fn bodies(n: usize) -> Vec<Body> {
-    let model = Model::Plummer.build(Some(n), 5, 1.0, 3).unwrap();
-    (0..n)
-        .map(|i| Body {
-            mass: model.mass[i],
-            position: model.position[i],
-            velocity: model.velocity[i],
-        })
-        .collect()
+fn bodies(n: usize) -> Bodies {
+    Model::Plummer.build(Some(n), 5, 1.0, 3).unwrap()
 }
 
 /// The state after some blocks, and the potentials.

@@ -5,18 +5,27 @@
 
 use std::f64::consts::PI;
 
+use trisolar::bodies::{Bodies, DVec3};
 use trisolar::hermite::{
-    Body, Cluster, CpuEngine, HermiteError, Order, Precision, Specification, Star, Validated,
+    Cluster, CpuEngine, HermiteError, Order, Precision, Specification, Validated, bodies_of,
 };
 use trisolar::simd::Simd;
 
-fn cluster(spec: Specification, bodies: &[Body]) -> Cluster<'static> {
+fn cluster(spec: Specification, bodies: &Bodies) -> Cluster<'static> {
     let engine = CpuEngine::new(None).unwrap();
     Cluster::new(&validated(spec, bodies), Box::new(engine)).unwrap()
 }
 
-fn validated(spec: Specification, bodies: &[Body]) -> Validated {
-    spec.validate(bodies.to_vec()).unwrap()
+fn validated(spec: Specification, bodies: &Bodies) -> Validated {
+    spec.validate(bodies.clone()).unwrap()
+}
+
+fn first(n: usize, bodies: &Bodies) -> Bodies {
+    Bodies {
+        mass: bodies.mass[..n].into(),
+        position: bodies.position[..n].into(),
+        velocity: bodies.velocity[..n].into(),
+    }
 }
 
 /// Constant steps of the same length for all particles.
@@ -29,27 +38,7 @@ fn constant(order: Order, step: f64, iterations: u32) -> Specification {
     }
 }
 
-fn body(mass: f64, position: [f64; 3], velocity: [f64; 3]) -> Body {
-    Body {
-        mass,
-        position,
-        velocity,
-    }
-}
-
-fn place(star: &Star) -> [f64; 3] {
-    [star.taylor[0].x, star.taylor[0].y, star.taylor[0].z]
-}
-
-fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (a - b) * (a - b))
-        .sum::<f64>()
-        .sqrt()
-}
-
-fn plummer() -> Vec<Body> {
+fn plummer() -> Bodies {
     include_str!("../golden/plummer_1024.txt")
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -58,12 +47,12 @@ fn plummer() -> Vec<Body> {
                 .split_whitespace()
                 .map(|w| w.parse().unwrap())
                 .collect();
-            body(n[1], [n[2], n[3], n[4]], [n[5], n[6], n[7]])
+            (n[1], [n[2], n[3], n[4]], [n[5], n[6], n[7]])
         })
         .collect()
 }
 
-fn plummer_run(order: Order) -> (Specification, Vec<Body>) {
+fn plummer_run(order: Order) -> (Specification, Bodies) {
     let bodies = plummer();
     let softening = 4.0 / bodies.len() as f64;
     (
@@ -127,15 +116,15 @@ fn order_8_keeps_the_energy_of_the_plummer_model_as_well() {
 }
 
 /// Two bodies of mass 1/2 with a semi-major axis of 1 at the apocentre; the period is 2π.
-fn kepler(eccentricity: f64) -> [Body; 2] {
+fn kepler(eccentricity: f64) -> Bodies {
     let (r, v) = (
         1.0 + eccentricity,
         ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt(),
     );
-    [
-        body(0.5, [r / 2.0, 0.0, 0.0], [0.0, v / 2.0, 0.0]),
-        body(0.5, [-r / 2.0, 0.0, 0.0], [0.0, -v / 2.0, 0.0]),
-    ]
+    Bodies::from_iter([
+        (0.5, [r / 2.0, 0.0, 0.0], [0.0, v / 2.0, 0.0]),
+        (0.5, [-r / 2.0, 0.0, 0.0], [0.0, -v / 2.0, 0.0]),
+    ])
 }
 
 /// The distance from the start after one period, with steps of this length.
@@ -145,7 +134,7 @@ fn period_error(order: Order, step: f64) -> f64 {
     let mut cluster = cluster(constant(order, step, 3), &bodies);
     cluster.advance_to(2.0 * PI).unwrap();
     let stars = cluster.at(2.0 * PI).unwrap();
-    distance(place(&stars[0]), bodies[0].position)
+    stars[0].position().distance(bodies.position[0])
 }
 
 #[test]
@@ -172,19 +161,12 @@ fn converged_correction_is_reversible_in_time() {
         let spec = constant(order, 1.0 / 64.0, 30);
         let mut there = cluster(spec.clone(), &bodies);
         there.advance_to(4.0).unwrap();
-        let turned: Vec<Body> = (there.at(4.0).unwrap().iter())
-            .map(|s| {
-                body(
-                    s.mass,
-                    place(s),
-                    [-s.taylor[1].x, -s.taylor[1].y, -s.taylor[1].z],
-                )
-            })
-            .collect();
+        let mut turned = bodies_of(&there.at(4.0).unwrap());
+        turned.velocity.iter_mut().for_each(|v| *v = -*v);
         let mut back = cluster(spec, &turned);
         back.advance_to(4.0).unwrap();
         let stars = back.at(4.0).unwrap();
-        let error = distance(place(&stars[0]), bodies[0].position);
+        let error = stars[0].position().distance(bodies.position[0]);
         println!("order {order}: {error:e}");
         assert!(error < 1e-12, "order {order}: {error:e}");
     }
@@ -193,11 +175,11 @@ fn converged_correction_is_reversible_in_time() {
 #[test]
 fn burraus_three_bodies_agree_with_the_known_solution_to_eight_digits_at_time_20() {
     let rest = [0.0; 3];
-    let bodies = [
-        body(3.0, [1.0, 3.0, 0.0], rest),
-        body(4.0, [-2.0, -1.0, 0.0], rest),
-        body(5.0, [1.0, -1.0, 0.0], rest),
-    ];
+    let bodies = Bodies::from_iter([
+        (3.0, [1.0, 3.0, 0.0], rest),
+        (4.0, [-2.0, -1.0, 0.0], rest),
+        (5.0, [1.0, -1.0, 0.0], rest),
+    ]);
     let spec = Specification {
         eta: 0.06,
         eta_start: 0.01,
@@ -212,7 +194,9 @@ fn burraus_three_bodies_agree_with_the_known_solution_to_eight_digits_at_time_20
         (20.0, [3.004292636696399205, 0.511925235024685866, 0.0]),
     ] {
         cluster.advance_to(time).unwrap();
-        let error = distance(place(&cluster.at(time).unwrap()[0]), known);
+        let error = cluster.at(time).unwrap()[0]
+            .position()
+            .distance(DVec3::from(known));
         println!("t = {time}: {error:e}, {:?}", cluster.counters());
         assert!(error < 1e-8, "t = {time}: {error:e}");
     }
@@ -254,11 +238,11 @@ fn the_figure_eight_closes_after_a_hundred_periods() {
     let v = [-0.932407371441052301548232, -0.864731460921005956374659];
     let r = [0.970004356697333439943497, -0.243087531535848861715740];
     let half = [-v[0] / 2.0, -v[1] / 2.0, 0.0];
-    let bodies = [
-        body(1.0, [r[0], r[1], 0.0], half),
-        body(1.0, [-r[0], -r[1], 0.0], half),
-        body(1.0, [0.0; 3], [v[0], v[1], 0.0]),
-    ];
+    let bodies = Bodies::from_iter([
+        (1.0, [r[0], r[1], 0.0], half),
+        (1.0, [-r[0], -r[1], 0.0], half),
+        (1.0, [0.0; 3], [v[0], v[1], 0.0]),
+    ]);
     let spec = Specification {
         eta: 0.1,
         eta_start: 0.01,
@@ -268,8 +252,8 @@ fn the_figure_eight_closes_after_a_hundred_periods() {
     let time = 100.0 * 6.325913982926211677589;
     cluster.advance_to(time).unwrap();
     let stars = cluster.at(time).unwrap();
-    for (star, body) in stars.iter().zip(&bodies) {
-        let error = distance(place(star), body.position);
+    for (star, start) in stars.iter().zip(&bodies.position) {
+        let error = star.position().distance(*start);
         println!("{error:e}");
         assert!(error < 1e-9, "{error:e}");
     }
@@ -297,7 +281,7 @@ fn threads_and_lanes_do_not_change_a_bit() {
             if n == 17 {
                 spec.softening = 0.0;
             }
-            let start = validated(spec, &bodies[..n]);
+            let start = validated(spec, &first(n, &bodies));
             let results: Vec<Vec<u64>> = (Simd::available().into_iter())
                 .flat_map(|simd| [1, 3].map(|threads| (simd, threads)))
                 .map(|(simd, threads)| {
@@ -324,7 +308,7 @@ fn threads_and_lanes_do_not_change_a_bit() {
 #[test]
 fn a_resumed_cluster_goes_on_to_the_same_bits() {
     let (spec, bodies) = plummer_run(Order::Six);
-    let mut whole = cluster(spec, &bodies[..200]);
+    let mut whole = cluster(spec, &first(200, &bodies));
     whole.advance_to(0.3).unwrap();
     let mut resumed = Cluster::resumed(
         whole.specification().clone(),
@@ -344,8 +328,8 @@ fn a_resumed_cluster_goes_on_to_the_same_bits() {
 #[test]
 fn snapshots_and_diagnostics_do_not_change_a_cluster() {
     let (spec, bodies) = plummer_run(Order::Four);
-    let mut plain = cluster(spec.clone(), &bodies[..100]);
-    let mut watched = cluster(spec, &bodies[..100]);
+    let mut plain = cluster(spec.clone(), &first(100, &bodies));
+    let mut watched = cluster(spec, &first(100, &bodies));
     plain.advance_to(0.5).unwrap();
     for k in 1..=10 {
         let time = 0.05 * f64::from(k);
@@ -358,11 +342,11 @@ fn snapshots_and_diagnostics_do_not_change_a_cluster() {
 #[test]
 fn a_pair_in_free_fall_is_named() {
     let rest = [0.0; 3];
-    let bodies = [
-        body(1.0, [9.0, 0.0, 0.0], rest),
-        body(1.0, [0.001, 0.0, 0.0], rest),
-        body(1.0, [-0.001, 0.0, 0.0], rest),
-    ];
+    let bodies = Bodies::from_iter([
+        (1.0, [9.0, 0.0, 0.0], rest),
+        (1.0, [0.001, 0.0, 0.0], rest),
+        (1.0, [-0.001, 0.0, 0.0], rest),
+    ]);
     let mut cluster = cluster(Specification::new(Order::Six), &bodies);
     match cluster.advance_to(1.0) {
         Err(HermiteError::StepTooSmall {
@@ -379,12 +363,12 @@ fn a_pair_in_free_fall_is_named() {
 }
 
 /// Two bodies that meet head-on, a thousandth of a length unit apart, far from a third one.
-fn head_on() -> [Body; 3] {
-    [
-        body(1.0, [30.0, 0.0, 0.0], [0.0; 3]),
-        body(0.5, [0.05, 0.0005, 0.0], [-5.0, 0.0, 0.0]),
-        body(0.5, [-0.05, -0.0005, 0.0], [5.0, 0.0, 0.0]),
-    ]
+fn head_on() -> Bodies {
+    Bodies::from_iter([
+        (1.0, [30.0, 0.0, 0.0], [0.0; 3]),
+        (0.5, [0.05, 0.0005, 0.0], [-5.0, 0.0, 0.0]),
+        (0.5, [-0.05, -0.0005, 0.0], [5.0, 0.0, 0.0]),
+    ])
 }
 
 #[test]
@@ -434,7 +418,7 @@ fn the_shortest_step_is_enforced_and_counted() {
     let min = 1.0 / 256.0;
     let (mut spec, bodies) = plummer_run(Order::Four);
     spec.min_step = Some(min);
-    let mut cluster = cluster(spec, &bodies[..300]);
+    let mut cluster = cluster(spec, &first(300, &bodies));
     cluster.advance_to(0.25).unwrap();
     assert!(cluster.stars().iter().all(|s| s.step >= min));
     assert!(cluster.counters().clamped > 0);
@@ -442,10 +426,13 @@ fn the_shortest_step_is_enforced_and_counted() {
 
 #[test]
 fn a_single_body_moves_straight_on() {
-    let bodies = [body(1.0, [1.0, 2.0, 3.0], [0.5, 0.0, -1.0])];
+    let bodies = Bodies::from_iter([(1.0, [1.0, 2.0, 3.0], [0.5, 0.0, -1.0])]);
     for order in Order::ALL {
         let mut cluster = cluster(Specification::new(order), &bodies);
         cluster.advance_to(2.0).unwrap();
-        assert_eq!(place(&cluster.at(2.0).unwrap()[0]), [2.0, 2.0, 1.0]);
+        assert_eq!(
+            cluster.at(2.0).unwrap()[0].position(),
+            DVec3::new(2.0, 2.0, 1.0)
+        );
     }
 }

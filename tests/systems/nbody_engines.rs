@@ -1,5 +1,6 @@
 //! All engines give the same bits for the same run, and correct ones.
 
+use trisolar::bodies::{DVec3, numbers};
 use trisolar::divergence::Unattended;
 use trisolar::nbody::{
     Bodies, CpuEngine, DeviceEngine, Engine, Integrator, LaunchPlan, Model, NbodyKernel, Precision,
@@ -35,9 +36,13 @@ fn scalar(problem: &Validated) -> Bodies {
     )
 }
 
+/// Positions and velocities.
+fn all_numbers(bodies: &Bodies) -> Vec<f64> {
+    [numbers(&bodies.position), numbers(&bodies.velocity)].concat()
+}
+
 fn bits(bodies: &Bodies) -> Vec<u64> {
-    let numbers = bodies.position.iter().chain(&bodies.velocity).flatten();
-    numbers.map(|x| x.to_bits()).collect()
+    all_numbers(bodies).iter().map(|x| x.to_bits()).collect()
 }
 
 /// Sizes near those of vectors, tiles, rows, blocks and chunks.
@@ -83,8 +88,8 @@ fn extremes(n: usize) -> Bodies {
         bodies.mass[i] *= (i % 7) as f64;
     }
     for i in (0..n.saturating_sub(140)).step_by(97) {
-        bodies.position[i + 139] = bodies.position[i].map(|x| x + 1e-12);
-        bodies.position[i + 50] = bodies.position[i + 50].map(|x| x * 1e11);
+        bodies.position[i + 139] = bodies.position[i] + 1e-12;
+        bodies.position[i + 50] *= 1e11;
     }
     bodies
 }
@@ -211,24 +216,16 @@ fn emulated_and_cpu_integrators_agree_bit_for_bit() {
 }
 
 fn largest_difference(a: &Bodies, b: &Bodies) -> f64 {
-    let flat = |x: &Bodies| -> Vec<f64> {
-        x.position
-            .iter()
-            .chain(&x.velocity)
-            .flatten()
-            .copied()
-            .collect()
-    };
-    flat(a)
+    all_numbers(a)
         .iter()
-        .zip(flat(b))
+        .zip(all_numbers(b))
         .map(|(a, b)| (a - b).abs())
         .fold(0.0, f64::max)
 }
 
 /// One explicit step from rest gives velocities proportional to the accelerations.
-fn accelerations(engine: &dyn Engine, mut bodies: Bodies, spec: &Specification) -> Vec<[f64; 3]> {
-    bodies.velocity.fill([0.0; 3]);
+fn accelerations(engine: &dyn Engine, mut bodies: Bodies, spec: &Specification) -> Vec<DVec3> {
+    bodies.velocity.fill(DVec3::ZERO);
     let spec = Specification {
         dt: 1.0,
         steps: 1,
@@ -243,14 +240,13 @@ fn both_solvers_give_the_sum_over_all_pairs() {
     for n in SIZES {
         let bodies = plummer(n);
         for softening in [0.0, 0.05] {
-            let expected: Vec<[f64; 3]> = (0..n)
+            let expected: Vec<DVec3> = (0..n)
                 .map(|i| {
-                    let mut a = [0.0; 3];
+                    let mut a = DVec3::ZERO;
                     for j in (0..n).filter(|j| *j != i) {
-                        let d = [0, 1, 2].map(|k| bodies.position[j][k] - bodies.position[i][k]);
-                        let r2: f64 = d.iter().map(|x| x * x).sum::<f64>() + softening * softening;
-                        let s = 2.5 * bodies.mass[j] / (r2 * r2.sqrt());
-                        (0..3).for_each(|k| a[k] += s * d[k]);
+                        let d = bodies.position[j] - bodies.position[i];
+                        let r2 = d.length_squared() + softening * softening;
+                        a += 2.5 * bodies.mass[j] / (r2 * r2.sqrt()) * d;
                     }
                     a
                 })
@@ -265,7 +261,7 @@ fn both_solvers_give_the_sum_over_all_pairs() {
                 let engine = CpuEngine::new(Some(2), Schedule::Dynamic).unwrap();
                 let found = accelerations(&engine, bodies.clone(), &spec);
                 for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
-                    for (f, e) in found.iter().zip(expected) {
+                    for (f, e) in found.to_array().iter().zip(expected.to_array()) {
                         assert!(
                             (f - e).abs() <= 1e-13 * (1.0 + e.abs()) * 100.0,
                             "{n} {i}: {f} {e}"
@@ -403,17 +399,9 @@ fn narrow_precisions_on_the_cpu_agree_in_all_lanes_and_have_the_promised_accurac
                         "{n} {solver} {precision} {simd}"
                     );
                 }
-                let numbers = |b: &Bodies| -> Vec<f64> {
-                    b.position
-                        .iter()
-                        .chain(&b.velocity)
-                        .flatten()
-                        .copied()
-                        .collect()
-                };
-                let worst = numbers(&exact)
+                let worst = all_numbers(&exact)
                     .iter()
-                    .zip(numbers(&expected))
+                    .zip(all_numbers(&expected))
                     .fold(0.0_f64, |worst, (a, b)| worst.max((a - b).abs()));
                 assert!(
                     worst < error && worst > 0.0,
@@ -439,11 +427,9 @@ fn textbook_arrays_agree_to_rounding_and_bit_for_bit_with_one_thread() {
         if threads == 1 {
             assert_eq!(bits(&found), bits(&expected));
         }
-        for (a, b) in found
-            .position
+        for (a, b) in numbers(&found.position)
             .iter()
-            .flatten()
-            .zip(expected.position.iter().flatten())
+            .zip(numbers(&expected.position))
         {
             assert!((a - b).abs() < 1e-13);
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use trisolar::bodies::DVec3;
 use trisolar::divergence::Unattended;
 use trisolar::nbody::files::{
     BodyFormat, Checkpoint, FileError, History, Moment, read_bodies, write_bodies,
@@ -138,8 +139,8 @@ fn columns_of_a_csv_may_be_in_any_order_with_others_between() {
         bodies,
         Bodies {
             mass: vec![1.0],
-            position: vec![[2.0, 3.0, 0.0]],
-            velocity: vec![[4.0, 5.0, 0.0]]
+            position: vec![DVec3::new(2.0, 3.0, 0.0)],
+            velocity: vec![DVec3::new(4.0, 5.0, 0.0)]
         }
     );
 }
@@ -148,8 +149,8 @@ fn columns_of_a_csv_may_be_in_any_order_with_others_between() {
 fn invalid_bodies_are_rejected() {
     let two = || Bodies {
         mass: vec![1.0, 2.0],
-        position: vec![[0.0; 3], [1.0, 0.0, 0.0]],
-        velocity: vec![[0.0; 3]; 2],
+        position: vec![DVec3::ZERO, DVec3::X],
+        velocity: vec![DVec3::ZERO; 2],
     };
     let check = |change: &dyn Fn(&mut Specification, &mut Bodies)| {
         let (mut spec, mut bodies) = (Specification::default(), two());
@@ -157,7 +158,7 @@ fn invalid_bodies_are_rejected() {
         spec.validate(bodies).map(|_| ()).unwrap_err()
     };
     assert!(matches!(
-        check(&|_, b| b.position[1] = [-0.0, 0.0, 0.0]),
+        check(&|_, b| b.position[1].x = -0.0),
         SpecError::Coincident {
             first: 0,
             second: 1,
@@ -212,7 +213,7 @@ fn invalid_bodies_are_rejected() {
     assert_eq!(none, SpecError::Bodies { given: 0 });
     // With softening, or if both have no mass, they may be at one place.
     let mut softened = two();
-    softened.position[1] = [0.0; 3];
+    softened.position[1] = DVec3::ZERO;
     let spec = Specification {
         softening: 0.1,
         ..Specification::default()

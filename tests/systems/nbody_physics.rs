@@ -1,5 +1,6 @@
 //! Known orbits: orders of convergence, periods, conserved quantities, the Pythagorean problem.
 
+use trisolar::bodies::DVec3;
 use trisolar::divergence::Unattended;
 use trisolar::nbody::{
     Bodies, CpuEngine, Diagnostics, Engine, Integrator, Model, Schedule, Solver, Specification,
@@ -16,16 +17,9 @@ fn integrate(bodies: Bodies, change: impl FnOnce(&mut Specification)) -> Bodies 
     run.bodies().unwrap()
 }
 
-fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
-    (0..3)
-        .map(|d| (a[d] - b[d]) * (a[d] - b[d]))
-        .sum::<f64>()
-        .sqrt()
-}
-
 /// The first body on an ellipse after 0.3 periods in `steps` steps. (After a whole period, symplectic Euler would appear to be of
 /// second order.)
-fn after_a_part(integrator: Integrator, steps: u64) -> [f64; 3] {
+fn after_a_part(integrator: Integrator, steps: u64) -> DVec3 {
     let start = Model::Kepler {
         a: 1.0,
         e: 0.3,
@@ -48,7 +42,7 @@ fn the_error_shrinks_with_the_order_of_the_integrator() {
     let reference = after_a_part(Integrator::RungeKutta4, 20_000);
     for integrator in Integrator::of_any_bodies() {
         let steps = if integrator.order() == 4 { 200 } else { 2_000 };
-        let miss = |steps| distance(after_a_part(integrator, steps), reference);
+        let miss = |steps| after_a_part(integrator, steps).distance(reference);
         let slope = (miss(steps) / miss(2 * steps)).log2();
         let order = f64::from(integrator.order());
         assert!((slope - order).abs() < 0.1, "{integrator}: slope {slope}");
@@ -66,7 +60,7 @@ fn the_figure_eight_closes() {
         s.dt = 6.325_913_982_926_211 / 10_000.0;
     });
     for (a, b) in start.position.iter().zip(&end.position) {
-        assert!(distance(*a, *b) < 1e-10, "{}", distance(*a, *b));
+        assert!(a.distance(*b) < 1e-10, "{}", a.distance(*b));
     }
 }
 
@@ -79,7 +73,7 @@ fn the_lagrange_triangle_completes_one_revolution_per_period() {
         s.dt = 3.627_598_728_468_436 / 5_000.0;
     });
     for (a, b) in start.position.iter().zip(&end.position) {
-        assert!(distance(*a, *b) < 1e-9, "{}", distance(*a, *b));
+        assert!(a.distance(*b) < 1e-9, "{}", a.distance(*b));
     }
 }
 
@@ -95,7 +89,7 @@ fn burraus_problem_follows_the_quadruple_precision_solution() {
         s.dt = 5e-6;
     });
     let expected = [0.778_480_410_138_085_5, 0.141_392_300_290_086_17, 0.0];
-    let miss = distance(end.position[0], expected);
+    let miss = end.position[0].distance(expected.into());
     assert!(miss < 1e-6, "{miss}");
 }
 
@@ -154,11 +148,7 @@ fn a_reversed_symplectic_step_returns_to_the_start() {
             s.dt = -s.dt;
         });
         for (a, b) in start.position.iter().zip(&back.position) {
-            assert!(
-                distance(*a, *b) < 1e-11,
-                "{integrator}: {}",
-                distance(*a, *b)
-            );
+            assert!(a.distance(*b) < 1e-11, "{integrator}: {}", a.distance(*b));
         }
     }
 }
@@ -187,17 +177,8 @@ fn models_have_the_properties_that_name_them() {
     let sphere = Model::Sphere { radius: 2.0 }
         .build(Some(2000), 1, 1.0, 3)
         .unwrap();
-    assert!(
-        sphere
-            .position
-            .iter()
-            .all(|p| distance(*p, [0.0; 3]) <= 2.0)
-    );
-    let inner = sphere
-        .position
-        .iter()
-        .filter(|p| distance(**p, [0.0; 3]) < 1.0)
-        .count();
+    assert!(sphere.position.iter().all(|p| p.length() <= 2.0));
+    let inner = sphere.position.iter().filter(|p| p.length() < 1.0).count();
     assert!(
         (200..300).contains(&inner),
         "an eighth of the volume: {inner}"
@@ -208,6 +189,6 @@ fn models_have_the_properties_that_name_them() {
         s.g = Model::OuterPlanets.natural_g();
         s.dt = 4333.0 / 1000.0;
     });
-    let of = |b: &Bodies| [0, 1, 2].map(|d| b.position[1][d] - b.position[0][d]);
-    assert!(distance(of(&planets), of(&end)) < 0.1 * distance(of(&planets), [0.0; 3]));
+    let of = |b: &Bodies| b.position[1] - b.position[0];
+    assert!(of(&planets).distance(of(&end)) < 0.1 * of(&planets).length());
 }

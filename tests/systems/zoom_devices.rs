@@ -138,7 +138,7 @@ fn cached_frames_use_all_gpus_and_open_each_at_most_twice_per_frame_in_flight() 
                 "{cache}, {gpus} GPUs, {in_flight} in flight"
             );
             assert_eq!(report, said, "{cache}, {gpus} GPUs, {in_flight} in flight");
-            assert_eq!(outcome.effort.pixel_steps, one.effort.pixel_steps);
+            assert_eq!(outcome.effort.steps, one.effort.steps);
             let engine = &outcome.effort.engine;
             let begin = if with_cpu { "gpu+cpu: " } else { "gpu: " };
             assert!(engine.starts_with(begin), "{engine}");

@@ -1,11 +1,13 @@
-//! Bodies from files: the text format of Pacheco & Malensek (2021), CSV, npz and TIPSY ([`read`](fn@read)), with their other values ([`Carried`]).
+//! Bodies from and to files ([`write()`](fn@write)): the text format of Pacheco & Malensek (2021), CSV, npz and TIPSY ([`read`](fn@read)), with their other values ([`Carried`]).
 
 mod carried;
 mod read;
 mod tipsy;
+mod write;
 
 pub use carried::{BodyFile, Carried, MARK};
-pub use read::{npz, parse, read, read_bodies, time_of_step};
+pub use read::{npz, read, read_bodies, read_particles, time_of_step};
+pub use write::{BodyFormat, text, write};
 
 use std::path::PathBuf;
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use glam::DVec3;
 use serde_json::Value;
 
 use super::{BodyFile, Carried, FileError, tipsy};
@@ -36,6 +37,32 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
 /// # Errors
 /// [`FileError`], with file, line and column for texts.
 pub fn read(path: &Path) -> Result<BodyFile, FileError> {
+    read_as(path, Lines::Any)
+}
+
+/// As [`read()`] for particles of a cluster: a text has seven numbers on each line, or a name and seven numbers, and G = 1 unless the
+/// file contains another value.
+///
+/// # Errors
+/// As [`read()`].
+pub fn read_particles(path: &Path) -> Result<BodyFile, FileError> {
+    let file = read_as(path, Lines::Particles)?;
+    Ok(BodyFile {
+        usual_g: 1.0,
+        ..file
+    })
+}
+
+/// The lines that a text may have.
+#[derive(Clone, Copy, PartialEq)]
+enum Lines {
+    /// Bodies in the plane or in space, with or without names.
+    Any,
+    /// Bodies in space, with or without names.
+    Particles,
+}
+
+fn read_as(path: &Path, lines: Lines) -> Result<BodyFile, FileError> {
     let extension = path
         .extension()
         .and_then(|e| e.to_str())
@@ -48,16 +75,8 @@ pub fn read(path: &Path) -> Result<BodyFile, FileError> {
             let (bodies, carried) = tipsy::read(&bytes).map_err(|reason| contents(path, reason))?;
             filled(path, bodies, 3, carried, 1.0)
         }
-        _ => parse(path, &text(path)?),
+        _ => textbook(path, &text(path)?, lines),
     }
-}
-
-/// Parses the text of the file at `path`, which has a body on each line.
-///
-/// # Errors
-/// As [`read()`].
-pub fn parse(path: &Path, text: &str) -> Result<BodyFile, FileError> {
-    textbook(path, text)
 }
 
 fn contents(path: &Path, reason: String) -> FileError {
@@ -121,7 +140,7 @@ fn push(bodies: &mut Bodies, names: &[&str], numbers: &[f64]) {
     );
 }
 
-fn textbook(path: &Path, text: &str) -> Result<BodyFile, FileError> {
+fn textbook(path: &Path, text: &str, lines: Lines) -> Result<BodyFile, FileError> {
     let mut bodies = Bodies::default();
     let mut carried = Carried::default();
     let mut identities = Vec::new();
@@ -140,9 +159,14 @@ fn textbook(path: &Path, text: &str) -> Result<BodyFile, FileError> {
         if words.is_empty() {
             continue;
         }
+        // The first body decides.
         let names = *names.get_or_insert(match words.len() {
             7 => &SPACE,
             8 => &NAMED,
+            n if lines == Lines::Particles => {
+                let reason = format!("must be id mass x y z vx vy vz, 8 numbers; it has {n}");
+                return Err(place.error(words[0], reason));
+            }
             _ => &PLANE,
         });
         let expected = || match names.len() {
@@ -291,7 +315,7 @@ pub fn npz(path: &Path) -> Result<BodyFile, FileError> {
             mass.shape
         )));
     }
-    let mut vectors = |name: &str| -> Result<(Vec<[f64; 3]>, usize), FileError> {
+    let mut vectors = |name: &str| -> Result<(Vec<DVec3>, usize), FileError> {
         let array = file.array_of::<f64>(name, 3 * n)?;
         let width = match array.shape[..] {
             [rows, width @ (2 | 3)] if rows == n => width,
@@ -302,7 +326,7 @@ pub fn npz(path: &Path) -> Result<BodyFile, FileError> {
                 )));
             }
         };
-        let vector = |v: &[f64]| [v[0], v[1], v.get(2).copied().unwrap_or(0.0)];
+        let vector = |v: &[f64]| DVec3::new(v[0], v[1], v.get(2).copied().unwrap_or(0.0));
         Ok((
             array.values.chunks_exact(width).map(vector).collect(),
             width,

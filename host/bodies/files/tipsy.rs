@@ -155,8 +155,8 @@ mod tests {
                 (None, Some([107.0, 209.0]))
             );
             assert_eq!(bodies.mass, [0.0, 100.0, 200.0]);
-            assert_eq!(bodies.position[1], [101.0, 102.0, 103.0]);
-            assert_eq!(bodies.velocity[2], [204.0, 205.0, 206.0]);
+            assert_eq!(bodies.position[1].to_array(), [101.0, 102.0, 103.0]);
+            assert_eq!(bodies.velocity[2].to_array(), [204.0, 205.0, 206.0]);
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
+use trisolar::bodies::Model;
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::gpu::{Device, devices, open};
-use trisolar::hermite::models::plummer;
 use trisolar::hermite::{
     BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification, Split,
     on_devices,
@@ -210,8 +210,10 @@ fn cluster<'a>(
         precision,
         ..Specification::new(order)
     };
-    let start = plummer(n, 1)
-        .and_then(|bodies| specification.validate(bodies))
+    let bodies = Model::Plummer.build(Some(n), 1, 1.0, 3);
+    let bodies = bodies.map_err(|e| Failure::Failed(e.to_string()))?;
+    let start = specification
+        .validate(bodies)
         .map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;
     Cluster::new(&start, (maker.make)()?).map_err(Failure::from)
 }

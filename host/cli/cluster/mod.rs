@@ -6,12 +6,11 @@ use std::time::Instant;
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, LAGRANGE_FRACTIONS, OpenDevices, OverridesError, Scheme, Star, Times,
+    Cluster, OpenDevices, OverridesError, SHAPE_FRACTIONS, Scheme, Star, Times, bodies_of,
 };
 use trisolar::io::atomic;
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
-use trisolar::nbody::Bodies;
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Renewal};
 
@@ -208,10 +207,9 @@ impl<'a> Run<'a> {
             return Err(not_finite(self.on_the_clock(time), total, &stars));
         }
         let shape = self.cluster.shape(&stars);
-        let parts = energy.kinetic.abs() + energy.potential.abs();
         let error = self
             .error
-            .get_or_insert_with(|| EnergyError::new(total, parts));
+            .get_or_insert_with(|| EnergyError::new(total, energy.parts()));
         let before = self.series.last().map_or(total, |row| row[1] + row[2]);
         let (local, since_start) = (error.change(before, total), error.look(total));
         let counters = self.cluster.counters();
@@ -225,7 +223,7 @@ impl<'a> Run<'a> {
             counters.blocks as f64,
             counters.steps as f64,
         ];
-        row.extend(shape.centre);
+        row.extend(shape.centre.to_array());
         row.push(shape.core_radius);
         row.extend(shape.lagrange);
         if !self.args.json && !self.args.quiet {
@@ -417,13 +415,13 @@ impl<'a> Run<'a> {
             .collect();
         file.array(
             "lagrange_radii",
-            &[self.series.len(), LAGRANGE_FRACTIONS.len()],
+            &[self.series.len(), SHAPE_FRACTIONS.len()],
             &radii,
         )?;
         file.array(
             "lagrange_fractions",
-            &[LAGRANGE_FRACTIONS.len()],
-            &LAGRANGE_FRACTIONS,
+            &[SHAPE_FRACTIONS.len()],
+            &SHAPE_FRACTIONS,
         )?;
         let counters = self.cluster.counters();
         for (name, counts) in [
@@ -484,7 +482,7 @@ impl<'a> Run<'a> {
             axis("time", "", Division::Linear),
             axis("|dE/E|", "", Division::Logarithmic),
         )?;
-        let names = LAGRANGE_FRACTIONS.map(|f| format!("{} %", 100.0 * f));
+        let names = SHAPE_FRACTIONS.map(|f| format!("{} %", 100.0 * f));
         let mut columns: Vec<(&str, Vec<f64>)> = vec![("core", self.column(COLUMNS.len() - 1))];
         // There are as many lines as colours.
         for k in [0, 2, 3, 4, 5, 7] {
@@ -671,14 +669,7 @@ fn error_of(series: &[Vec<f64>]) -> Option<EnergyError> {
 
 /// The failure of an energy that is not finite although all coordinates are.
 fn not_finite(time: f64, total: f64, stars: &[Star]) -> Failure {
-    let bodies = Bodies {
-        mass: stars.iter().map(|s| s.mass).collect(),
-        position: (stars.iter())
-            .map(|s| [s.taylor[0].x, s.taylor[0].y, s.taylor[0].z])
-            .collect(),
-        velocity: vec![[0.0; 3]; stars.len()],
-    };
-    Failure::Failed(no_energy(&format!("time {time}"), total, &bodies))
+    Failure::Failed(no_energy(&format!("time {time}"), total, &bodies_of(stars)))
 }
 
 fn refused(path: &Path, option: &str, reason: &dyn std::fmt::Display) -> Failure {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use trisolar::hermite::files::is_npz;
+use trisolar::hermite::files::format;
 use trisolar::run::{self, Names, Paths, Record, Refused};
 
 use super::refused;
@@ -13,7 +13,7 @@ use crate::Failure;
 /// The options of the run's outputs, all of which a checkpoint holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
-    /// Write the particles at the end to .npz or .txt; can be repeated
+    /// Write the particles at the end to .csv, .npz or .txt; can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) out: Vec<PathBuf>,
     /// Write a snapshot with every line of diagnostics to this folder: 00000.npz, 00001.npz, ...
@@ -90,7 +90,7 @@ impl OutputArgs {
     /// All of them, to be checked and locked.
     pub(super) fn declared(&self) -> Result<run::Outputs, Failure> {
         for path in &self.out {
-            is_npz(path).map_err(|reason| refused(path, "--out", &reason))?;
+            format(path).map_err(|reason| refused(path, "--out", &reason))?;
         }
         let mut outputs = run::Outputs::new();
         for (option, path) in self.results() {

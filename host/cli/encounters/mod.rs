@@ -20,10 +20,13 @@ use super::resume::Typed;
 use super::{Failure, config, interrupt};
 
 mod options;
+mod sequence;
 mod streamed;
+mod sweep;
+mod zoom;
 
 pub(crate) use options::Args;
-use options::OutputArgs;
+use options::{OutputArgs, Sequence, validated};
 
 /// The group of these options in the record of an unfinished computation.
 const OUTPUT: &str = "output";
@@ -80,7 +83,9 @@ impl EncountersJob {
             output = OutputArgs { points, ..had };
         }
         let under = begun.as_ref().map(|begun| &begun.contents.specification);
-        let (valid, most) = args.validated(under, output.points.as_deref())?;
+        let config = args.config.as_deref();
+        let points = output.points.as_deref();
+        let (valid, most) = validated(&args.overrides.values, config, under, points)?;
         output.max_error = most.or(output.max_error);
         let mut out = Vec::new();
         for path in &output.out {
@@ -236,6 +241,11 @@ struct EncountersOutcome {
 
 /// Computes encounters and reports.
 pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+    match &args.sequence {
+        Some(Sequence::Zoom(args)) => return zoom::run(args, typed),
+        Some(Sequence::Sweep(args)) => return sweep::run(args, typed),
+        None => {}
+    }
     let options = encounters::Options {
         backend: args.backend.backend,
         with_cpu: args.backend.with_cpu,

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use trisolar::divergence::{MapBackend, Points};
+use trisolar::divergence::{MapBackend, Points, SpecError};
 use trisolar::encounters::{Overrides, Validated};
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::spec::Parameters as _;
 
+use super::{sweep, zoom};
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
-use crate::{Failure, config, values};
+use crate::{Failure, values};
 
 /// Integrate three-body encounters to their end: which body escapes, when and how fast, and which binary stays behind. Without
 /// options: 10000 encounters of a circular binary (masses 15 and 17.5, a = 5) with a single body of mass 12.5 that is at rest at a
@@ -18,10 +19,13 @@ use crate::{Failure, config, values};
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
+    args_conflicts_with_subcommands = true,
     after_help = "G = 1: with solar masses and astronomical units a year is 2 pi units of time.\n\
                   Run i depends on the seed and i alone, with the same bits on every CPU and GPU."
 )]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(super) sequence: Option<Sequence>,
     /// Start from a file with a line or row for each run: positions, velocities and masses of bodies 1, 2, 3 (21 numbers); .npy,
     /// .npz (its array points) or text
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["setup", "n", "draw", "map", "size", "seed"])]
@@ -66,6 +70,15 @@ pub(crate) struct Args {
     pub(super) quiet: bool,
 }
 
+/// Sequences of ensembles.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Sequence {
+    /// Compute a zoom: a sequence of maps of outcomes towards a point
+    Zoom(Box<zoom::Args>),
+    /// Compute an ensemble for each value of a parameter, or each pair of values of two
+    Sweep(Box<sweep::Args>),
+}
+
 /// The options of outputs, all of which the record of an unfinished computation holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
@@ -97,34 +110,29 @@ impl Paths for OutputArgs {
     }
 }
 
-impl Args {
-    /// The validated specification and the largest allowed energy error. The command line overrides the configuration file, which overrides
-    /// `under` (a resumed computation) or the defaults. The start states are those of `points`, if there are any.
-    pub(super) fn validated(
-        &self,
-        under: Option<&Overrides>,
-        points: Option<&Path>,
-    ) -> Result<(Validated, Option<f64>), Failure> {
-        let own = &self.overrides.values;
-        let mut overrides = own.clone();
-        if let Some(path) = &self.config {
-            overrides = overrides.merged_over(config::load(path)?);
-        }
-        if let Some(under) = under {
-            overrides = overrides.merged_over(under.clone());
-        }
-        let points = match points {
-            None => None,
-            Some(path) => Some(Points::read(path).map_err(Failure::BadInput)?),
-        };
-        let refused = |e| {
-            Failure::specification(
-                &e,
-                own.has(e.option) || e.option == "points",
-                self.config.as_deref(),
-            )
-        };
-        let valid = overrides.validated(points.as_ref()).map_err(refused)?;
-        Ok((valid, overrides.max_error))
+/// The validated specification and the largest allowed energy error. The command line (`own`) overrides the configuration file, which
+/// overrides `under` (a resumed computation) or the defaults. The start states are those of `points`, if there are any.
+pub(super) fn validated(
+    own: &Overrides,
+    config: Option<&Path>,
+    under: Option<&Overrides>,
+    points: Option<&Path>,
+) -> Result<(Validated, Option<f64>), Failure> {
+    let mut overrides = own.clone();
+    if let Some(path) = config {
+        overrides = overrides.merged_over(crate::config::load(path)?);
     }
+    if let Some(under) = under {
+        overrides = overrides.merged_over(under.clone());
+    }
+    let points = match points {
+        None => None,
+        Some(path) => Some(Points::read(path).map_err(Failure::BadInput)?),
+    };
+    let refused = |e: SpecError| {
+        let on_command_line = own.has(e.option) || e.option == "points";
+        Failure::specification(&e, on_command_line, config)
+    };
+    let valid = overrides.validated(points.as_ref()).map_err(refused)?;
+    Ok((valid, overrides.max_error))
 }

@@ -91,13 +91,7 @@ fn compute(
     no_hints: bool,
 ) -> Result<Streamed, Failure> {
     if missing.is_empty() {
-        return Ok(Streamed {
-            engine: "none",
-            device: "all records were there".into(),
-            elapsed: Duration::ZERO,
-            notes: Vec::new(),
-            portions: Vec::new(),
-        });
+        return Ok(Streamed::nothing());
     }
     let progress = Progress::new("encounters", quiet);
     let rest = Rest::new(&progress, job.valid.runs() - count(missing));

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use trisolar::bodies::DVec3;
 use trisolar::hermite::{self, Cluster, HermiteError, Star};
 use trisolar::nbody::{self, Diagnostics, Snapshot};
 use trisolar_explore::{Cloud, Content, LiveRun, Moment, Options, RunProperties, Server};
@@ -97,15 +98,14 @@ pub(crate) fn about_cluster(cluster: &Cluster<'_>, end: f64) -> RunProperties {
         device: cluster.engine().device(),
         bodies: cluster.stars().len(),
         end,
-        fractions: hermite::LAGRANGE_FRACTIONS.into(),
+        fractions: hermite::SHAPE_FRACTIONS.into(),
         specification: serde_json::to_value(spec).unwrap_or(Value::Null),
     }
 }
 
-fn point(position: [f64; 3], velocity: [f64; 3]) -> [f32; 4] {
-    let speed = velocity.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let [x, y, z] = position.map(|x| x as f32);
-    [x, y, z, speed as f32]
+fn point(position: DVec3, velocity: DVec3) -> [f32; 4] {
+    let [x, y, z] = position.to_array().map(|x| x as f32);
+    [x, y, z, velocity.length() as f32]
 }
 
 fn share(time: f64, end: f64) -> f64 {
@@ -209,10 +209,7 @@ impl Live {
                 lagrange: cluster.shape(&stars).lagrange.into(),
             })
         })?;
-        let place = |star: &Star| {
-            let [x, v] = [star.taylor[0], star.taylor[1]].map(|v| [v.x, v.y, v.z]);
-            point(x, v)
-        };
+        let place = |star: &Star| point(star.position(), star.velocity());
         run.show(&Cloud {
             time,
             progress: share(time, run.about().end),

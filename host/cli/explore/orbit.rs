@@ -1,6 +1,7 @@
 //! The orbit of a map's pixel and of its twin, step by step as the map's engines take them.
 
 use serde_json::json;
+use trisolar::bodies::{DVec3, numbers};
 use trisolar::divergence::{Specification, TwinOrbits, Validated, twin_orbits};
 use trisolar::nbody::{Bodies, Diagnostics};
 use trisolar_explore::{Cancel, Ended, Orbit};
@@ -133,10 +134,10 @@ impl<'a> Trace<'a> {
         });
         let grid_body = self.order[0];
         let [p, q] = [0, 1].map(|which| bodies[which].position[grid_body]);
-        let separation = (0..3).map(|k| (p[k] - q[k]).powi(2)).sum::<f64>().sqrt();
+        let separation = p.distance(q);
         self.numbers
             .extend([time, separation, errors[0], errors[1]]);
-        let positions = bodies.iter().flat_map(|b| b.position.iter().flatten());
+        let positions = bodies.iter().flat_map(|b| numbers(&b.position));
         self.numbers.extend(positions);
     }
 
@@ -153,8 +154,8 @@ impl<'a> Trace<'a> {
         let frame = &self.centres[which];
         let mut bodies = Bodies {
             mass: self.specification.masses.into(),
-            position: vec![[0.0; 3]; 3],
-            velocity: vec![[0.0; 3]; 3],
+            position: vec![DVec3::ZERO; 3],
+            velocity: vec![DVec3::ZERO; 3],
         };
         for (number, body) in self.order.into_iter().enumerate() {
             for k in 0..3 {

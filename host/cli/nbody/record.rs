@@ -241,7 +241,10 @@ impl Record<'_> {
     fn with_orbits<T>(&self, work: impl FnOnce(&[Trajectory<'_>], &Orbits) -> T) -> T {
         let n = self.last.bodies.len().min(MAX_DRAWN_ORBITS);
         let points: Vec<Vec<[f64; 3]>> = (0..n)
-            .map(|i| self.history.positions.iter().map(|p| p[i]).collect())
+            .map(|i| {
+                let positions = self.history.positions.iter();
+                positions.map(|p| p[i].to_array()).collect()
+            })
             .collect();
         let name = |i: usize| match &self.problem.specification().names {
             _ if n > 12 => String::new(),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use trisolar::bodies::{numbers, vectors};
 use trisolar::nbody::files::{Checkpoint, FileError, History};
 use trisolar::nbody::{
     Bodies, Integrator, LowerParts, Overrides, OverridesError, Snapshot, SpecError, Specification,
@@ -163,9 +164,12 @@ impl Start {
         let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
         bytes.extend(head);
         let bodies = &self.from.bodies;
-        let vectors = bodies.position.iter().chain(&bodies.velocity).flatten();
-        for number in bodies.mass.iter().chain(vectors) {
-            bytes.extend(number.to_le_bytes());
+        for part in [
+            &bodies.mass,
+            numbers(&bodies.position),
+            numbers(&bodies.velocity),
+        ] {
+            bytes.extend(part.iter().flat_map(|number| number.to_le_bytes()));
         }
         bytes
     }
@@ -181,7 +185,7 @@ impl Start {
         let (numbers, _) = numbers.as_chunks::<8>();
         let numbers: Vec<f64> = numbers.iter().map(|b| f64::from_le_bytes(*b)).collect();
         let n = numbers.len() / 7;
-        let (vectors, _) = numbers[n..].as_chunks::<3>();
+        let vectors = vectors(&numbers[n..]);
         let bodies = Bodies {
             mass: numbers[..n].to_vec(),
             position: vectors[..n].to_vec(),

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
+use trisolar::bodies::Model;
 use trisolar::hermite::{
     AhmadCohen, BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Order, Precision,
-    Specification, emulator, models, on_devices,
+    Specification, emulator, on_devices,
 };
 use trisolar::run::Workers;
 use trisolar::simd::Simd;
@@ -60,9 +61,10 @@ fn last_time(case: &Case) -> Result<f64, HermiteError> {
 }
 
 fn start<'e>(case: &Case, engine: Box<dyn Engine + 'e>) -> Result<Cluster<'e>, HermiteError> {
-    let bodies = models::plummer(PARTICLES, 1).and_then(|b| case.specification.clone().validate(b));
-    let start = bodies.expect("the self test's model is valid");
-    Cluster::new(&start, engine)
+    let valid = "the self test's model is valid";
+    let bodies = Model::Plummer.build(Some(PARTICLES), 1, 1.0, 3);
+    let start = case.specification.clone().validate(bodies.expect(valid));
+    Cluster::new(&start.expect(valid), engine)
 }
 
 /// The particles' numbers at a time, and their potentials; block steps are made by the host or the device.

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use serde_json::json;
+use trisolar::bodies::DVec3;
 use trisolar::divergence::{EngineError, Unattended};
 use trisolar::nbody::{
     Bodies, CpuEngine, DeviceEngine, Engine, Integrator, LaunchPlan, Model, NbodyKernel, Precision,
@@ -131,12 +132,9 @@ fn compare(
 
 /// Number of vectors that differ in a bit or are not finite.
 fn differences(found: &Bodies, expected: &Bodies) -> usize {
-    let of = |b: &Bodies| -> Vec<[f64; 3]> {
-        let vectors = b.position.iter().chain(&b.velocity);
-        vectors.copied().collect()
-    };
-    let same = |(a, b): &(&[f64; 3], &[f64; 3])| {
-        a.map(f64::to_bits) == b.map(f64::to_bits) && a.iter().all(|x| x.is_finite())
+    let of = |b: &Bodies| [&b.position[..], &b.velocity].concat();
+    let same = |(a, b): &(&DVec3, &DVec3)| {
+        a.to_array().map(f64::to_bits) == b.to_array().map(f64::to_bits) && a.is_finite()
     };
     let (found, expected) = (of(found), of(expected));
     found.len() - found.iter().zip(&expected).filter(same).count()

@@ -10,8 +10,9 @@ use crate::axes::{
 use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::Rgb;
 use crate::npy::data_error;
+use crate::png_file::{self, Pixels, encoding_error};
 use crate::ticks::Ticks;
-use crate::{IoError, png_file};
+use crate::{IoError, atomic};
 
 /// A class of pixels.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +34,19 @@ pub struct ClassMap<'a> {
     pub of_pixels: &'a [u8],
     /// The value of each pixel: the lowest are the brightest, in equal ratios. Values that are not above zero are as bright as the lowest.
     pub values: &'a [f64],
+}
+
+impl ClassMap<'_> {
+    fn check(&self) -> Result<(), String> {
+        let count = self.size[0] * self.size[1];
+        if count == 0 || self.of_pixels.len() != count || self.values.len() != count {
+            return Err("a map needs a class and a value for each pixel".into());
+        }
+        if (self.of_pixels.iter()).any(|class| usize::from(*class) >= self.classes.len()) {
+            return Err("a pixel has a class that does not exist".into());
+        }
+        Ok(())
+    }
 }
 
 /// The brightness of the highest value.
@@ -78,6 +92,56 @@ impl Shade {
     }
 }
 
+/// Levels of brightness of a class in a picture of 256 colours.
+fn levels(classes: usize) -> usize {
+    (256 / classes.max(1)).max(1)
+}
+
+/// Writes the picture without axes, with one pixel per pixel of the map: a palette of 256 colours has each class in several levels of
+/// brightness.
+///
+/// # Errors
+/// As [`classes`], and [`IoError::Data`] for more than 256 classes.
+pub fn bare_classes(
+    path: impl AsRef<Path>,
+    map: &ClassMap<'_>,
+    specification: Option<&str>,
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    map.check().map_err(|reason| data_error(path, reason))?;
+    if map.classes.len() > 256 {
+        return Err(data_error(path, "a palette has at most 256 classes".into()));
+    }
+    let [width, height] = map.size;
+    let size = u32::try_from(width).ok().zip(u32::try_from(height).ok());
+    let size = size.ok_or_else(|| data_error(path, "the picture is too large".into()))?;
+    let levels = levels(map.classes.len());
+    let darkest = levels.saturating_sub(1).max(1) as f64;
+    let palette: Vec<Rgb> = (map.classes.iter())
+        .flat_map(|class| (0..levels).map(move |level| (class.colour, level)))
+        .map(|(colour, level)| {
+            let brightness = 1.0 - (1.0 - DARKEST) * level as f64 / darkest;
+            shaded(colour, brightness).map(|c| c.round() as u8)
+        })
+        .collect();
+    let shade = Shade::of(map.values);
+    let entry = |at: usize| {
+        let dark = (1.0 - shade.brightness(map.values[at])) / (1.0 - DARKEST);
+        let level = ((dark * darkest).round() as usize).min(levels - 1);
+        (usize::from(map.of_pixels[at]) * levels + level) as u8
+    };
+    atomic::write_with(path, |file| {
+        let fill = |y: usize, row: &mut [u8]| {
+            for (x, pixel) in row.iter_mut().enumerate() {
+                *pixel = entry(y * width + x);
+            }
+        };
+        let pixels = Pixels::Indexed(&palette);
+        png_file::encode(&mut *file, size, pixels, specification, fill)
+            .map_err(|e| encoding_error(file, e))
+    })
+}
+
 fn shaded(colour: Rgb, brightness: f64) -> [f64; 3] {
     colour.map(|c| f64::from(c) * brightness)
 }
@@ -96,14 +160,7 @@ pub fn classes(
 ) -> Result<(), IoError> {
     let path = path.as_ref();
     let refuse = |reason: &str| data_error(path, reason.to_owned());
-    let [width, height] = map.size;
-    let count = width * height;
-    if count == 0 || map.of_pixels.len() != count || map.values.len() != count {
-        return Err(refuse("a map needs a class and a value for each pixel"));
-    }
-    if (map.of_pixels.iter()).any(|class| usize::from(*class) >= map.classes.len()) {
-        return Err(refuse("a pixel has a class that does not exist"));
-    }
+    map.check().map_err(|reason| data_error(path, reason))?;
     for axis in [&labels.x, &labels.y] {
         if !(axis.centre.is_finite() && axis.span.is_finite() && axis.span > 0.0) {
             return Err(refuse("the spans of a map must be finite and above zero"));

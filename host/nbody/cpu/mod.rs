@@ -22,6 +22,7 @@ use self::pool::{DisjointSlice, WorkerPool};
 use self::ranks::Shares;
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
+use trisolar_bodies::DVec3;
 use trisolar_run::Ranks;
 use trisolar_run::Workers;
 use trisolar_run::{EngineError, Monitor};
@@ -183,12 +184,12 @@ impl<'a> CpuRun<'a> {
                 available,
             });
         }
-        let plane = |of: &[[f64; 3]], d: usize| {
+        let plane = |of: &[DVec3], d: usize| {
             let mut plane: Vec<f64> = of.iter().map(|v| v[d]).collect();
             plane.resize(padded, 0.0);
             plane
         };
-        let planes = |of: &[[f64; 3]]| [plane(of, 0), plane(of, 1), plane(of, 2)];
+        let planes = |of: &[DVec3]| [plane(of, 0), plane(of, 1), plane(of, 2)];
         let mut x = planes(&bodies.position);
         // Padding bodies lie on the x axis beyond all others.
         let far = bodies.farthest();
@@ -418,9 +419,9 @@ impl Run for CpuRun<'_> {
             ranks::gather(ranks.as_ref(), &self.shares, &mut self.x);
             ranks::gather(ranks.as_ref(), &self.shares, &mut self.v);
         }
-        let gather = |planes: &[Vec<f64>; 3]| -> Vec<[f64; 3]> {
+        let gather = |planes: &[Vec<f64>; 3]| -> Vec<DVec3> {
             (0..self.n)
-                .map(|i| [planes[0][i], planes[1][i], planes[2][i]])
+                .map(|i| DVec3::new(planes[0][i], planes[1][i], planes[2][i]))
                 .collect()
         };
         Ok(Bodies {

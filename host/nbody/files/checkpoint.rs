@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::{Bodies, LowerParts, Specification};
 use super::FileError;
 use super::write::{History, Moment};
+use trisolar_bodies::{numbers, vectors};
 use trisolar_io::IoError;
 use trisolar_io::npz::{NpzReader, NpzWriter};
 use trisolar_run::Record;
@@ -68,8 +69,8 @@ impl Checkpoint {
         let mut file = NpzWriter::create(path)?;
         let n = self.bodies.len();
         file.array("mass", &[n], &self.bodies.mass)?;
-        file.array("position", &[n, 3], self.bodies.position.as_flattened())?;
-        file.array("velocity", &[n, 3], self.bodies.velocity.as_flattened())?;
+        file.array("position", &[n, 3], numbers(&self.bodies.position))?;
+        file.array("velocity", &[n, 3], numbers(&self.bodies.velocity))?;
         if let Some(lower) = lower {
             for (name, values) in LOWER.iter().zip([&lower.position, &lower.velocity]) {
                 file.array(name, &[n, 3], values.as_flattened())?;
@@ -82,14 +83,8 @@ impl Checkpoint {
         file.array("history", &[looks, width], &history.numbers())?;
         let times = history.times.len();
         file.array("history_time", &[times], &history.times)?;
-        let positions: Vec<f64> = history
-            .positions
-            .iter()
-            .flatten()
-            .flatten()
-            .copied()
-            .collect();
-        file.array("history_position", &[times, n, 3], &positions)?;
+        let positions = history.positions.concat();
+        file.array("history_position", &[times, n, 3], numbers(&positions))?;
         file.text(HEADER_FILE, &json)?;
         if let Some(run) = run {
             run.write(&mut file)?;
@@ -176,12 +171,15 @@ fn history(path: &Path, file: &mut NpzReader, n: usize) -> Result<History, FileE
     }
     let rows = numbers.values.chunks_exact(Moment::NUMBERS);
     let moments = steps.values.iter().zip(rows);
-    let (vectors, _) = positions.values.as_chunks::<3>();
+    let positions = vectors(&positions.values);
     Ok(History {
         moments: moments
             .map(|(step, row)| Moment::from_numbers(*step as u64, row))
             .collect(),
-        positions: vectors.chunks_exact(n.max(1)).map(<[_]>::to_vec).collect(),
+        positions: positions
+            .chunks_exact(n.max(1))
+            .map(<[_]>::to_vec)
+            .collect(),
         times: times.values,
     })
 }

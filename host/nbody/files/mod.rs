@@ -13,7 +13,5 @@ mod write;
 
 pub use checkpoint::Checkpoint;
 pub use textbook::Textbook;
-pub use trisolar_bodies::files::{BodyFile, Carried, FileError, parse, read, read_bodies};
-pub use write::{
-    BodyFormat, History, Moment, parts_at_start, write_bodies, write_series, write_trajectory,
-};
+pub use trisolar_bodies::files::{BodyFile, BodyFormat, Carried, FileError, read, read_bodies};
+pub use write::{History, Moment, parts_at_start, write_bodies, write_series, write_trajectory};

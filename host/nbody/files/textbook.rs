@@ -51,6 +51,7 @@ impl fmt::Display for Scientific {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trisolar_bodies::DVec3;
 
     #[test]
     fn numbers_look_as_in_c() {
@@ -71,8 +72,8 @@ mod tests {
     fn a_state_looks_as_in_the_textbook() {
         let bodies = Bodies {
             mass: vec![5e24; 2],
-            position: vec![[0.0; 3], [1e5, 0.0, 0.0]],
-            velocity: vec![[0.0, 3e4, 0.0], [0.0, -3e4, 0.0]],
+            position: vec![DVec3::ZERO, 1e5 * DVec3::X],
+            velocity: vec![3e4 * DVec3::Y, -3e4 * DVec3::Y],
         };
         let expected = "0.00\n  0  0.000e+00    0.000e+00    0.000e+00    3.000e+04\n  1  1.000e+05    0.000e+00    0.000e+00   -3.000e+04\n\n";
         assert_eq!(

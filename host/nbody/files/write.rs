@@ -2,41 +2,13 @@
 //! bits.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
-use super::super::{Bodies, Diagnostics, Snapshot, Specification, relative_error};
-use super::Carried;
+use super::super::{Diagnostics, Snapshot, Specification, relative_error};
+use trisolar_bodies::files::{BodyFormat, text, write};
+use trisolar_bodies::{DVec3, numbers};
 use trisolar_io::IoError;
-use trisolar_io::atomic::write_with;
 use trisolar_io::npz::NpzWriter;
-
-/// A format of bodies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyFormat {
-    /// Text with a line of names.
-    Csv,
-    /// Arrays.
-    Npz,
-    /// The input format of Pacheco & Malensek (2021), with a body on each line: `mass x y vx vy` or, in three dimensions, `mass x y
-    /// z vx vy vz`.
-    Text,
-}
-
-impl BodyFormat {
-    /// The format of a file with this name.
-    ///
-    /// # Errors
-    /// A description of the allowed names.
-    pub fn of(path: &Path) -> Result<Self, &'static str> {
-        match path.extension().and_then(|e| e.to_str()) {
-            Some("csv") => Ok(Self::Csv),
-            Some("npz") => Ok(Self::Npz),
-            Some("txt") => Ok(Self::Text),
-            _ => Err("the name must end in .csv, .npz or .txt"),
-        }
-    }
-}
 
 /// Writes bodies in the format of the name. An npz holds `mass` (n), `position` and `velocity` (n × 3), `time` (1) and
 /// `spec.json`; texts have time, G, softening and time step in a comment, CSV files in columns. [`read`](super::read()) can read
@@ -50,99 +22,17 @@ pub fn write_bodies(
     snapshot: &Snapshot,
     specification: &Specification,
 ) -> Result<(), IoError> {
-    let bodies = &snapshot.bodies;
-    let carried = carried(snapshot, specification);
-    let dimensions = specification.dimensions;
-    match format {
-        BodyFormat::Npz => {
-            let mut file = NpzWriter::create(path)?;
-            file.array("mass", &[bodies.len()], &bodies.mass)?;
-            let shape = [bodies.len(), 3];
-            file.array("position", &shape, bodies.position.as_flattened())?;
-            file.array("velocity", &shape, bodies.velocity.as_flattened())?;
-            file.array("time", &[1], &[snapshot.time])?;
-            file.text("spec.json", &json(specification))?;
-            file.finish()
-        }
-        BodyFormat::Csv => text(path, &csv(bodies, dimensions, &carried)),
-        BodyFormat::Text => {
-            let mut all = carried.comment();
-            all.push('\n');
-            for i in 0..bodies.len() {
-                body(&mut all, bodies, i, dimensions, " ");
-                all.push('\n');
-            }
-            text(path, &all)
-        }
-    }
-}
-
-/// The other values of a run's bodies.
-fn carried(snapshot: &Snapshot, specification: &Specification) -> Carried {
-    Carried {
-        g: Some(specification.g),
-        softening: Some(specification.softening),
-        time: Some(snapshot.time),
-        dt: Some(specification.dt),
-        names: specification.names.clone(),
-        softenings: None,
-    }
+    write(
+        path,
+        format,
+        &snapshot.bodies,
+        snapshot.time,
+        &json(specification),
+    )
 }
 
 fn json(specification: &Specification) -> String {
     serde_json::to_string(specification).expect("a specification is plain numbers and names")
-}
-
-fn text(path: &Path, text: &str) -> Result<(), IoError> {
-    write_with(path, |file| {
-        file.write_all(text.as_bytes()).map_err(|e| file.error(e))
-    })
-}
-
-/// A line of names, then a line for each body; values that all bodies share have columns of their own.
-fn csv(bodies: &Bodies, dimensions: u8, carried: &Carried) -> String {
-    let mut text = String::new();
-    if carried.names.is_some() {
-        text.push_str("name,");
-    }
-    text.push_str(match dimensions {
-        2 => "mass,x,y,vx,vy",
-        _ => "mass,x,y,z,vx,vy,vz",
-    });
-    let common = [
-        ("g", carried.g),
-        ("softening", carried.softening),
-        ("time", carried.time),
-        ("dt", carried.dt),
-    ];
-    let mut rest = String::new();
-    for (name, number) in common {
-        if let Some(number) = number {
-            let _ = write!(text, ",{name}");
-            let _ = write!(rest, ",{number:?}");
-        }
-    }
-    text.push('\n');
-    for i in 0..bodies.len() {
-        if let Some(names) = &carried.names {
-            // A comma would begin the next column.
-            let _ = write!(text, "{},", names[i].replace([',', '\n', '\r'], " "));
-        }
-        body(&mut text, bodies, i, dimensions, ",");
-        text.push_str(&rest);
-        text.push('\n');
-    }
-    text
-}
-
-/// A body's numbers.
-fn body(text: &mut String, bodies: &Bodies, i: usize, dimensions: u8, separator: &str) {
-    let d = usize::from(dimensions);
-    let _ = write!(text, "{:?}", bodies.mass[i]);
-    let vectors = [&bodies.position[i], &bodies.velocity[i]];
-    for number in vectors.into_iter().flat_map(|v| &v[..d]) {
-        let _ = write!(text, "{separator}{number:?}");
-    }
 }
 
 /// The diagnostics at a step.
@@ -237,7 +127,7 @@ pub struct History {
     /// Times of [`positions`](Self::positions).
     pub times: Vec<f64>,
     /// Positions of all bodies, if they are recorded.
-    pub positions: Vec<Vec<[f64; 3]>>,
+    pub positions: Vec<Vec<DVec3>>,
 }
 
 impl History {
@@ -312,15 +202,15 @@ pub fn write_series(
 pub fn write_trajectory(
     path: &Path,
     times: &[f64],
-    positions: &[Vec<[f64; 3]>],
+    positions: &[Vec<DVec3>],
     mass: &[f64],
     specification: &Specification,
 ) -> Result<(), IoError> {
-    let all: Vec<f64> = positions.iter().flatten().flatten().copied().collect();
     let mut file = NpzWriter::create(path)?;
     file.array("time", &[times.len()], times)?;
     file.array("mass", &[mass.len()], mass)?;
-    file.array("position", &[positions.len(), mass.len(), 3], &all)?;
+    let shape = [positions.len(), mass.len(), 3];
+    file.array("position", &shape, numbers(&positions.concat()))?;
     file.text("spec.json", &json(specification))?;
     file.finish()
 }

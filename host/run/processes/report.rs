@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::gpus::kinds;
+
 /// A rank's report on its part of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -61,13 +63,7 @@ fn engine(reports: &[Report]) -> &'static str {
 
 /// The descriptions of the devices, without repetitions.
 fn devices(reports: &[Report]) -> String {
-    let mut kinds: Vec<(&str, usize)> = Vec::new();
-    for report in reports {
-        match kinds.iter_mut().find(|(kind, _)| *kind == report.device) {
-            Some((_, count)) => *count += 1,
-            None => kinds.push((&report.device, 1)),
-        }
-    }
+    let kinds = kinds(reports.iter().map(|report| report.device.as_str()));
     let count = reports.len();
     if let [(device, _)] = kinds[..] {
         return format!("{count} MPI ranks, each {device}");

@@ -241,7 +241,7 @@ impl ReusePlan {
         partial.put_at(&there.pixels, u32::slice(&there.times))?;
         let count = left.len();
         self.step(computing, partial, ended, &known, &left, count, &mut effort)?;
-        effort.pixel_steps = ended.steps.load(Ordering::Relaxed) - there.steps_before;
+        effort.steps = ended.steps.load(Ordering::Relaxed) - there.steps_before;
         Ok(effort)
     }
 

@@ -189,7 +189,7 @@ impl ReusePlan {
         let result = computing.go_on(&work, &sink, pixels.len(), left, effort);
         partial.flush()?;
         result?;
-        effort.pixel_steps = partial.steps_taken();
+        effort.steps = partial.steps_taken();
         Ok(partial.into_values().into().expect(OF_STEPS))
     }
 

@@ -1,6 +1,6 @@
 //! The most bound pair, and the third body relative to it.
 
-use super::step::{Pairs, StepMasses, kinetic_term, potential};
+use super::step::{Pairs, StepMasses, kinetic_term, potential, potentials};
 use super::vector::{cross, dot};
 use super::{Masses, PAIRS};
 use crate::number::bits::{divide, root};
@@ -71,9 +71,7 @@ pub fn glance(s: &Pairs<f64>, m: &Masses) -> Glance {
         v2[k] = fma(m.step.second, w1[k], w2[k]);
         k += 1;
     }
-    let p0 = m.step.potential[0] * dot(&s.x[0], &s.x[0]).reciprocal_root();
-    let p1 = m.step.potential[1] * dot(&s.x[1], &s.x[1]).reciprocal_root();
-    let p2 = m.step.potential[2] * dot(&s.x[2], &s.x[2]).reciprocal_root();
+    let [p0, p1, p2] = potentials(s, &m.step);
     let e0 = fma(m.kinetic[0], dot(w1, w1), -p0);
     let e1 = fma(m.kinetic[1], dot(&v1, &v1), -p1);
     let e2 = fma(m.kinetic[2], dot(&v2, &v2), -p2);

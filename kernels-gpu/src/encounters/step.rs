@@ -187,12 +187,20 @@ pub fn kinetic_term<R: Bits>(w: &[[R; 3]; 2], binding: R) -> R {
     w[1][2].mul_add(w[1][2], sum)
 }
 
+/// The potential U of each pair.
+#[inline(always)]
+pub fn potentials<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> [R; 3] {
+    [
+        m.potential[0] * dot(&s.x[0], &s.x[0]).reciprocal_root(),
+        m.potential[1] * dot(&s.x[1], &s.x[1]).reciprocal_root(),
+        m.potential[2] * dot(&s.x[2], &s.x[2]).reciprocal_root(),
+    ]
+}
+
 /// The potential U.
 #[inline(always)]
 pub fn potential<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> R {
-    let a = m.potential[0] * dot(&s.x[0], &s.x[0]).reciprocal_root();
-    let b = m.potential[1] * dot(&s.x[1], &s.x[1]).reciprocal_root();
-    let c = m.potential[2] * dot(&s.x[2], &s.x[2]).reciprocal_root();
+    let [a, b, c] = potentials(s, m);
     (a + b) + c
 }
 

@@ -19,6 +19,7 @@ pub struct AdamsBashforth2;
 
 impl Integrator for AdamsBashforth2 {
     const NAME: &'static str = "adams-bashforth-2";
+    const HELP: &'static str = "order 2, costs a little more";
     const ORDER: u32 = 2;
     const EVALUATIONS: u32 = 1;
     const IS_MULTISTEP: bool = true;

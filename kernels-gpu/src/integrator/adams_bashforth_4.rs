@@ -22,6 +22,7 @@ pub struct AdamsBashforth4;
 
 impl Integrator for AdamsBashforth4 {
     const NAME: &'static str = "adams-bashforth-4";
+    const HELP: &'static str = "order 4 (in maps with --start runge-kutta), costs a little more";
     const ORDER: u32 = 4;
     const EVALUATIONS: u32 = 1;
     const IS_MULTISTEP: bool = true;

@@ -14,6 +14,7 @@ pub struct ExplicitEuler;
 
 impl Integrator for ExplicitEuler {
     const NAME: &'static str = "explicit-euler";
+    const HELP: &'static str = "order 1, the cheapest";
     const ORDER: u32 = 1;
     const EVALUATIONS: u32 = 1;
     type OnMaps = Self;

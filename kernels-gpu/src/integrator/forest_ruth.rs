@@ -20,6 +20,7 @@ pub struct ForestRuth;
 
 impl Integrator for ForestRuth {
     const NAME: &'static str = "forest-ruth";
+    const HELP: &'static str = "order 4, symplectic, costs three times as much";
     const ORDER: u32 = 4;
     const EVALUATIONS: u32 = 3;
     type OnMaps = General<Self, 0, 0>;

@@ -5,11 +5,11 @@
 //! ([`hermite`](crate::physics::hermite)).
 
 use super::Integrator;
-use super::fixed_steps::{FixedSteps, MassesOf, State};
+use super::fixed_steps::{FixedSteps, MassesOf, State, squares_and_inv_cubes};
 use crate::Real;
 use crate::number::each;
 use crate::physics::hermite::correct::in_steps;
-use crate::physics::three_body::{Relative, accelerations_and_jerks, squares};
+use crate::physics::three_body::{Relative, accelerations_and_jerks};
 
 /// Fourth order, one evaluation of accelerations and jerks per step, not symplectic.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,7 @@ pub struct Hermite4;
 
 impl Integrator for Hermite4 {
     const NAME: &'static str = "hermite-4";
+    const HELP: &'static str = "order 4, costs twice as much";
     const ORDER: u32 = 4;
     const EVALUATIONS: u32 = 1;
     type OnMaps = Self;
@@ -47,17 +48,7 @@ fn rates<R: Real, const N: usize>(
     u: [Relative<R>; N],
     masses: &MassesOf<R>,
 ) -> [[Relative<R>; 2]; N] {
-    const { assert!(N == 1 || N == 2, "one system or a pair of twins") };
-    let mut r2 = [squares(&q[0].to_force(), masses); N];
-    let mut w = r2;
-    if N == 1 {
-        w[0] = R::Force::inv_cubes(r2[0]);
-    } else {
-        let s = r2[0];
-        let t = squares(&q[N - 1].to_force(), masses);
-        let [a, b, c, d, e, f] = R::Force::inv_cubes([s[0], s[1], s[2], t[0], t[1], t[2]]);
-        (r2[N - 1], w[0], w[N - 1]) = (t, [a, b, c], [d, e, f]);
-    }
+    let [r2, w] = squares_and_inv_cubes(q, masses);
     let mut rates = [[Relative::zero(); 2]; N];
     each!(N, |n| {
         let (q, u) = (q[n].to_force(), u[n].to_force());

@@ -13,6 +13,7 @@ pub struct Leapfrog;
 
 impl Integrator for Leapfrog {
     const NAME: &'static str = "leapfrog";
+    const HELP: &'static str = "order 2, symplectic, the same cost";
     const ORDER: u32 = 2;
     const EVALUATIONS: u32 = 1;
     type OnMaps = Self;

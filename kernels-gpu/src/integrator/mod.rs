@@ -75,6 +75,8 @@ pub trait Integrator: Copy + Debug + Send + Sync + 'static {
     const NAME: &'static str;
     /// Earlier names that are still accepted.
     const FORMER_NAMES: &'static [&'static str] = &[];
+    /// What a user should know to choose it, for the help.
+    const HELP: &'static str;
     /// The order: the power of the time step with which the error after a fixed time decreases.
     const ORDER: u32;
     /// Number of evaluations of all accelerations per step.

@@ -14,6 +14,7 @@ pub struct RungeKutta4;
 
 impl Integrator for RungeKutta4 {
     const NAME: &'static str = "runge-kutta-4";
+    const HELP: &'static str = "order 4, costs four times as much";
     const ORDER: u32 = 4;
     const EVALUATIONS: u32 = 4;
     type OnMaps = Self;

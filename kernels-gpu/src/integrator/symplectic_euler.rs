@@ -14,6 +14,7 @@ pub struct SymplecticEuler;
 impl Integrator for SymplecticEuler {
     const NAME: &'static str = "symplectic-euler";
     const FORMER_NAMES: &'static [&'static str] = &["semi-implicit-euler"];
+    const HELP: &'static str = "order 1, symplectic, the same cost";
     const ORDER: u32 = 1;
     const EVALUATIONS: u32 = 1;
     type OnMaps = Self;

@@ -9,6 +9,8 @@ pub struct VelocityVerlet;
 
 impl Integrator for VelocityVerlet {
     const NAME: &'static str = "velocity-verlet";
+    const HELP: &'static str =
+        "order 2, symplectic, the positions of leapfrog, costs a little more";
     const ORDER: u32 = 2;
     const EVALUATIONS: u32 = 1;
     type OnMaps = General<Self, 1, 0>;

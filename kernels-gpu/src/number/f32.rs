@@ -80,15 +80,11 @@ impl Real for f32 {
     fn inv_cube(self) -> Self {
         inv_cube_single(self, self.guess_root())
     }
-
-    #[inline(always)]
-    fn inv_cube_or_zero(self) -> Self {
-        if self == 0.0 { 0.0 } else { self.inv_cube() }
-    }
 }
 
 impl Precision for f32 {
     const NAME: &'static str = "f32";
+    const HELP: &'static str = "32 bits; 1.9 times as fast as f64 on an H200, grainy";
     /// Its square must not overflow.
     const LARGEST: f64 = 1e18;
     type OnLanes<D: Seeded, S: Single> = S;

@@ -97,6 +97,7 @@ impl Real for f64 {
 
 impl Precision for f64 {
     const NAME: &'static str = "f64";
+    const HELP: &'static str = "64 bits, IEEE; the reference";
     const FORMER_NAMES: &'static [&'static str] = &["exact"];
     type OnLanes<D: Seeded, S: Single> = D;
 }

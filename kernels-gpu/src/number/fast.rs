@@ -71,18 +71,11 @@ impl Real for Fast {
             Self(self.0.inv_cube())
         }
     }
-    #[inline(always)]
-    fn inv_cube_or_zero(self) -> Self {
-        if self.0 == 0.0 {
-            Self(0.0)
-        } else {
-            self.inv_cube()
-        }
-    }
 }
 
 impl Precision for Fast {
     const NAME: &'static str = "fast";
+    const HELP: &'static str = "64 bits with the GPU's approximate root; equal up to rounding, 1.3 times as fast as f64 on an H200";
     const IS_PORTABLE: bool = false;
     /// On a CPU, the portable seed is the fastest.
     type OnLanes<D: Seeded, S: Single> = D;

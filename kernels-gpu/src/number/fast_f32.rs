@@ -55,13 +55,4 @@ impl Real for FastF32 {
         let y = cuda_std::approx::rsqrt_f32(self.0);
         Self((y * y) * y)
     }
-
-    #[inline(always)]
-    fn inv_cube_or_zero(self) -> Self {
-        if self.0 == 0.0 {
-            Self(0.0)
-        } else {
-            self.inv_cube()
-        }
-    }
 }

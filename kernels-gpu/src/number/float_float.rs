@@ -6,7 +6,7 @@
 use core::ops::{Add, Mul, Neg, Sub};
 
 use super::inv_cube::Seeded;
-use super::{Mask as _, PerLane, Precision, Real, Single};
+use super::{PerLane, Precision, Real, Single};
 
 /// `hi` + `lo`, where |lo| is at most half a unit in the last place of `hi`. The exponent has the range of `f32`; digits are lost
 /// where `lo` is below 1e-38.
@@ -234,27 +234,17 @@ impl<S: Single> Real for FloatFloat<S> {
         let t = fast_two_sum(linear.hi, Real::mul_add(quadratic, e.hi, linear.lo));
         y3 + y3 * t
     }
+
     #[inline(always)]
-    fn inv_cube_or_zero(self) -> Self {
-        let zero = S::from_f64(0.0);
-        let zero = Self { hi: zero, lo: zero };
-        // r² cannot be negative.
-        let at_zero = self.hi.at_most(zero.hi);
-        // The branch is cheaper than the computation that it skips.
-        if S::LANES == 1 && at_zero.all() {
-            return zero;
-        }
-        let w = self.inv_cube();
-        if S::LANES == 1 {
-            w
-        } else {
-            Self::select(at_zero, zero, w)
-        }
+    fn is_zero(self) -> S::Mask {
+        self.hi.is_zero()
     }
 }
 
 impl Precision for FloatFloat<f32> {
     const NAME: &'static str = "float-float";
+    const HELP: &'static str =
+        "pairs of f32, 44 bits; slower than f64 on an H200, meant for GPUs with few 64-bit units";
     /// Its square must not overflow.
     const LARGEST: f64 = 1e18;
     type OnLanes<D: Seeded, S: Single> = FloatFloat<S>;

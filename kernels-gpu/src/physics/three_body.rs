@@ -302,3 +302,46 @@ fn rate<F: Real>(x: Vec3<F>, v: Vec3<F>, r2: F, w: F) -> F {
     let inverse = r2 * w;
     x.dot(v).scaled(F::constant(-3.0)) * (inverse * inverse * w)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::physics::hermite::force::terms;
+
+    #[test]
+    fn relative_coordinates_give_the_accelerations_and_jerks_of_the_pairs() {
+        let g = [3.0, 4.0, 5.0];
+        let p = [[0.3, -1.2, 0.5], [2.0, 0.7, -0.4], [-1.1, 0.2, 0.9]];
+        let v = [[0.1, 0.2, -0.3], [-0.5, 0.4, 0.6], [0.7, -0.8, 0.2]];
+        for softening in [0.0, 0.3] {
+            let masses = MassTerms::new(g, softening);
+            let (q, u) = (Relative::from_bodies(&p), Relative::from_bodies(&v));
+            let r2 = squares(&q, &masses);
+            let found = accelerations_and_jerks::<f64>(&q, &u, r2, f64::inv_cubes(r2), &masses);
+            let mut sums = [[[0.0; 3]; 3]; 2];
+            for (i, j) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+                let d = [p, v].map(|x| Vec3 {
+                    x: x[j][0] - x[i][0],
+                    y: x[j][1] - x[i][1],
+                    z: x[j][2] - x[i][2],
+                });
+                let r2 = d[0].norm2_plus(softening * softening);
+                let (w, t) = terms::<f64, 2>(&d, r2, r2.inv_cube(), g[j]);
+                for (sum, t) in sums.iter_mut().zip(t) {
+                    for (sum, t) in sum[i].iter_mut().zip([t.x, t.y, t.z]) {
+                        *sum += w * t;
+                    }
+                }
+            }
+            for (mut found, sums) in found.into_iter().zip(sums) {
+                let mut expected = Vec::new();
+                Relative::from_bodies(&sums).for_each(&mut |x| expected.push(*x));
+                let mut expected = expected.into_iter();
+                found.for_each(&mut |x| {
+                    let e = expected.next().expect("as many numbers");
+                    assert!((*x - e).abs() < 1e-13 * (1.0 + e.abs()), "{x} {e}");
+                });
+            }
+        }
+    }
+}

@@ -105,6 +105,7 @@ def nbody(
     bodies: Union[Mapping[str, npt.ArrayLike], NbodyState, Any, None] = None,
     n: Optional[int] = None,
     seed: Optional[int] = None,
+    w0: Optional[float] = None,
     half_width: Optional[float] = None,
     speed: Optional[float] = None,
     masses: Optional[Numbers] = None,
@@ -146,7 +147,7 @@ def nbody(
 
     :param spec: the source of values that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
-    :param model: start model: "plummer", "cube", "sphere", "kepler", "burrau", "figure-eight", "lagrange", "line",
+    :param model: start model: "plummer", "king", "cube", "sphere", "kepler", "burrau", "figure-eight", "lagrange", "line",
         "outer-planets" or "six-bodies" ["plummer"].
     :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
@@ -155,6 +156,7 @@ def nbody(
         names, dimensions.
     :param n: number of bodies of the model [1024; line: 4], or the number that the file must have.
     :param seed: seed of a random model [1].
+    :param w0: king: dimensionless central potential, 0.1 to 16 [6].
     :param half_width: cube: half the edge (length) [1].
     :param speed: cube: largest component of a velocity (length / time) [0].
     :param masses: cube: least and greatest mass [all equal, with the sum 1].

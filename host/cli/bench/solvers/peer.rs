@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use trisolar::bodies::numbers;
 use trisolar::nbody::{Bodies, CpuEngine, Precision, Schedule, Solver};
 use trisolar::simd::Simd;
 
@@ -117,7 +118,7 @@ fn run(program: &Path, solver: Solver) -> Result<(f64, Bodies), Failure> {
 /// The largest difference of positions, relative to the extent of the line.
 fn difference(a: &Bodies, b: &Bodies) -> f64 {
     let extent = 1e5 * BODIES as f64;
-    let pairs = a.position.iter().flatten().zip(b.position.iter().flatten());
+    let pairs = numbers(&a.position).iter().zip(numbers(&b.position));
     pairs.fold(0.0, |d, (x, y)| d.max((x - y).abs() / extent))
 }
 

@@ -286,9 +286,6 @@ mod tests {
         fn select(mask: bool, yes: Self, no: Self) -> Self {
             if mask { yes } else { no }
         }
-        fn inv_cube_or_zero(self) -> Self {
-            self.inv_cube()
-        }
         fn inv_cube(self) -> Self {
             Self::after(
                 crate::number::inv_cube::inv_cube(self.0),

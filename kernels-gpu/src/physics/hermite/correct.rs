@@ -4,7 +4,8 @@
 //! - [`in_steps`]: for the three bodies of a map, of order 4, with the step as the unit of time
 //! - [`correction`]: for a part of the force, of order 4, in the Ahmad–Cohen scheme
 //!
-//! All three are the same interpolation at order 4; they differ in input and output, and therefore in the order of operations.
+//! At order 4 all three give the same velocity to within rounding, and the first two the same position; the third integrates the cubic
+//! acceleration once more for it. They differ in input and output, and therefore in the order of operations.
 
 use super::{TERMS, Taylor};
 use crate::physics::three_body::Relative;
@@ -198,4 +199,43 @@ fn higher_derivatives<R: Real, const D: usize>(
     out[7] = d5.add_scaled(h, d6).add_scaled(half, d7);
     out[8] = d6.add_scaled(h, d7);
     out[9] = d7;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(x: f64) -> Vec3<f64> {
+        Vec3 {
+            x,
+            y: -0.5 * x,
+            z: x * x,
+        }
+    }
+
+    fn near(a: Vec3<f64>, b: Vec3<f64>) {
+        let d = a - b;
+        assert!(d.dot(d) < 1e-28 * (1.0 + a.dot(a)), "{a:?} {b:?}");
+    }
+
+    #[test]
+    fn the_correctors_of_order_4_agree() {
+        let mut start = [Vec3::zero(); TERMS];
+        for (k, x) in [0.3, -0.7, 1.1, 0.4].into_iter().enumerate() {
+            start[k] = vector(x);
+        }
+        let [x0, v0, a0, j0] = [0, 1, 2, 3].map(|k| start[k]);
+        let (a1, j1) = (vector(0.9), vector(-0.6));
+        // A step of length 1, which is the unit of time of `in_steps`.
+        let found = correct::<f64, 2>(&start, &[a1, j1], 0.5, 2.0);
+        let pair = |v: Vec3<f64>| Relative { a: v, b: v };
+        let velocity = in_steps(pair(v0), [pair(a0), pair(a1)], [pair(j0), pair(j1)]);
+        near(velocity.b, found[1]);
+        let position = in_steps(pair(x0), [pair(v0), velocity], [pair(a0), pair(a1)]);
+        near(position.b, found[0]);
+        let c = correction([a0, j0], [a1, j1], 1.0, 1.0);
+        near((v0 + a0).add_scaled(0.5, j0) + c.velocity, found[1]);
+        near(c.snap, found[4]);
+        near(c.crackle, found[5]);
+    }
 }

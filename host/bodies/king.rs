@@ -1,116 +1,50 @@
-//! Start models: Plummer's sphere and King's truncated ones, in Hénon units (total mass 1, G = 1, energy -1/4, in virial
-//! equilibrium, centred); few bodies with known orbits.
+//! King's models (King 1966).
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
+use super::models::Uniform;
+use super::{Bodies, Diagnostics, numbers};
 
-use super::{Body, SpecError};
-use trisolar_bodies::{Bodies, Diagnostics, Model};
+/// Least and greatest dimensionless central potential of a King model.
+pub const KING_W0: [f64; 2] = [0.1, 16.0];
 
-/// Largest number of bodies whose own potential energy is used; for more bodies it is that of the model.
-const MAX_VIRIALISED_BODIES: usize = 65_536;
-
-/// Plummer's sphere, see [`Model::Plummer`].
-///
-/// # Errors
-/// [`SpecError`] for a number of bodies that is not possible.
-pub fn plummer(n: usize, seed: u64) -> Result<Vec<Body>, SpecError> {
-    let bodies = Model::Plummer
-        .build(Some(n), seed, 1.0, 3)
-        .map_err(|e| SpecError {
-            option: "--n",
-            given: n.to_string(),
-            allowed: e.to_string(),
-        })?;
-    Ok(listed(&bodies))
-}
-
-/// A model of a fixed number of bodies, G = 1.
-///
-/// # Errors
-/// [`SpecError`] if it has no fixed number.
-pub fn few(model: Model) -> Result<Vec<Body>, SpecError> {
-    let fail = |allowed: String| SpecError {
-        option: "--model",
-        given: model.name().into(),
-        allowed,
-    };
-    if model.fixed_count().is_none() {
-        return Err(fail("must have a fixed number of bodies".into()));
-    }
-    let bodies = model
-        .build(None, 1, 1.0, 3)
-        .map_err(|e| fail(e.to_string()))?;
-    Ok(listed(&bodies))
-}
-
-fn listed(bodies: &Bodies) -> Vec<Body> {
-    (0..bodies.mass.len())
-        .map(|i| Body {
-            mass: bodies.mass[i],
-            position: bodies.position[i],
-            velocity: bodies.velocity[i],
-        })
-        .collect()
-}
-
-/// Smallest and largest dimensionless central potential that [`king`] accepts.
-pub const W0: [f64; 2] = [0.1, 16.0];
-
-/// A King model (King 1966) with the dimensionless central potential `w0`.
-///
-/// # Errors
-/// [`SpecError`] if `w0` is outside of [`W0`], or for a number of bodies that is not possible.
-pub fn king(n: usize, w0: f64, seed: u64) -> Result<Vec<Body>, SpecError> {
-    if !(W0[0]..=W0[1]).contains(&w0) {
-        return Err(SpecError {
-            option: "--w0",
-            given: w0.to_string(),
-            allowed: format!("must be from {} to {}", W0[0], W0[1]),
-        });
-    }
-    if !(2..=super::spec::MAX_BODIES).contains(&n) {
-        return Err(SpecError {
-            option: "--n",
-            given: n.to_string(),
-            allowed: format!("must be from 2 to {}", super::spec::MAX_BODIES),
-        });
-    }
+/// A model of `n` equal masses with the dimensionless central potential `w0`, in Hénon units. If `n` is at most `most_pairwise`, lengths
+/// are scaled by the potential energy of the bodies themselves, otherwise by that of the model.
+pub(super) fn king(n: usize, w0: f64, seed: u64, g: f64, most_pairwise: usize) -> Bodies {
     let profile = Profile::new(w0);
-    let mut random = Uniform(ChaCha8Rng::seed_from_u64(seed));
+    let mut random = Uniform::new(seed);
     let mut bodies = Bodies::default();
     for _ in 0..n {
         let (r, w) = profile.at_mass(random.unit());
-        let speed = random.speed(w);
-        let (x, v) = (random.direction(r), random.direction(speed));
-        bodies.mass.push(1.0 / n as f64);
-        bodies.position.push(x);
-        bodies.velocity.push(v);
+        let speed = speed(&mut random, w);
+        let x = random.direction(r, false);
+        bodies.push(1.0 / n as f64, x, random.direction(speed, false));
     }
-    centre(&mut bodies.position);
-    centre(&mut bodies.velocity);
-    let kinetic = bodies.velocity.iter().flatten().map(|v| v * v).sum::<f64>() * 0.5 / n as f64;
-    let potential = if n <= MAX_VIRIALISED_BODIES {
+    // The masses are equal: these are the means without the rounding of products with them.
+    for vectors in [&mut bodies.position, &mut bodies.velocity] {
+        for k in 0..3 {
+            let mean = vectors.iter().map(|v| v[k]).sum::<f64>() / n as f64;
+            vectors.iter_mut().for_each(|v| v[k] -= mean);
+        }
+    }
+    let squares = numbers(&bodies.velocity).iter().map(|v| v * v);
+    let kinetic = squares.sum::<f64>() * 0.5 / n as f64;
+    let potential = if n <= most_pairwise {
         Diagnostics::of(&bodies, 1.0, 0.0).potential
     } else {
         profile.potential_energy()
     };
-    let lengths = potential / -0.5;
-    let speeds = (0.25 / kinetic).sqrt();
-    for (vectors, scale) in [
-        (&mut bodies.position, lengths),
-        (&mut bodies.velocity, speeds),
-    ] {
-        vectors.iter_mut().flatten().for_each(|x| *x *= scale);
-    }
-    Ok(listed(&bodies))
+    bodies.scale(potential / -0.5, (0.25 * g.max(0.0) / kinetic).sqrt());
+    bodies
 }
 
-/// Subtracts the mean.
-fn centre(vectors: &mut [[f64; 3]]) {
-    for k in 0..3 {
-        let mean = vectors.iter().map(|v| v[k]).sum::<f64>() / vectors.len() as f64;
-        vectors.iter_mut().for_each(|v| v[k] -= mean);
+/// A speed where the potential is `w`: u² (e^(-u²/2) - e^(-w)) up to the speed of escape √(2w), by rejection.
+fn speed(random: &mut Uniform, w: f64) -> f64 {
+    let (escape, edge) = ((2.0 * w).max(0.0).sqrt(), libm::exp(-w));
+    let bound = (2.0 / std::f64::consts::E).min(2.0 * w * (1.0 - edge));
+    loop {
+        let (u, y) = (escape * random.unit(), bound * random.unit());
+        if y <= u * u * (libm::exp(-0.5 * u * u) - edge) {
+            return u;
+        }
     }
 }
 
@@ -206,40 +140,6 @@ impl Profile {
     }
 }
 
-/// Uniform numbers.
-struct Uniform(ChaCha8Rng);
-
-impl Uniform {
-    /// In [0, 1).
-    fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-    }
-
-    /// A vector of this length in a random direction.
-    fn direction(&mut self, length: f64) -> [f64; 3] {
-        let z = 2.0 * self.unit() - 1.0;
-        let angle = std::f64::consts::TAU * self.unit();
-        let flat = (1.0 - z * z).sqrt();
-        [
-            length * flat * libm::cos(angle),
-            length * flat * libm::sin(angle),
-            length * z,
-        ]
-    }
-
-    /// A speed where the potential is `w`: u² (e^(-u²/2) - e^(-w)) up to the speed of escape √(2w), by rejection.
-    fn speed(&mut self, w: f64) -> f64 {
-        let (escape, edge) = ((2.0 * w).max(0.0).sqrt(), libm::exp(-w));
-        let bound = (2.0 / std::f64::consts::E).min(2.0 * w * (1.0 - edge));
-        loop {
-            let (u, y) = (escape * self.unit(), bound * self.unit());
-            if y <= u * u * (libm::exp(-0.5 * u * u) - edge) {
-                return u;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,23 +160,20 @@ mod tests {
     #[test]
     fn a_king_model_is_in_virial_equilibrium_and_within_its_edge() {
         for w0 in [1.0, 6.0, 12.0] {
-            let bodies = king(2000, w0, 3).unwrap();
-            let mut all = Bodies::default();
-            for body in &bodies {
-                all.mass.push(body.mass);
-                all.position.push(body.position);
-                all.velocity.push(body.velocity);
+            for g in [1.0, 2.5] {
+                let bodies = king(2000, w0, 3, g, 2000);
+                let d = Diagnostics::of(&bodies, g, 0.0);
+                assert!((d.kinetic / g - 0.25).abs() < 1e-12);
+                assert!((d.potential / g + 0.5).abs() < 1e-12);
             }
-            let d = Diagnostics::of(&all, 1.0, 0.0);
-            assert!((d.kinetic - 0.25).abs() < 1e-12 && (d.potential + 0.5).abs() < 1e-12);
             // Speeds drawn before they were scaled had nearly the right virial ratio: the profile and they agree.
             let profile = Profile::new(w0);
-            let mut random = Uniform(ChaCha8Rng::seed_from_u64(1));
+            let mut random = Uniform::new(1);
             let n = 20_000;
             let kinetic = (0..n)
                 .map(|_| {
                     let (_, w) = profile.at_mass(random.unit());
-                    0.5 * random.speed(w).powi(2)
+                    0.5 * speed(&mut random, w).powi(2)
                 })
                 .sum::<f64>()
                 / f64::from(n);

@@ -1,0 +1,246 @@
+//! What `trisolar encounters zoom` and `trisolar encounters sweep` have in common: the folder of their frames, and how these are
+//! computed.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use trisolar::divergence::{MapBackend, RunOptions};
+use trisolar::encounters::{self, Executor, Overrides, Specification, store};
+use trisolar::io::plot::Theme;
+use trisolar::run::{Paths, Record};
+use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
+
+use super::options::validated;
+use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
+use crate::progress::Progress;
+use crate::ranks::Communicator;
+use crate::resume::Typed;
+use crate::sequence::{FolderArgs, checkpoint};
+use crate::{Failure, interrupt, report, sequence, values};
+
+/// Options of a sequence of ensembles.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SequenceArgs {
+    #[command(flatten)]
+    pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
+    #[command(flatten)]
+    pub(super) folder: FolderArgs,
+    /// Write the records of every frame as well (.npz)
+    #[arg(long, help_heading = "Files")]
+    pub(super) npz: bool,
+
+    /// Where to compute: auto (GPUs for 20000 runs and more, if any can be used), cpu, gpu, or gpu+cpu (both together)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
+    backend: MapBackend,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+    /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all, but only as many as the
+    /// runs can keep busy]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
+    gpus: Option<u32>,
+    /// Approximate time between two records of the finished runs of an unfinished frame, 0.1 to 86400 (seconds), which is how much a
+    /// killed run can lose
+    #[arg(long, value_name = "SECONDS", help_heading = "Computation", default_value = "30", value_parser = checkpoint)]
+    checkpoint: Duration,
+
+    #[command(flatten)]
+    accuracy: PlacedArgs<Overrides, Accuracy>,
+    /// Print one JSON object instead of the summary
+    #[arg(long, help_heading = "Report")]
+    pub(super) json: bool,
+    /// Print neither progress nor summary nor warnings
+    #[arg(short, long, help_heading = "Report")]
+    pub(super) quiet: bool,
+}
+
+/// The specification of which the frames are variations, and the largest energy error that the user allows.
+pub(super) struct Base {
+    pub(super) specification: Specification,
+    pub(super) max_error: Option<f64>,
+}
+
+/// The description of a sequence, which `sequence.json` holds.
+pub(super) trait Description: Paths {
+    /// The specification of which the frames are variations.
+    fn base(&self) -> &Overrides;
+
+    /// The largest energy error that is allowed.
+    fn max_error(&mut self) -> &mut Option<f64>;
+}
+
+impl SequenceArgs {
+    /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
+    pub(super) fn on_all_ranks(
+        &self,
+        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        let options = encounters::Options {
+            backend: self.backend.backend,
+            with_cpu: self.backend.with_cpu,
+            threads: self.threads,
+            gpus: self.gpus,
+        };
+        let no_points = || Err("frames have no points".into());
+        let communicator = Communicator::join()?;
+        let result = communicator.encounters(options.checked(), &no_points, lead);
+        communicator.end(result)
+    }
+
+    /// The base of every frame: the command line overrides the configuration file, which overrides `under`, the sequence that is
+    /// resumed, or else the defaults.
+    pub(super) fn base(&self, under: Option<&Overrides>) -> Result<Base, Failure> {
+        let config = self.folder.config.as_deref();
+        let (valid, max_error) = validated(&self.overrides.values, config, under, None)?;
+        Ok(Base {
+            specification: valid.specification().clone(),
+            max_error,
+        })
+    }
+
+    /// The sequence of these options with its folder: the one in the folder of `--resume`, or the one that `describe` makes of its base.
+    /// `out` is the folder of a new one.
+    pub(super) fn described<D: Description>(
+        &self,
+        command: &str,
+        typed: &Typed,
+        out: &Path,
+        describe: impl Fn(&Overrides, Option<f64>) -> D,
+    ) -> Result<(D, PathBuf, Option<Record>), Failure> {
+        let Some(path) = &self.folder.resume else {
+            let base = self.base(None)?;
+            let sequence = describe(&Overrides::of(&base.specification), base.max_error);
+            return Ok((sequence, out.to_owned(), None));
+        };
+        let (record, mut sequence): (_, D) = self.folder.resumed(command, path)?;
+        let base = self.base(Some(sequence.base()))?;
+        let most = sequence.max_error();
+        *most = base.max_error.or(*most);
+        let most = *most;
+        let given = Overrides::of(&base.specification);
+        let differences = store::differences(sequence.base(), &given);
+        if !differences.is_empty() {
+            return Err(FolderArgs::differs(path, &differences.join(", ")));
+        }
+        let here = describe(&given, most);
+        let elsewhere = &["Start", "Integration", "Ends", "max_error"];
+        FolderArgs::refuse_others(typed, path, [&sequence, &here], out, elsewhere)?;
+        Ok((sequence, path.clone(), Some(record)))
+    }
+
+    /// Opens the folder of these frames; pictures are drawn as `settings` say.
+    pub(super) fn open(
+        &self,
+        path: &Path,
+        frames: &[EncounterFrame],
+        settings: &EncounterSettings,
+        more: &Value,
+        record: Record,
+    ) -> Result<Folder, Failure> {
+        let first = frames.first().map(|f| f.specification.specification());
+        let pictures = json!({
+            "axes": settings.axes,
+            "theme": settings.axes.then_some(settings.theme),
+            "npz": settings.npz,
+        });
+        self.folder
+            .open(path, frames, json!(first), pictures, more, record)
+    }
+
+    /// How frames are computed and written.
+    pub(super) fn settings(
+        &self,
+        options: RunOptions,
+        axes: bool,
+        theme: Theme,
+        npz: bool,
+    ) -> EncounterSettings {
+        EncounterSettings {
+            options,
+            checkpoint: self.checkpoint,
+            axes,
+            theme,
+            npz,
+        }
+    }
+
+    /// Computes and writes the frames that are missing.
+    pub(super) fn compute(
+        &self,
+        command: &str,
+        executor: &dyn Executor,
+        frames: &[EncounterFrame],
+        folder: &Folder,
+        settings: &EncounterSettings,
+    ) -> Result<Outcome<EncounterSummary>, Failure> {
+        interrupt::watch()?;
+        let progress = Progress::new(command, self.quiet || self.json);
+        // After Ctrl-C what has ended is brought back from the devices and written down.
+        let patient = interrupt::patient();
+        let outcome = zoom::run_encounters(executor, frames, folder, settings, &progress);
+        drop(patient);
+        progress.finish();
+        let command = format!("encounters {command}");
+        let outcome = outcome.map_err(|e| FolderArgs::ended(e, &command, folder, self.quiet))?;
+        if !self.quiet {
+            for warning in warnings(&outcome) {
+                report::to_stderr(&format!("warning: {warning}"));
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// Warnings about frames: the first of each kind, with their number.
+fn warnings(outcome: &Outcome<EncounterSummary>) -> Vec<String> {
+    let all = outcome.summaries.len();
+    let worst = |f: &dyn Fn(&EncounterSummary) -> Option<(f64, String)>| {
+        let found: Vec<_> = (outcome.summaries.iter())
+            .filter_map(|s| Some((s.frame, f(s)?)))
+            .collect();
+        let (frame, (_, text)) = found.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+        let count = found.len();
+        Some(format!(
+            "in {count} of {all} ensembles, most in frame {frame}: {text}"
+        ))
+    };
+    let errors = worst(&|s| {
+        let text = s.summary.accuracy_warning()?;
+        Some((s.summary.errors.energy_largest, text))
+    });
+    let open = worst(&|s| Some((s.summary.open as f64, s.summary.open_warning()?)));
+    errors.into_iter().chain(open).collect()
+}
+
+/// Everything as one object.
+pub(super) fn object(outcome: &Outcome<EncounterSummary>, folder: &Folder) -> serde_json::Value {
+    let effort = &outcome.effort;
+    json!({
+        "folder": folder.path().to_string_lossy(),
+        "ensembles": outcome.summaries,
+        "computed": outcome.computed,
+        "engine": effort.engine,
+        "seconds": outcome.elapsed.as_secs_f64(),
+        "steps": effort.steps,
+        "warnings": warnings(outcome),
+        "notes": effort.notes,
+    })
+}
+
+/// The first lines of the summary.
+pub(super) fn lines(outcome: &Outcome<EncounterSummary>) -> report::Lines {
+    sequence::lines(outcome, "ensembles", "steps")
+}
+
+/// Checks that no frame has a run with a larger energy error than the user allows.
+pub(super) fn check(
+    outcome: &Outcome<EncounterSummary>,
+    max_error: Option<f64>,
+) -> Result<(), Failure> {
+    for s in &outcome.summaries {
+        let checked = s.summary.check(max_error);
+        checked.map_err(|reason| Failure::Failed(format!("frame {}: {reason}", s.frame)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! `trisolar encounters sweep`: an ensemble for each value of a parameter or each pair of values of two, a table, and a picture of the
+//! shares.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use trisolar::divergence::RunOptions;
+use trisolar::encounters::{Adjustable, Executor, Overrides, Share};
+use trisolar::io::plot::Theme;
+use trisolar::run::Paths;
+use trisolar::zoom::{
+    self, EncounterBase, EncounterFrame, EncounterSummary, Outcome, Vary, draw_shares,
+    encounter_csv, short,
+};
+
+use super::sequence::{Description, SequenceArgs, check, lines, object};
+use crate::resume::Typed;
+use crate::sequence::FolderArgs;
+use crate::sweep::{MAX_LISTED_MAPS, blamed, write_text};
+use crate::{Failure, report};
+
+/// Compute an ensemble for each value of a parameter, such as a mass, the eccentricity or the velocity at infinity, or for each pair of
+/// values of two parameters. Run it again to continue an interrupted run.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Compute an ensemble for each value of a parameter, or each pair of values of two",
+    after_help = format!("NAME is one of {}.", Adjustable::names())
+)]
+pub(crate) struct Args {
+    /// The parameter and its values: FROM:TO:COUNT for evenly spaced ones (as mass3=5:40:16), FROM:TO:COUNT:log for a constant ratio
+    /// (as v-inf=0.1:10:9:log), or a list (as e=0,0.5,0.9). Give it twice for two parameters: there is then an ensemble for each
+    /// pair of values. In each ensemble all runs have the value, also of a parameter that is drawn otherwise
+    #[arg(
+        long,
+        value_name = "NAME=VALUES",
+        help_heading = "Sweep",
+        required_unless_present = "resume",
+        allow_hyphen_values = true
+    )]
+    vary: Vec<Vary<Adjustable>>,
+    /// Folder for the ensembles: frame-00000.json (specification and summary) of each value, with --map its .png, table.csv and
+    /// table.json, and of one parameter shares.png (the shares of the escapers over its values, with their 95 % intervals). Of two
+    /// parameters the names are frame-00000_e=0.5_v-inf=1.json and so on. An interrupted run in it is continued
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        help_heading = "Files",
+        default_value = "sweep"
+    )]
+    out: PathBuf,
+    /// Draw light lines on near-black (dark) or dark lines on white (light)
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value = "dark", value_parser = str::parse::<Theme>)]
+    theme: Theme,
+    #[command(flatten)]
+    sequence: SequenceArgs,
+}
+
+/// The description of a sweep, which `sequence.json` holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Sweep {
+    base: Overrides,
+    max_error: Option<f64>,
+    vary: Vec<String>,
+    npz: bool,
+    theme: Theme,
+}
+
+impl Paths for Sweep {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        Vec::new()
+    }
+}
+
+impl Description for Sweep {
+    fn base(&self) -> &Overrides {
+        &self.base
+    }
+
+    fn max_error(&mut self) -> &mut Option<f64> {
+        &mut self.max_error
+    }
+}
+
+/// Computes the missing ensembles, then the tables and the picture.
+pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+    args.sequence
+        .on_all_ranks(|executor, options| run_on(args, typed, executor, options))
+}
+
+fn run_on(
+    args: &Args,
+    typed: &Typed,
+    executor: &dyn Executor,
+    options: RunOptions,
+) -> Result<(), Failure> {
+    let sequence = &args.sequence;
+    let describe = |base: &Overrides, max_error| Sweep {
+        base: base.clone(),
+        max_error,
+        vary: args.vary.iter().map(Vary::to_string).collect(),
+        npz: sequence.npz,
+        theme: args.theme,
+    };
+    let (sweep, path, _) = sequence.described("encounters sweep", typed, &args.out, describe)?;
+    let vary = sweep.vary()?;
+    let frames = sweep.frames(&vary)?;
+    let _claim = sequence.folder.declared(&path).claim()?;
+    let settings = sequence.settings(options, true, sweep.theme, sweep.npz);
+    let record = FolderArgs::record("encounters sweep", &path, &sweep)?;
+    let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
+    let kind = json!({ "encounters sweep": names });
+    let mut folder = sequence.open(&path, &frames, &settings, &kind, record)?;
+    if vary.len() > 1 {
+        folder = folder.named_by_values(&frames);
+    }
+    let outcome = sequence.compute("sweep", executor, &frames, &folder, &settings)?;
+    let file = |name| folder.path().join(name);
+    let mut files = vec![file("table.csv"), file("table.json")];
+    write_text(&files[0], &encounter_csv(&outcome.summaries))?;
+    let parameter =
+        |v: &Vary<Adjustable>| json!({ "name": v.parameter.to_string(), "values": v.values });
+    let table = json!({
+        "parameters": vary.iter().map(parameter).collect::<Vec<_>>(),
+        "first": frames.first().map(|f| f.specification.specification()),
+        "ensembles": outcome.summaries,
+    });
+    folder.write(&files[1], &table)?;
+    if let [only] = &vary[..] {
+        let picture = file("shares.png");
+        draw_shares(&picture, only, &outcome.summaries, sweep.theme)?;
+        files.push(picture);
+    }
+    if sequence.json {
+        let mut object = object(&outcome, &folder);
+        object["files"] = json!(files);
+        report::json(&object)?;
+    } else if !sequence.quiet {
+        report::to_stdout(&summary(&vary, &outcome, &files))?;
+    }
+    check(&outcome, sweep.max_error)
+}
+
+impl Sweep {
+    /// The parameters and their values.
+    fn vary(&self) -> Result<Vec<Vary<Adjustable>>, Failure> {
+        let parsed = self.vary.iter().map(|text| {
+            text.parse()
+                .map_err(|e: String| Failure::value(text, "--vary", &e))
+        });
+        let vary: Vec<Vary<Adjustable>> = parsed.collect::<Result<_, _>>()?;
+        Vary::check(&vary).map_err(|(parameter, reason)| {
+            Failure::value(&parameter.to_string(), "--vary", &reason)
+        })?;
+        Ok(vary)
+    }
+
+    /// The ensembles.
+    fn frames(&self, vary: &[Vary<Adjustable>]) -> Result<Vec<EncounterFrame>, Failure> {
+        let base = self.base.validated(None);
+        let base = base.map_err(|e| Failure::BadInput(e.to_string()))?;
+        let specification = base.specification().clone();
+        let axes = specification
+            .axes()
+            .map(|axis| axis.map(|(_, [low, high])| low / 2.0 + high / 2.0));
+        let base = EncounterBase {
+            specification,
+            point: axes.map(Option::unwrap_or_default),
+        };
+        zoom::sweep(&base, vary).map_err(|e| {
+            let (parameter, value) = blamed(vary, &base, e.frame);
+            let given = format!("{parameter}={}", short(value));
+            Failure::value(&given, "--vary", &e.reason)
+        })
+    }
+}
+
+fn summary(
+    vary: &[Vary<Adjustable>],
+    outcome: &Outcome<EncounterSummary>,
+    files: &[PathBuf],
+) -> String {
+    let names: String = (vary.iter())
+        .map(|v| format!("{:>18}", v.parameter.to_string()))
+        .collect();
+    let mut text = format!(
+        "{}\n\n{names} {:>10} {:>27} {:>14}",
+        lines(outcome).as_str(),
+        "escapes",
+        "of bodies 1, 2, 3",
+        "median time"
+    );
+    for EncounterSummary { set, summary, .. } in outcome.summaries.iter().take(MAX_LISTED_MAPS) {
+        text.push('\n');
+        for setting in set {
+            text.push_str(&format!("{:>18}", short(setting.value)));
+        }
+        let escapes: u64 = summary.escapers.iter().map(|s| s.count).sum();
+        let of_all = 100.0 * escapes as f64 / summary.runs as f64;
+        let each = |s: &Share| format!("{:.2}", 100.0 * s.share);
+        let each: Vec<String> = summary.escapers.iter().map(each).collect();
+        let each = match &each[..] {
+            [] => "-".to_owned(),
+            each => format!("{} %", each.join(", ")),
+        };
+        let median = (summary.lifetimes.median).map_or("open".to_owned(), |t| format!("{t:.4}"));
+        text.push_str(&format!(" {of_all:>8.2} % {each:>27} {median:>14}"));
+    }
+    if outcome.summaries.len() > MAX_LISTED_MAPS {
+        text.push_str("\n               ...");
+    }
+    text.push('\n');
+    for path in files {
+        text.push_str(&format!("\n{}", path.display()));
+    }
+    for note in &outcome.effort.notes {
+        text.push_str(&format!("\nnote: {note}"));
+    }
+    text
+}

@@ -1,0 +1,251 @@
+//! `trisolar encounters zoom`: a sequence of maps of outcomes towards a point, as pictures and as a film.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use trisolar::divergence::RunOptions;
+use trisolar::encounters::{Adjustable, Executor, Overrides, Specification};
+use trisolar::io::plot::Theme;
+use trisolar::run::Paths;
+use trisolar::zoom::animation::Animation;
+use trisolar::zoom::{self, EncounterBase, EncounterFrame, Rule, variables_in_words};
+
+use super::sequence::{Description, SequenceArgs, check, lines, object};
+use crate::resume::Typed;
+use crate::sequence::{FilmArgs, FolderArgs, films, frames, make_films};
+use crate::{Failure, report, values};
+
+/// The zoom of frames for which nothing else is said.
+const USUAL: &str = "span=span/2^(frame/10)";
+
+/// Compute a sequence of maps of outcomes (--map) towards a point, which keeps its place in all pictures. Run it again to continue an
+/// interrupted run, or to make a film of existing frames.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Compute a zoom: a sequence of maps of outcomes towards a point",
+    after_help = formulas()
+)]
+pub(crate) struct Args {
+    /// The point of the map: its value along the columns, and along the rows if the map has them
+    #[arg(
+        long,
+        value_name = "X[,Y]",
+        help_heading = "Zoom",
+        allow_hyphen_values = true,
+        value_delimiter = ',',
+        value_parser = values::number,
+        required_unless_present = "resume"
+    )]
+    to: Vec<f64>,
+    /// Number of frames, 1 to 99999
+    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = frames, default_value = "100")]
+    frames: u32,
+    /// Set a parameter by a formula, such as 'span=span/2^(frame/5)'; can be repeated. The span is that of the columns, and that of
+    /// the rows changes in proportion [default: span=span/2^(frame/10)]
+    #[arg(
+        long,
+        value_name = "NAME=FORMULA",
+        help_heading = "Zoom",
+        allow_hyphen_values = true
+    )]
+    set: Vec<Rule<Adjustable>>,
+
+    /// Folder for the frames: frame-00000.png and so on, and a .json with the specification and summary of each. An interrupted run
+    /// in it is continued
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        help_heading = "Files",
+        default_value = "zoom"
+    )]
+    out: PathBuf,
+    #[command(flatten)]
+    films: FilmArgs,
+    #[command(flatten)]
+    sequence: SequenceArgs,
+}
+
+fn formulas() -> String {
+    format!(
+        "A formula can use {}; + - * / ^, and functions such as min(a, b), max(a, b), exp, ln, sqrt, floor. NAME is one of {}.",
+        variables_in_words::<Adjustable>(),
+        Adjustable::names(),
+    )
+}
+
+/// The description of a zoom, which `sequence.json` holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Zoom {
+    base: Overrides,
+    max_error: Option<f64>,
+    to: Vec<f64>,
+    frames: u32,
+    /// Rules in addition to the usual one.
+    set: Vec<String>,
+    npz: bool,
+    film: Vec<PathBuf>,
+    fps: f64,
+}
+
+impl Paths for Zoom {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        self.film.iter_mut().collect()
+    }
+}
+
+impl Description for Zoom {
+    fn base(&self) -> &Overrides {
+        &self.base
+    }
+
+    fn max_error(&mut self) -> &mut Option<f64> {
+        &mut self.max_error
+    }
+}
+
+/// Computes the missing frames and makes the films.
+pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+    args.sequence
+        .on_all_ranks(|executor, options| run_on(args, typed, executor, options))
+}
+
+fn run_on(
+    args: &Args,
+    typed: &Typed,
+    executor: &dyn Executor,
+    options: RunOptions,
+) -> Result<(), Failure> {
+    let sequence = &args.sequence;
+    let describe = |base: &Overrides, max_error| Zoom {
+        base: base.clone(),
+        max_error,
+        to: args.to.clone(),
+        frames: args.frames,
+        set: args.set.iter().map(Rule::to_string).collect(),
+        npz: sequence.npz,
+        film: args.films.film.clone(),
+        fps: args.films.fps,
+    };
+    let (zoom, path, before) = sequence.described("encounters zoom", typed, &args.out, describe)?;
+    let frames = zoom.frames()?;
+    let films = films(&zoom.film)?;
+    let mut outputs = sequence.folder.declared(&path);
+    for film in &films {
+        outputs.file("--film", film.path());
+    }
+    let _claim = outputs.claim()?;
+    // Films are made of pictures without axes.
+    let settings = sequence.settings(options, false, Theme::default(), zoom.npz);
+    let mut record = FolderArgs::record("encounters zoom", &path, &zoom)?;
+    if let Some(before) = before {
+        for film in &films {
+            before.check("--film", film.path())?;
+        }
+    }
+    record.allow_what_is_there(films.iter().map(Animation::path))?;
+    let kind = json!({ "encounters zoom": zoom.to });
+    let folder = sequence.open(&path, &frames, &settings, &kind, record)?;
+    let outcome = sequence.compute("zoom", executor, &frames, &folder, &settings)?;
+    make_films(&films, &folder, frames.len(), zoom.fps)?;
+    if sequence.json {
+        let mut object = object(&outcome, &folder);
+        object["films"] = json!(zoom.film);
+        report::json(&object)?;
+    } else if !sequence.quiet {
+        let mut lines = lines(&outcome);
+        let last = outcome.summaries.len().saturating_sub(1) as u32;
+        let frames = format!("{} to {last:05}", folder.file(0, "png").display());
+        lines.add_whole("frames", &frames);
+        for film in &zoom.film {
+            lines.add_whole("film", &film.display().to_string());
+        }
+        for note in &outcome.effort.notes {
+            lines.add("note", note);
+        }
+        report::to_stdout(lines.as_str())?;
+    }
+    check(&outcome, zoom.max_error)
+}
+
+impl Zoom {
+    /// The maps.
+    fn frames(&self) -> Result<Vec<EncounterFrame>, Failure> {
+        let base = self.base.validated(None);
+        let base = base.map_err(|e| Failure::BadInput(e.to_string()))?;
+        let specification = base.specification().clone();
+        let point = self.point(&specification)?;
+        let mut rules = vec![USUAL.parse().expect("a rule that a test has read")];
+        for rule in &self.set {
+            let refuse = |e: String| Failure::value(rule, "--set", &e);
+            rules.push(rule.parse().map_err(refuse)?);
+        }
+        let base = EncounterBase {
+            specification,
+            point,
+        };
+        zoom::zoom(&base, &rules, self.frames).map_err(|e| {
+            Failure::BadInput(format!("{e}\nhint: --to, --set and --frames determine it"))
+        })
+    }
+
+    /// The point that keeps its place.
+    fn point(&self, specification: &Specification) -> Result<[f64; 2], Failure> {
+        let given: Vec<String> = self.to.iter().map(f64::to_string).collect();
+        let refuse = |allowed: &str| Failure::value(&given.join(","), "--to", allowed);
+        if specification.size.is_none() {
+            return Err(refuse("only a map (--map) has a point to zoom in on"));
+        }
+        let axes = specification.axes();
+        let count = axes.iter().flatten().count();
+        if self.to.len() != count {
+            return Err(refuse(&format!(
+                "it must have a number for each axis of the map, of which there are {count}"
+            )));
+        }
+        let mut point = [0.0; 2];
+        for (at, (x, (parameter, [low, high]))) in point
+            .iter_mut()
+            .zip(self.to.iter().zip(axes.into_iter().flatten()))
+        {
+            if !(low..=high).contains(x) {
+                let name = parameter.name;
+                return Err(refuse(&format!(
+                    "{name} must be on the map, from {low} to {high}"
+                )));
+            }
+            *at = *x;
+        }
+        Ok(point)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_rule_halves_the_span_every_ten_frames() {
+        let given = Overrides {
+            map: vec!["phase=0:360".into(), "inclination=0:180".into()],
+            ..Overrides::default()
+        };
+        let zoom = Zoom {
+            base: given,
+            max_error: None,
+            to: vec![230.0, 27.0],
+            frames: 21,
+            set: Vec::new(),
+            npz: false,
+            film: Vec::new(),
+            fps: 30.0,
+        };
+        let frames = zoom.frames().expect("valid");
+        assert_eq!(frames.len(), 21);
+        for (frame, span) in [(0, 360.0), (10, 180.0), (20, 90.0)] {
+            let set: f64 = frames[frame].set[0].value;
+            assert!((set - span).abs() < 1e-9, "{set}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Options of the devices that compute maps, which `divergence`, `zoom`, `sweep` and `explore` have in common.
+
+use trisolar::divergence::{Backend, GpuChoice, MapBackend, RunOptions};
+
+use super::values;
+
+/// The devices that compute maps.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct MapDevices {
+    /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
+    backend: MapBackend,
+    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, in zooms and sweeps in turn, otherwise
+    /// only as many as the pixels can keep busy]
+    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
+    gpus: Option<GpuChoice>,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+}
+
+impl MapDevices {
+    /// The options of a computation on these devices.
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            backend: self.backend.backend,
+            with_cpu: self.backend.with_cpu,
+            threads: self.threads,
+            gpus: self.gpus.unwrap_or_default(),
+            ..RunOptions::default()
+        }
+    }
+
+    /// Whether the CPU may compute.
+    pub(crate) fn may_use_cpu(&self) -> bool {
+        self.backend.backend != Backend::Gpu
+    }
+}

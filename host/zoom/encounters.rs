@@ -1,0 +1,355 @@
+//! Sequences of ensembles of encounters: zooms into maps of outcomes, and sweeps over a parameter.
+//!
+//! The records of a frame grow in a file, from which an interrupted frame goes on; its picture and arrays are then made from them.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::finished::{self, FrameState};
+use super::folder::{Folder, remove};
+use super::frame::{Effort, Error, PartProgress};
+use super::kind::{Base, SequenceParameter};
+use super::runner::{Board, Done, Outcome, Watch, computed_anew, in_flight};
+use super::sequence::{Frame, Setting};
+use super::vary::Vary;
+use trisolar_encounters::store::{self, Store};
+use trisolar_encounters::{
+    Adjustable, Ensemble, Executor, Records, Share, Specification, Streamed, Summary, Task,
+    Validated, files, pictures,
+};
+use trisolar_io::IoError;
+use trisolar_io::atomic::stage;
+use trisolar_io::plot::{self, LinePlot, Marks, PlotAxis, Series, Theme};
+use trisolar_run::{Monitor, RunOptions};
+use trisolar_spec::SpecError;
+
+/// The specification of which the frames are variations.
+#[derive(Clone, Debug)]
+pub struct EncounterBase {
+    /// The specification.
+    pub specification: Specification,
+    /// The point of a map that keeps its place in all frames: its values along the columns and along the rows.
+    pub point: [f64; 2],
+}
+
+impl SequenceParameter for Adjustable {
+    const VARIABLES_IN_WORDS: &'static str = "span and the parameters, with _ for -";
+
+    fn variable(name: &str) -> Option<Self> {
+        name.replace('_', "-").parse().ok()
+    }
+}
+
+impl Base for EncounterBase {
+    type Parameter = Adjustable;
+    type Validated = Validated;
+
+    fn get(&self, parameter: Adjustable) -> f64 {
+        parameter.get(&self.specification)
+    }
+
+    fn set(&mut self, parameter: Adjustable, value: f64) -> Result<(), String> {
+        parameter.set(&mut self.specification, value, self.point)
+    }
+
+    fn checked(self) -> Result<Validated, SpecError> {
+        self.specification.validate()
+    }
+}
+
+/// An ensemble of a sequence.
+pub type EncounterFrame = Frame<Validated>;
+
+/// How the frames of a sequence are computed and written.
+#[derive(Clone, Copy, Debug)]
+pub struct EncounterSettings {
+    /// The devices.
+    pub options: RunOptions,
+    /// Approximate time between two records of an unfinished frame.
+    pub checkpoint: Duration,
+    /// Whether the pictures of maps have axes and a legend instead of one pixel per pixel of the map.
+    pub axes: bool,
+    /// Background and lines of pictures with axes.
+    pub theme: Theme,
+    /// Whether the records are written as well.
+    pub npz: bool,
+}
+
+impl EncounterSettings {
+    /// The extensions of a frame's files.
+    fn extensions(&self, frame: &EncounterFrame) -> Vec<&'static str> {
+        let is_map = frame.specification.specification().size.is_some();
+        let picture = is_map.then_some("png");
+        picture
+            .into_iter()
+            .chain(self.npz.then_some("npz"))
+            .collect()
+    }
+}
+
+/// A summary of a finished frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EncounterSummary {
+    /// Its place, from 0.
+    pub frame: u32,
+    /// The parameters that the sequence sets.
+    pub set: Vec<Setting>,
+    /// What its records come to.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+/// Computes and writes the missing frames of a sequence, one after another.
+///
+/// # Errors
+/// The first error of any frame; finished frames and the records of the others remain.
+pub fn run_encounters(
+    executor: &dyn Executor,
+    frames: &[EncounterFrame],
+    folder: &Folder,
+    settings: &EncounterSettings,
+    monitor: &dyn Monitor,
+) -> Result<Outcome<EncounterSummary>, Error> {
+    let runs = frames.iter().map(|frame| frame.specification.runs());
+    let board = Board::new(runs.collect(), monitor);
+    let work = |_: usize, frame: &EncounterFrame, ()| {
+        let watch = Watch {
+            board: &board,
+            index: frame.index as usize,
+        };
+        let done = one(executor, frame, folder, settings, &watch)?;
+        board.finished(frame);
+        Ok(done)
+    };
+    // Each frame uses all devices.
+    in_flight(frames, 1, &board, |_| Ok(()), work)
+}
+
+/// Computes what is missing of a frame, and writes its files.
+fn one(
+    executor: &dyn Executor,
+    frame: &EncounterFrame,
+    folder: &Folder,
+    settings: &EncounterSettings,
+    monitor: &dyn Monitor,
+) -> Result<Done<EncounterSummary>, Error> {
+    let spec = &frame.specification;
+    let specification = json!(spec.specification());
+    let main = folder.file(frame.index, "npz");
+    let extensions = settings.extensions(frame);
+    let damage = match finished::state(frame.index, &specification, &extensions, folder)? {
+        FrameState::Finished(summary) => {
+            // The run that finished it may have ended before this.
+            store::working_files(&main)
+                .iter()
+                .try_for_each(|file| remove(file))?;
+            return Ok((summary, None));
+        }
+        FrameState::Unfinished => None,
+        FrameState::Damaged(what) => Some(what),
+    };
+    let store = match Store::resume(&main, spec)? {
+        Some(store) => store,
+        None => Store::begin(&main, spec, None)?,
+    };
+    let missing = store.missing();
+    let streamed = compute(executor, spec, &store, &missing, settings, monitor)?;
+    let ensemble = Ensemble {
+        specification: spec.specification().clone(),
+        records: Records::File(Arc::new(store.records()?)),
+        streamed,
+    };
+    let ((), written) = stage(|| {
+        for extension in &extensions {
+            let path = folder.file(frame.index, extension);
+            match *extension {
+                "npz" => files::npz(&path, spec, &ensemble)?,
+                _ if settings.axes => {
+                    pictures::outcome_map(&path, spec, &ensemble, settings.theme)?
+                }
+                _ => pictures::bare_outcome_map(&path, &ensemble)?,
+            }
+        }
+        Ok::<(), IoError>(())
+    })?;
+    let summary = EncounterSummary {
+        frame: frame.index,
+        set: frame.set.clone(),
+        summary: Summary::of(&ensemble),
+    };
+    finished::commit(frame.index, &specification, &summary, written, folder)?;
+    let steps = ensemble.steps(&missing);
+    let Streamed {
+        engine,
+        device,
+        elapsed,
+        mut notes,
+        ..
+    } = ensemble.streamed;
+    notes.extend(damage.map(|what| computed_anew(&what)));
+    let effort = Effort {
+        elapsed,
+        steps,
+        engine: format!("{engine}: {device}"),
+        notes,
+    };
+    store.finish(&main)?;
+    Ok((summary, Some(effort)))
+}
+
+/// Integrates the runs of a frame that are missing.
+fn compute(
+    executor: &dyn Executor,
+    spec: &Validated,
+    store: &Store,
+    missing: &[Range<u64>],
+    settings: &EncounterSettings,
+    monitor: &dyn Monitor,
+) -> Result<Streamed, Error> {
+    if missing.is_empty() {
+        return Ok(Streamed::nothing());
+    }
+    let task = Task::new(spec, missing, store);
+    let part = PartProgress {
+        monitor,
+        before: spec.runs() - task.runs(),
+        count: task.runs(),
+        total: spec.runs(),
+    };
+    let (streamed, recorded) = store.recording(settings.checkpoint, || {
+        executor.stream(&task, &settings.options, &part)
+    });
+    let streamed = streamed?;
+    recorded?;
+    Ok(streamed)
+}
+
+/// The shares in a table: of all runs, and of all escapes.
+fn shares(summary: &Summary) -> impl Iterator<Item = (String, &Share)> {
+    let outcomes = summary.outcomes.iter().map(|s| (s.what.clone(), s));
+    // By numbers, because masses may differ from frame to frame.
+    let escapers = (1..).zip(&summary.escapers);
+    outcomes.chain(escapers.map(|(body, s)| (format!("body {body} escapes"), s)))
+}
+
+/// The names of all shares that occur in any of the frames, in their order.
+fn share_names(summaries: &[EncounterSummary]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in summaries.iter().flat_map(|s| shares(&s.summary)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// A share of a frame with its interval, in this order; zero runs where it did not occur.
+fn share_of(summary: &Summary, name: &str) -> [f64; 3] {
+    let found = shares(summary).find(|(found, _)| found == name);
+    found.map_or([0.0; 3], |(_, s)| [s.share, s.interval[0], s.interval[1]])
+}
+
+/// The summaries as comma-separated values: a line of names, then a line for each frame. Of each share there are the share itself and the
+/// ends of its 95 % interval; a value that a frame does not have is empty.
+pub fn encounter_csv(summaries: &[EncounterSummary]) -> String {
+    let names = share_names(summaries);
+    let mut text = String::from("frame");
+    for setting in summaries.first().map_or(&[][..], |s| &s.set) {
+        text.push_str(&format!(",{}", setting.name));
+    }
+    text.push_str(",runs");
+    for name in &names {
+        let name = name.replace([':', ','], "").replace(' ', "_");
+        text.push_str(&format!(",{name},{name}_low,{name}_high"));
+    }
+    text.push_str(",median_lifetime,ninety_percent_lifetime,tail_exponent,tail_error");
+    text.push_str(",mean_steps,mean_excursions,mean_jumps,largest_energy_error\n");
+    let cell = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+    for s in summaries {
+        text.push_str(&s.frame.to_string());
+        for setting in &s.set {
+            text.push_str(&format!(",{}", setting.value));
+        }
+        let summary = &s.summary;
+        text.push_str(&format!(",{}", summary.runs));
+        for name in &names {
+            let [share, low, high] = share_of(summary, name);
+            text.push_str(&format!(",{share},{low},{high}"));
+        }
+        let lives = &summary.lifetimes;
+        let tail = lives.tail.as_ref();
+        for x in [
+            lives.median,
+            lives.ninety_percent,
+            tail.map(|t| t.exponent),
+            tail.map(|t| t.error),
+            Some(summary.steps),
+            Some(summary.excursions),
+            Some(summary.jumps),
+            Some(summary.errors.energy_largest),
+        ] {
+            text.push_str(&format!(",{}", cell(x)));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Draws the shares of the escapers, or of all outcomes where there are no escapes, over the values of a parameter. The error bars are as
+/// long as their 95 % intervals.
+///
+/// # Errors
+/// Those of writing.
+pub fn draw_shares(
+    path: &Path,
+    vary: &Vary<Adjustable>,
+    summaries: &[EncounterSummary],
+    theme: Theme,
+) -> Result<(), IoError> {
+    let x: Vec<f64> = vary.values.clone();
+    let all = share_names(summaries);
+    let is_escaper = |name: &&String| name.ends_with(" escapes");
+    let escapers: Vec<&String> = all.iter().filter(is_escaper).collect();
+    let names = if escapers.is_empty() {
+        all.iter().collect()
+    } else {
+        escapers
+    };
+    let curves: Vec<[Vec<f64>; 2]> = (names.iter())
+        .map(|name| {
+            let found = summaries.iter().map(|s| share_of(&s.summary, name));
+            found
+                .map(|[share, low, high]| (share, (high - low) / 2.0))
+                .unzip()
+        })
+        .map(|(shares, errors)| [shares, errors])
+        .collect();
+    let series: Vec<Series<'_>> = (names.iter().zip(&curves))
+        .map(|(name, [y, error])| Series {
+            name,
+            x: &x,
+            y,
+            error: Some(error),
+            marks: Marks::Both,
+        })
+        .collect();
+    let plot = LinePlot {
+        x: PlotAxis {
+            name: vary.parameter.to_string(),
+            unit: vary.parameter.unit().into(),
+            ..PlotAxis::default()
+        },
+        y: PlotAxis {
+            name: "share".into(),
+            ..PlotAxis::default()
+        },
+        theme,
+        ..LinePlot::default()
+    };
+    plot::lines(path, &series, &plot, None)
+}

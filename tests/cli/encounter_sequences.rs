@@ -1,0 +1,256 @@
+//! Promises of `trisolar encounters zoom` and `trisolar encounters sweep`.
+
+use crate::support;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use predicates::str::contains;
+use serde_json::Value;
+use trisolar::io::npz::NpzReader;
+
+fn command(folder: &Path, options: &str) -> assert_cmd::Command {
+    let mut command = support::trisolar(folder);
+    command
+        .arg("encounters")
+        .args(options.split_whitespace())
+        .args(["--backend", "cpu"]);
+    command
+}
+
+#[track_caller]
+fn object(folder: &Path, options: &str) -> Value {
+    let output = command(folder, options).arg("--json").output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{options}: {message}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn read_json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn times(path: &Path) -> Vec<u64> {
+    let mut file = NpzReader::open(path).unwrap();
+    let times = file.array::<f64>("time").unwrap().values;
+    times.into_iter().map(f64::to_bits).collect()
+}
+
+#[test]
+fn frames_of_a_zoom_are_the_maps_of_their_ranges() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let made = object(
+        path,
+        "zoom --map phase,inclination --to 230,27 --size 10x8 --frames 3 --set span=span/4^frame --npz --film z.gif",
+    );
+    assert_eq!(
+        (&made["computed"], &made["ensembles"][2]["runs"]),
+        (&3.into(), &80.into())
+    );
+    assert!(path.join("z.gif").exists());
+    let frame = read_json(&path.join("zoom/frame-00002.json"));
+    let range = |name: &str| {
+        let ends = &frame["specification"]["parameters"][name]["range"];
+        let [low, high] = [0, 1].map(|i| ends[i].as_f64().unwrap());
+        (low, high, format!("{name}={low}:{high}"))
+    };
+    let (phase, inclination) = (range("phase"), range("inclination"));
+    assert!((phase.1 - phase.0 - 22.5).abs() < 1e-12);
+    assert!((inclination.1 - inclination.0 - 11.25).abs() < 1e-12);
+    assert!(((230.0 - phase.0) / 22.5 - 230.0 / 360.0).abs() < 1e-12);
+    object(
+        path,
+        &format!(
+            "--map {},{} --size 10x8 --out one.npz",
+            phase.2, inclination.2
+        ),
+    );
+    let of_frame = times(&path.join("zoom/frame-00002.npz"));
+    assert_eq!(of_frame, times(&path.join("one.npz")));
+    // Run again, it computes nothing; a frame whose picture was changed is computed again.
+    let again = "zoom --map phase,inclination --to 230,27 --size 10x8 --frames 3 --set span=span/4^frame --npz --film z.gif";
+    let before = support::contents(&path.join("zoom"));
+    assert_eq!(object(path, again)["computed"], 0);
+    std::fs::write(path.join("zoom/frame-00001.png"), "x").unwrap();
+    let mended = object(path, again);
+    assert_eq!(mended["computed"], 1);
+    assert!(
+        mended["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("frame-00001.png")
+    );
+    let frames = |contents: Vec<(String, Vec<u8>)>| -> Vec<(String, Vec<u8>)> {
+        contents
+            .into_iter()
+            .filter(|(name, _)| name != "sequence.json")
+            .collect()
+    };
+    assert_eq!(
+        frames(support::contents(&path.join("zoom"))),
+        frames(before)
+    );
+}
+
+/// A zoom whose frames take some seconds.
+const LONG: &str =
+    "--map phase,inclination --to 230,27 --size 60 --frames 2 --checkpoint 0.1 --npz";
+
+#[test]
+fn an_interrupted_zoom_resumes_to_the_same_bytes() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    object(path, &format!("zoom {LONG} --out whole"));
+    let part = |signal, options: &str| {
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("trisolar"))
+            .current_dir(path)
+            .arg("encounters")
+            .args(options.split(' '))
+            .args(["--backend", "cpu", "--quiet"])
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        loop {
+            let record = path.join("part/frame-00000.npz.part.json");
+            let text = std::fs::read_to_string(record).unwrap_or_default();
+            let record: Value = serde_json::from_str(&text).unwrap_or_default();
+            if record["done"]
+                .as_array()
+                .is_some_and(|done| !done.is_empty())
+            {
+                break;
+            }
+            assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+            assert!(began.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.wait().unwrap().code()
+    };
+    assert_eq!(
+        part(Signal::INT, &format!("zoom {LONG} --out part")),
+        Some(130)
+    );
+    for (other, words) in [
+        ("--e 0.5", "e (0.0 there, 0.5 here)"),
+        ("--to 231,27", "--to"),
+        ("--frames 3", "--frames"),
+    ] {
+        command(path, &format!("zoom --resume part {other}"))
+            .assert()
+            .code(2)
+            .stderr(contains(words));
+    }
+    assert_eq!(part(Signal::KILL, "zoom --resume part"), None);
+    object(path, "zoom --resume part");
+    let files = |name| -> Vec<(String, Vec<u8>)> {
+        let all = support::contents(&path.join(name)).into_iter();
+        all.filter(|(name, _)| name != "sequence.json").collect()
+    };
+    let whole = files("whole");
+    assert_eq!(whole.len(), 6);
+    assert_eq!(files("part"), whole);
+}
+
+#[test]
+fn a_sweep_has_a_table_of_the_shares_of_each_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let made = object(path, "sweep --vary mass3=5,20 --n 300 --seed 3");
+    assert_eq!(made["computed"], 2);
+    let names = support::names(&path.join("sweep"));
+    for name in ["frame-00001.json", "shares.png", "table.csv", "table.json"] {
+        assert!(names.iter().any(|n| n == name), "{names:?}");
+    }
+    let text = std::fs::read_to_string(path.join("sweep/table.csv")).unwrap();
+    let mut lines = text.lines();
+    let titles: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row: Vec<&str> = lines.nth(1).unwrap().split(',').collect();
+    assert_eq!((titles.len(), lines.next()), (row.len(), None));
+    let cell = |name: &str| {
+        let at = titles.iter().position(|title| title.starts_with(name));
+        row[at.unwrap_or_else(|| panic!("{name} is not in {titles:?}"))]
+    };
+    assert_eq!((cell("mass3"), cell("runs")), ("20", "300"));
+    // The same encounters by themselves.
+    let one = object(path, "--masses 15,17.5,20 --n 300 --seed 3");
+    let share = &one["summary"]["escapers"][2]["share"];
+    assert_eq!(cell("body_3"), share.to_string());
+    assert_eq!(
+        cell("median"),
+        one["summary"]["lifetimes"]["median"].to_string()
+    );
+    // Drawn otherwise, a parameter that varies is the same in all runs; of two parameters all pairs are computed.
+    object(
+        path,
+        "sweep --vary inclination=0,90 --vary e=0,0.5 --n 40 --npz --out pairs",
+    );
+    let names = support::names(&path.join("pairs"));
+    let last = "frame-00003_inclination=90_e=0.5.npz";
+    assert!(names.iter().any(|name| name == last), "{names:?}");
+    let file = NpzReader::open(path.join("pairs").join(last)).unwrap();
+    let columns = file.names().unwrap();
+    assert!(
+        !columns.contains(&"start_inclination".into()) && columns.contains(&"start_phase".into())
+    );
+}
+
+#[test]
+fn what_cannot_be_a_sequence_is_refused_by_name() {
+    for (options, words) in [
+        ("zoom --map phase,inclination", &["--to"][..]),
+        ("zoom --to 1,2", &["--to", "--map"]),
+        (
+            "zoom --map phase,inclination --to 5",
+            &["'5'", "--to", "each axis", "2"],
+        ),
+        (
+            "zoom --map phase=0:10,inclination --to 20,30",
+            &["--to", "phase", "from 0 to 10"],
+        ),
+        ("zoom --map phase --to 5 --frames 0", &["--frames", "99999"]),
+        (
+            "zoom --map phase --to 5 --set spin=2",
+            &["--set", "spin", "span"],
+        ),
+        ("zoom --map phase --to 5 --set span=2*q", &["--set", "'q'"]),
+        (
+            "zoom --map phase --to 5 --set span=1-frame",
+            &["frame 1", "span", "above 0"],
+        ),
+        (
+            "zoom --map phase,inclination --to 230,27 --frames 600",
+            &["f64 cannot tell", "phase"],
+        ),
+        (
+            "zoom --map phase --to 5 --set phase=3",
+            &["phase is an axis of the map"],
+        ),
+        ("zoom --map phase --to 5 --film a.avi", &["--film", ".gif"]),
+        ("sweep", &["--vary"]),
+        ("sweep --vary e=0,2", &["'e=2'", "--vary", "0 to 0.999999"]),
+        ("sweep --vary x=0,1", &["--vary", "binary-single has no x"]),
+        ("sweep --vary span=1,2", &["--vary", "--map"]),
+        ("sweep --vary e=0 --vary e=1", &["--vary", "varied twice"]),
+        ("sweep --vary e=0,0.5 --n 0", &["--n"]),
+        (
+            "sweep --resume none",
+            &["'none'", "--resume", "does not exist"],
+        ),
+        ("--n 5 sweep --vary e=0", &["sweep"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let output = command(folder.path(), options).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options}: {message}");
+        for word in words {
+            assert!(
+                message.contains(word),
+                "{options}: {word:?} not in: {message}"
+            );
+        }
+        assert_eq!(support::names(folder.path()), [""; 0], "{options}");
+    }
+}
