@@ -1,7 +1,7 @@
 //! Start models, snapshots and checkpoints in files.
 //!
 //! - text: a particle on each line, `id mass x y z vx vy vz`, with numbers that restore the same bits; `#` begins a comment, of which
-//!   `# trisolar {…}` holds the other values of the particles ([`Carried`])
+//!   `# trisolar {…}` holds the other values of the particles ([`Carried`](trisolar_bodies::files::Carried))
 //! - all formats that [`bodies::files`](trisolar_bodies::files) reads and writes: N-body and cluster runs can read each other's files
 //! - checkpoint: an npz with everything that a run needs to continue with the same bits
 
