@@ -131,7 +131,7 @@ pub fn histogram_paths(prefix: &Path) -> [PathBuf; 3] {
 }
 
 /// Number of bins of a histogram.
-const BINS: usize = 50;
+const HISTOGRAM_BINS: usize = 50;
 
 /// Draws the distributions of e² of the binaries and of the velocities of the escapers, one line for each body that escapes, and the
 /// share of runs that survive a time. A picture without data is not drawn. Returns the paths of the pictures.
@@ -235,13 +235,13 @@ pub fn histograms(
 
 /// The outline of a histogram from 0 to `high`, as a probability density.
 fn outline(values: &[f64], high: f64) -> [Vec<f64>; 2] {
-    let mut counts = [0_u64; BINS];
-    let width = high / BINS as f64;
+    let mut counts = [0_u64; HISTOGRAM_BINS];
+    let width = high / HISTOGRAM_BINS as f64;
     for value in values {
         let bin = (value / width) as usize;
         // A value exactly at the end belongs to the last bin; a larger value belongs to none.
         if *value <= high {
-            counts[bin.min(BINS - 1)] += 1;
+            counts[bin.min(HISTOGRAM_BINS - 1)] += 1;
         }
     }
     let (mut x, mut y) = (vec![0.0], vec![0.0]);
@@ -256,7 +256,7 @@ fn outline(values: &[f64], high: f64) -> [Vec<f64>; 2] {
 }
 
 /// Largest number of points of the survival curve.
-const CURVE: usize = 400;
+const CURVE_INTERVALS: usize = 400;
 
 /// Times, and the share of runs that last longer, until the first run that a limit ended; `None` for too few runs.
 fn survival(records: &[Record]) -> Option<[Vec<f64>; 2]> {
@@ -268,8 +268,8 @@ fn survival(records: &[Record]) -> Option<[Vec<f64>; 2]> {
     let known = times.iter().take_while(|t| **t < cut).count();
     // The points have equal ratios of the remaining runs, so that the tail has enough of them.
     let (mut x, mut y) = (Vec::new(), Vec::new());
-    for k in 0..=CURVE {
-        let left = all.powf(1.0 - k as f64 / CURVE as f64);
+    for k in 0..=CURVE_INTERVALS {
+        let left = all.powf(1.0 - k as f64 / CURVE_INTERVALS as f64);
         let at = (all - left).floor() as usize;
         if at >= known {
             break;

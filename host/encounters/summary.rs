@@ -128,7 +128,7 @@ pub fn is_open(record: &Record) -> bool {
 pub const ENERGY_LIMIT: f64 = 1e-6;
 
 /// Least number of runs in the tail for an estimate of its slope.
-const LEAST_TAIL: usize = 50;
+const MIN_TAIL_RUNS: usize = 50;
 
 impl Summary {
     /// Summarises the records of an ensemble.
@@ -282,7 +282,7 @@ fn tail(times: &[(f64, bool)]) -> Option<Tail> {
     let longest = &times[begin..];
     let logs: f64 = longest.iter().map(|t| (t.0 / from).ln()).sum();
     let ended = longest.iter().filter(|t| !t.1).count();
-    if ended < LEAST_TAIL || logs <= 0.0 {
+    if ended < MIN_TAIL_RUNS || logs <= 0.0 {
         return None;
     }
     let exponent = ended as f64 / logs;

@@ -22,7 +22,7 @@ use crate::{Device, DeviceInfo, Gpu, GpuError, Grid, Launch, Point, Queue, Resid
 /// # Safety
 /// The memory must be allocated as long as the slice is used.
 unsafe fn slice(address: u64, bytes: usize) -> DeviceSlice<u8> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), bytes) }
 }
 
@@ -122,7 +122,7 @@ impl Device for Gpu {
 
     unsafe fn fill(&self, to: u64, bytes: usize, byte: u8) -> Result<(), GpuError> {
         self.enter()?;
-        // SAFETY: the caller's promise; what is queued in the stream is done in order.
+        // SAFETY: the caller guarantees this; what is queued in the stream is done in order.
         unsafe { slice(to, bytes).set_8_async(byte, self.stream()) }
             .map_err(|e| self.fail("setting device memory", e))
     }
@@ -130,7 +130,7 @@ impl Device for Gpu {
     unsafe fn upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError> {
         self.enter()?;
         self.synchronise()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { slice(to, bytes).copy_from(std::slice::from_raw_parts(from, bytes)) }
             .map_err(|e| self.fail("copying to the device", e))
     }
@@ -138,7 +138,7 @@ impl Device for Gpu {
     unsafe fn download(&self, to: *mut u8, from: u64, bytes: usize) -> Result<(), GpuError> {
         self.enter()?;
         self.synchronise()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { slice(from, bytes).copy_to(std::slice::from_raw_parts_mut(to, bytes)) }
             .map_err(|e| self.fail("copying from the device", e))
     }
@@ -175,7 +175,7 @@ impl Device for Gpu {
 
     unsafe fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), GpuError> {
         self.enter()?;
-        // SAFETY: the caller's promise; the stream keeps the order.
+        // SAFETY: the caller guarantees this; the stream keeps the order.
         unsafe { slice(to, bytes).async_copy_from(&slice(from, bytes), self.stream()) }
             .map_err(|e| self.fail("copying on the device", e))
     }
@@ -189,7 +189,7 @@ impl Device for Gpu {
     ) -> Result<(), GpuError> {
         let peer = self.peer(peer)?;
         Self::wait_for(self, peer)?;
-        // SAFETY: the caller's promise; each place is in the memory of its context.
+        // SAFETY: the caller guarantees this; each place is in the memory of its context.
         let result = unsafe {
             cust::sys::cuMemcpyPeerAsync(
                 to,

@@ -92,7 +92,7 @@ impl Device for Emulator {
     }
 
     unsafe fn free(&self, address: u64, bytes: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { release(pointer(address), bytes) }
     }
 
@@ -101,18 +101,18 @@ impl Device for Emulator {
     }
 
     unsafe fn free_host(&self, start: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { release(start.as_ptr(), bytes) }
     }
 
     unsafe fn fill(&self, to: u64, bytes: usize, byte: u8) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { pointer(to).write_bytes(byte, bytes) };
         Ok(())
     }
 
     unsafe fn upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise; host memory and device memory are apart.
+        // SAFETY: the caller guarantees this; host memory and device memory are apart.
         unsafe { pointer(to).copy_from_nonoverlapping(from, bytes) };
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Device for Emulator {
     }
 
     unsafe fn queue_upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { self.upload(to, from, bytes) }
     }
 
@@ -135,12 +135,12 @@ impl Device for Emulator {
         from: u64,
         bytes: usize,
     ) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { self.download(to, from, bytes) }
     }
 
     unsafe fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { pointer(to).copy_from_nonoverlapping(pointer(from), bytes) };
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Device for Emulator {
         from: u64,
         bytes: usize,
     ) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise; all emulators have the memory of the process.
+        // SAFETY: the caller guarantees this; all emulators have the memory of the process.
         unsafe { self.copy(to, from, bytes) }
     }
 
@@ -199,7 +199,7 @@ impl Device for Emulator {
             // A block that waits for another one occupies a thread.
             emulated = emulated.workers(grid.blocks as usize);
         }
-        // SAFETY: the caller's promise: the function is the kernel of these arguments.
+        // SAFETY: the caller guarantees that the function is the kernel of these arguments.
         let ran = unsafe { emulated.run_erased(launch.arguments, thread) };
         ran.map(|_| ()).map_err(|e| GpuError::Call {
             device: self.info.name.clone(),

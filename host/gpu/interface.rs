@@ -307,7 +307,7 @@ impl dyn Device {
         grid: Grid,
         arguments: K::Arguments,
     ) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         unsafe { self.launch_entry(Entry::of::<K>(), grid, arguments) }
     }
 
@@ -317,7 +317,7 @@ impl dyn Device {
     /// As for a launch by the kernel's type.
     ///
     /// # Safety
-    /// As there.
+    /// As for a launch by the kernel's type.
     pub unsafe fn launch_entry<A>(
         &self,
         entry: Entry<A>,
@@ -335,7 +335,7 @@ impl dyn Device {
             arguments: std::ptr::from_ref(&arguments).cast(),
             each: &mut each,
         };
-        // SAFETY: the entry has the arguments' types; the caller's promise for the rest.
+        // SAFETY: the entry has the arguments' types; the caller guarantees the rest.
         unsafe { self.start(&mut launch) }
     }
 

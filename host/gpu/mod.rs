@@ -27,7 +27,7 @@ pub use module::{MODULES, Module, Residency, Text, kernels, linkme};
 pub use power::EnergyMeter;
 pub use typed::{Buffer, HostBuffer};
 
-/// What a GPU is.
+/// The properties of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct DeviceInfo {
     /// Its number in the driver's order.
@@ -58,7 +58,7 @@ impl DeviceInfo {
     }
 }
 
-/// Energy that a computation took on GPUs, by the counters of their drivers, which are renewed some times a second.
+/// Energy that a computation took on GPUs, by the counters of their drivers, which are updated a few times a second.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Energy {
     /// Of all GPUs together.
@@ -67,7 +67,7 @@ pub struct Energy {
     pub watts: f64,
 }
 
-/// So many GPUs, as a driver lists them.
+/// A list of this many GPUs, as a driver lists them.
 #[doc(hidden)]
 pub fn listed(count: u32) -> Vec<DeviceInfo> {
     let gpu = |index| DeviceInfo {

@@ -134,7 +134,7 @@ impl<T: Copy + Default> AosoaBuffer<T> {
 /// `from` must point into a packet, with three components from there on and as many places as there are lanes.
 #[inline(always)]
 pub(super) unsafe fn load_vector<R: LaneMemory>(from: *const R::Element) -> Vec3<R> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         Vec3 {
             x: R::load(from),

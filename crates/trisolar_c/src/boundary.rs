@@ -112,7 +112,7 @@ pub(crate) unsafe fn input<'a>(
     if pointer.is_null() {
         return Err(null(name));
     }
-    // SAFETY: not NULL; otherwise the caller's promise.
+    // SAFETY: not NULL; the caller guarantees the rest.
     Ok(unsafe { CStr::from_ptr(pointer) })
 }
 
@@ -140,7 +140,7 @@ pub(crate) unsafe fn place<'a, T>(
     pointer: *mut T,
     name: &str,
 ) -> Result<&'a mut MaybeUninit<T>, CallFailure> {
-    // SAFETY: the caller's promise; MaybeUninit has the layout of T and may have any contents.
+    // SAFETY: the caller guarantees this; MaybeUninit has the layout of T and may have any contents.
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or_else(|| null(name))
 }
 
@@ -162,7 +162,7 @@ pub(crate) unsafe fn output<'a, T>(
 /// `pointer` is NULL, or comes from [`Box::into_raw`] and is not used any more.
 pub(crate) unsafe fn free<T>(pointer: *mut T) {
     if !pointer.is_null() {
-        // SAFETY: not NULL; otherwise the caller's promise.
+        // SAFETY: not NULL; the caller guarantees the rest.
         drop(unsafe { Box::from_raw(pointer) });
     }
 }

@@ -43,7 +43,7 @@ pub unsafe extern "C" fn trisolar_encounters_run(
     found: *mut *mut Encounters,
 ) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the library; options may be NULL.
+        // SAFETY: the caller guarantees this, see the library; options may be NULL.
         let (toml, options, out) = unsafe {
             (
                 input(toml, "toml")?,
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn trisolar_encounters_points(
     found: *mut *mut Encounters,
 ) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the library; options may be NULL.
+        // SAFETY: the caller guarantees this, see the library; options may be NULL.
         let (toml, points, options, out) = unsafe {
             (
                 input(toml, "toml")?,
@@ -99,7 +99,7 @@ fn compute(
         .validated(points)
         .map_err(|e: SpecError| refused(e))?;
     let most = max_error_of(options, overrides.max_error)?;
-    // SAFETY: the caller's promise, see the library.
+    // SAFETY: the caller guarantees this, see the library.
     let (mut run, callback) = unsafe { run_and_monitor(options)? };
     if run.driver == Driver::Single {
         let reason = "must be threads, or NULL: encounters have no other driver";
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn trisolar_encounters_records(
     found: *const Encounters,
     count: *mut usize,
 ) -> *const EncounterRecord {
-    // SAFETY: the caller's promise, see the library; both may be NULL.
+    // SAFETY: the caller guarantees this, see the library; both may be NULL.
     let (found, count) = unsafe { (found.as_ref(), boundary::place(count, "count")) };
     let records = found.map_or(&[][..], |found| &found.records);
     if let Ok(count) = count {
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn trisolar_encounters_records(
 /// See the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_encounters_json(found: *const Encounters) -> *const c_char {
-    // SAFETY: the caller's promise, see the library.
+    // SAFETY: the caller guarantees this, see the library.
     unsafe { found.as_ref() }.map_or(null(), |found| found.json.as_ptr())
 }
 
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn trisolar_encounters_save(
     path: *const c_char,
 ) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the library.
+        // SAFETY: the caller guarantees this, see the library.
         let (found, path) = unsafe { (boundary::object(found, "found")?, input(path, "path")?) };
         let path = Path::new(text(path, "path")?);
         let format = Format::of(path, &found.valid).map_err(|reason| {
@@ -193,6 +193,6 @@ pub unsafe extern "C" fn trisolar_encounters_save(
 /// See the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_encounters_free(found: *mut Encounters) {
-    // SAFETY: the caller's promise, see the library: from Box::into_raw, not freed before.
+    // SAFETY: the caller guarantees this, see the library: from Box::into_raw, not freed before.
     unsafe { boundary::free(found) }
 }

@@ -123,7 +123,7 @@ pub unsafe extern "C" fn trisolar_spec_from_toml(
     spec: *mut *mut Spec,
 ) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the module.
+        // SAFETY: the caller guarantees this, see the module.
         let (toml, out) = unsafe { (input(toml, "toml")?, boundary::output(spec, "spec")?) };
         let given =
             config::parse(text(toml, "toml")?).map_err(|e| CallFailure::input(e.to_string()))?;
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn trisolar_spec_size(
     height: *mut u32,
 ) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the module.
+        // SAFETY: the caller guarantees this, see the module.
         let (spec, width, height) = unsafe {
             (
                 boundary::object(spec, "spec")?,
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn trisolar_spec_size(
 /// See the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_spec_free(spec: *mut Spec) {
-    // SAFETY: the caller's promise, see the module: from Box::into_raw, not freed before.
+    // SAFETY: the caller guarantees this, see the module: from Box::into_raw, not freed before.
     unsafe { boundary::free(spec) }
 }
 
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn trisolar_divergence_run(
     map: *mut *mut Map,
 ) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the module; options may be NULL.
+        // SAFETY: the caller guarantees this, see the module; options may be NULL.
         let (spec, options, out) = unsafe {
             (
                 boundary::object(spec, "spec")?,
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn trisolar_divergence_points(
     map: *mut *mut Map,
 ) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the module; options may be NULL.
+        // SAFETY: the caller guarantees this, see the module; options may be NULL.
         let (spec, points, options, out) = unsafe {
             (
                 boundary::object(spec, "spec")?,
@@ -226,7 +226,7 @@ fn compute(
     out: &mut *mut Map,
 ) -> Result<(), CallFailure> {
     let most = max_error_of(options, max_error)?;
-    // SAFETY: the caller's promise, see the module.
+    // SAFETY: the caller guarantees this, see the module.
     let (run, callback) = unsafe { run_and_monitor(options)? };
     keep_kernels();
     let computed = divergence::run(spec, &run, &callback)?;
@@ -351,7 +351,7 @@ impl Map {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the module.
+        // SAFETY: the caller guarantees this, see the module.
         let (map, info) = unsafe {
             (
                 boundary::object(map, "map")?,
@@ -379,7 +379,7 @@ pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> 
 /// See the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_map_steps_together(map: *const Map) -> *const u32 {
-    // SAFETY: the caller's promise, see the module.
+    // SAFETY: the caller guarantees this, see the module.
     unsafe { values(map) }
 }
 
@@ -397,7 +397,7 @@ pub unsafe extern "C" fn trisolar_map_copy_steps_together(
 /// See the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_map_values_f64(map: *const Map) -> *const f64 {
-    // SAFETY: the caller's promise, see the module.
+    // SAFETY: the caller guarantees this, see the module.
     unsafe { values(map) }
 }
 
@@ -464,7 +464,7 @@ unsafe fn copy_values<T: Value>(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_map_save(map: *const Map, path: *const c_char) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the module.
+        // SAFETY: the caller guarantees this, see the module.
         let (map, path) = unsafe { (boundary::object(map, "map")?, input(path, "path")?) };
         let path = Path::new(text(path, "path")?);
         let output = Output::new(path)?;
@@ -477,7 +477,7 @@ pub unsafe extern "C" fn trisolar_map_save(map: *const Map, path: *const c_char)
 /// See the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_map_free(map: *mut Map) {
-    // SAFETY: the caller's promise, see the module: from Box::into_raw, not freed before.
+    // SAFETY: the caller guarantees this, see the module: from Box::into_raw, not freed before.
     unsafe { boundary::free(map) }
 }
 
@@ -485,7 +485,7 @@ pub unsafe extern "C" fn trisolar_map_free(map: *mut Map) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_devices(json: *mut *mut c_char) -> Status {
     guard(|| {
-        // SAFETY: the caller's promise, see the module.
+        // SAFETY: the caller guarantees this, see the module.
         let out = unsafe { boundary::output(json, "json")? };
         keep_kernels();
         *out = boundary::c_string(&trisolar::machine::inventory().to_string()).into_raw();
@@ -497,7 +497,7 @@ pub unsafe extern "C" fn trisolar_devices(json: *mut *mut c_char) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_string_free(string: *mut c_char) {
     if !string.is_null() {
-        // SAFETY: the caller's promise, see the module: from CString::into_raw, not freed before.
+        // SAFETY: the caller guarantees this, see the module: from CString::into_raw, not freed before.
         drop(unsafe { CString::from_raw(string) });
     }
 }

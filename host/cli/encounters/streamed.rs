@@ -17,7 +17,7 @@ use crate::unfinished::{count, ended, kept, refuse};
 use crate::{Failure, interrupt};
 
 /// Interval at which records are saved: the most work that is lost if the program is killed.
-const RECORDS: Duration = Duration::from_secs(4);
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Integrates encounters into a file beside the output `main`; then writes the outputs from that file.
 pub(super) fn run(
@@ -98,7 +98,7 @@ fn compute(
     let task = Task::new(&job.valid, missing, store);
     // After Ctrl-C, the records of ended runs are copied from the devices and saved.
     let patient = interrupt::patient();
-    let (streamed, recorded) = store.recording(RECORDS, || executor.stream(&task, options, &rest));
+    let (streamed, recorded) = store.recording(CHECKPOINT_INTERVAL, || executor.stream(&task, options, &rest));
     drop(patient);
     progress.finish();
     let streamed = ended(streamed, recorded, &how_to_go_on(store), no_hints)?;

@@ -3,7 +3,7 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
-use super::field::{FEW, Field, ROW, Sums, T, TOGETHER};
+use super::field::{VECTORS_IN_FEW_REGISTERS, Field, ROW, Sums, T, VECTORS_TOGETHER};
 use super::pool::DisjointSlice;
 use super::solvers;
 use super::vector::Vector;
@@ -45,7 +45,7 @@ macro_rules! entries {
         pub(super) mod $name {
             #[allow(unused_imports)]
             use super::{
-                Entries, FEW, Field, FloatFloat, ROW, Real, DisjointSlice, Sums, T, TOGETHER, Vector, advance_in,
+                Entries, VECTORS_IN_FEW_REGISTERS, Field, FloatFloat, ROW, Real, DisjointSlice, Sums, T, VECTORS_TOGETHER, Vector, advance_in,
                 solvers,
             };
 
@@ -53,7 +53,7 @@ macro_rules! entries {
                 basic: [basic::<$plane>, basic::<3>],
                 reduced: [reduced::<$plane>, reduced::<3>],
                 advance,
-                width: TOGETHER * <$vector as Real>::LANES,
+                width: VECTORS_TOGETHER * <$vector as Real>::LANES,
             };
 
             /// # Safety
@@ -73,12 +73,12 @@ macro_rules! entries {
                 count: usize,
                 out: &[DisjointSlice<'_>; 3],
             ) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller guarantees this.
                 unsafe {
                     if <$vector>::FEW_REGISTERS {
-                        basic_of::<D, { FEW }>(f, first, count, out);
+                        basic_of::<D, { VECTORS_IN_FEW_REGISTERS }>(f, first, count, out);
                     } else {
-                        basic_of::<D, { TOGETHER }>(f, first, count, out);
+                        basic_of::<D, { VECTORS_TOGETHER }>(f, first, count, out);
                     }
                 }
             }
@@ -98,7 +98,7 @@ macro_rules! entries {
                     let sums = solvers::basic::<$vector, D, M>(f, i);
                     for (k, a) in sums.into_iter().enumerate() {
                         for (out, a) in out.iter().zip([a.x, a.y, a.z]) {
-                            // SAFETY: the caller's promise.
+                            // SAFETY: the caller guarantees this.
                             a.store(unsafe { out.range(i + k * WIDTH, WIDTH) });
                         }
                     }

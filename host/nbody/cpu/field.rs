@@ -11,10 +11,10 @@ pub(super) const ROW: usize = T * K;
 pub(super) const K: usize = <f64 as DeviceNumber>::LANE_BODIES;
 /// Vectors of bodies whose pairs are evaluated together: enough independent work to hide the latency of r⁻³, and an even number,
 /// because the seeds of two fill one vector.
-pub(super) const TOGETHER: usize = 8;
+pub(super) const VECTORS_TOGETHER: usize = 8;
 
 /// Vectors of bodies that are evaluated together with [few registers](super::vector::Vector::FEW_REGISTERS).
-pub(super) const FEW: usize = 4;
+pub(super) const VECTORS_IN_FEW_REGISTERS: usize = 4;
 
 /// The data on which forces depend. The slices have at least n numbers, padded to whole rows with bodies of mass 0 that
 /// coincide neither with each other nor with other bodies.

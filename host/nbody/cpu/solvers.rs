@@ -6,7 +6,7 @@ use std::ops::Range;
 use kernels_gpu::Vec3;
 use kernels_gpu::physics::pair::{one_sided, pull, separation};
 
-use super::field::{FEW, Field, ROW, Sums, T, TOGETHER};
+use super::field::{VECTORS_IN_FEW_REGISTERS, Field, ROW, Sums, T, VECTORS_TOGETHER};
 use super::tile::{Row, tile};
 use super::vector::Vector;
 
@@ -117,9 +117,9 @@ pub(super) fn reduced<V: Vector, const D: usize>(
         if base < row_end {
             let by = base..end.min(row_end);
             if V::FEW_REGISTERS {
-                within::<V, D, FEW>(f, first, by, &mut a);
+                within::<V, D, VECTORS_IN_FEW_REGISTERS>(f, first, by, &mut a);
             } else {
-                within::<V, D, TOGETHER>(f, first, by, &mut a);
+                within::<V, D, VECTORS_TOGETHER>(f, first, by, &mut a);
             }
             base = row_end;
         }

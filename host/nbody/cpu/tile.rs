@@ -5,11 +5,11 @@ use kernels_gpu::Vec3;
 use kernels_gpu::physics::pair::{self, separation};
 use kernels_gpu::physics::summation::all_pairs::partner;
 
-use super::field::{Field, K, ROW, Sums, T, TOGETHER};
+use super::field::{Field, K, ROW, Sums, T, VECTORS_TOGETHER};
 use super::vector::Vector;
 
 /// Number of vectors whose pairs are evaluated together.
-const GROUPS: usize = TOGETHER / K;
+const GROUPS: usize = VECTORS_TOGETHER / K;
 
 /// A copy of the bodies of a row, because vectors of planes may extend over two cache lines.
 #[repr(align(64))]
@@ -125,8 +125,8 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
 
 /// Separations of pairs, and their squares.
 struct Met<V> {
-    d: [Vec3<V>; TOGETHER],
-    r2: [V; TOGETHER],
+    d: [Vec3<V>; VECTORS_TOGETHER],
+    r2: [V; VECTORS_TOGETHER],
 }
 
 /// Places in the row and in the tile of the `q`th vectors that meet: the lanes of the row from the first number on meet those of the tile
@@ -146,10 +146,10 @@ fn meet<V: Vector, const D: usize>(
     softening2: V,
 ) -> Met<V> {
     let mut met = Met {
-        d: [Vec3::zero(); TOGETHER],
-        r2: [softening2; TOGETHER],
+        d: [Vec3::zero(); VECTORS_TOGETHER],
+        r2: [softening2; VECTORS_TOGETHER],
     };
-    for q in 0..TOGETHER {
+    for q in 0..VECTORS_TOGETHER {
         (met.d[q], met.r2[q]) = apart::<V, D>(row, t, place::<V>(q, at), softening2);
     }
     met
@@ -201,7 +201,7 @@ fn separations<V: Vector, const D: usize>(
     t: &Travellers,
     at: (usize, usize),
     met: &Met<V>,
-) -> [Vec3<V>; TOGETHER] {
+) -> [Vec3<V>; VECTORS_TOGETHER] {
     let mut d = met.d;
     if V::SEPARATIONS_AGAIN {
         let row = forgotten(row);
@@ -236,8 +236,8 @@ fn pull<V: Vector, const D: usize, const EQUAL: bool>(
     row: &Row,
     t: &mut Travellers,
     at: (usize, usize),
-    d: &[Vec3<V>; TOGETHER],
-    w: &[V; TOGETHER],
+    d: &[Vec3<V>; VECTORS_TOGETHER],
+    w: &[V; VECTORS_TOGETHER],
     a: &mut Sums<ROW>,
 ) {
     let mut on_tile = [Vec3::zero(); GROUPS];

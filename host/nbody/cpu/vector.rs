@@ -7,11 +7,11 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
-use super::field::TOGETHER;
+use super::field::VECTORS_TOGETHER;
 
 /// Lanes that are loaded from and stored to slices of `f64`.
 pub(super) trait Vector: Real {
-    /// Whether the sums of [`TOGETHER`] vectors would take most of the registers from the inverse cubes.
+    /// Whether the sums of [`VECTORS_TOGETHER`] vectors would take most of the registers from the inverse cubes.
     const FEW_REGISTERS: bool;
     /// Whether separations are computed again when the forces are added, instead of kept from when their squares were: because they
     /// do not fit into the registers, and subtractions are cheaper than stores.
@@ -24,9 +24,9 @@ pub(super) trait Vector: Real {
     /// Inverse cubes whose computation has begun.
     type Begun: Copy;
     /// Begins the inverse cubes of these r²: the half of the work in which each instruction depends on the previous one.
-    fn begin(r2: &[Self; TOGETHER]) -> Self::Begun;
+    fn begin(r2: &[Self; VECTORS_TOGETHER]) -> Self::Begun;
     /// Completes the inverse cubes of these r².
-    fn end(r2: &[Self; TOGETHER], begun: Self::Begun) -> [Self; TOGETHER];
+    fn end(r2: &[Self; VECTORS_TOGETHER], begun: Self::Begun) -> [Self; VECTORS_TOGETHER];
     /// As many numbers from a slice as there are lanes.
     fn load(from: &[f64]) -> Self;
     /// As many numbers to a slice as there are lanes.
@@ -44,10 +44,10 @@ impl Vector for f64 {
     }
 
     #[inline(always)]
-    fn begin(_: &[Self; TOGETHER]) {}
+    fn begin(_: &[Self; VECTORS_TOGETHER]) {}
 
     #[inline(always)]
-    fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
+    fn end(r2: &[Self; VECTORS_TOGETHER], (): ()) -> [Self; VECTORS_TOGETHER] {
         Self::inv_cubes_or_zero(*r2)
     }
 
@@ -66,7 +66,7 @@ impl Vector for f64 {
 mod lanes {
     use kernels_gpu::number::inv_cube::{Seeded, inv_cube_or_zero};
 
-    use super::super::field::TOGETHER;
+    use super::super::field::VECTORS_TOGETHER;
     use super::Vector;
     use trisolar_simd::{F64x4, F64x8};
 
@@ -97,12 +97,12 @@ mod lanes {
                 type Begun = trisolar_simd::$module::Begun;
 
                 #[inline(always)]
-                fn begin(r2: &[Self; TOGETHER]) -> Self::Begun {
+                fn begin(r2: &[Self; VECTORS_TOGETHER]) -> Self::Begun {
                     $name::begin(r2)
                 }
 
                 #[inline(always)]
-                fn end(r2: &[Self; TOGETHER], begun: Self::Begun) -> [Self; TOGETHER] {
+                fn end(r2: &[Self; VECTORS_TOGETHER], begun: Self::Begun) -> [Self; VECTORS_TOGETHER] {
                     if !begun.all_ordinary {
                         return Self::by_lane(*r2, inv_cube_or_zero);
                     }
@@ -179,10 +179,10 @@ macro_rules! vector_of_singles {
             type Begun = ();
 
             #[inline(always)]
-            fn begin(_: &[Self; TOGETHER]) {}
+            fn begin(_: &[Self; VECTORS_TOGETHER]) {}
 
             #[inline(always)]
-            fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
+            fn end(r2: &[Self; VECTORS_TOGETHER], (): ()) -> [Self; VECTORS_TOGETHER] {
                 Self::inv_cubes(*r2)
             }
 
@@ -212,10 +212,10 @@ macro_rules! vector_of_singles {
             type Begun = ();
 
             #[inline(always)]
-            fn begin(_: &[Self; TOGETHER]) {}
+            fn begin(_: &[Self; VECTORS_TOGETHER]) {}
 
             #[inline(always)]
-            fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
+            fn end(r2: &[Self; VECTORS_TOGETHER], (): ()) -> [Self; VECTORS_TOGETHER] {
                 Self::inv_cubes(*r2)
             }
 
