@@ -98,7 +98,9 @@ fn compute(
     let task = Task::new(&job.valid, missing, store);
     // After Ctrl-C, the records of ended runs are copied from the devices and saved.
     let patient = interrupt::patient();
-    let (streamed, recorded) = store.recording(CHECKPOINT_INTERVAL, || executor.stream(&task, options, &rest));
+    let (streamed, recorded) = store.recording(CHECKPOINT_INTERVAL, || {
+        executor.stream(&task, options, &rest)
+    });
     drop(patient);
     progress.finish();
     let streamed = ended(streamed, recorded, &how_to_go_on(store), no_hints)?;

@@ -3,7 +3,7 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
-use super::field::{VECTORS_IN_FEW_REGISTERS, Field, ROW, Sums, T, VECTORS_TOGETHER};
+use super::field::{Field, ROW, Sums, T, VECTORS_IN_FEW_REGISTERS, VECTORS_TOGETHER};
 use super::pool::DisjointSlice;
 use super::solvers;
 use super::vector::Vector;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use kernels_gpu::Vec3;
 use kernels_gpu::physics::pair::{one_sided, pull, separation};
 
-use super::field::{VECTORS_IN_FEW_REGISTERS, Field, ROW, Sums, T, VECTORS_TOGETHER};
+use super::field::{Field, ROW, Sums, T, VECTORS_IN_FEW_REGISTERS, VECTORS_TOGETHER};
 use super::tile::{Row, tile};
 use super::vector::Vector;
 
