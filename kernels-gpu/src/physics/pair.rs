@@ -9,18 +9,12 @@ use crate::number::{Real, each};
 /// d = j - i and |d|² + `softening2`, in `D` dimensions (the third component is 0 in 2).
 #[inline(always)]
 pub fn separation<S: Real, const D: usize>(i: Vec3<S>, j: Vec3<S>, softening2: S) -> (Vec3<S>, S) {
-    let mut d = Vec3 {
+    let d = Vec3 {
         x: j.x - i.x,
         y: j.y - i.y,
-        z: S::zero(),
+        z: if D == 3 { j.z - i.z } else { S::zero() },
     };
-    let mut r2 = d.norm2_plus_in::<2>(softening2);
-    if D == 3 {
-        // The third difference comes after the squares of the others: in this order ptxas arranges the all-pairs loops of GPUs better.
-        d.z = j.z - i.z;
-        r2 = d.z.mul_add(d.z, r2);
-    }
-    (d, r2)
+    (d, d.norm2_plus_in::<D>(softening2))
 }
 
 /// Adds a pull to the acceleration `a`: a += `strength` · d, where the strength is g r⁻³.
