@@ -167,29 +167,18 @@ pub fn inv_cubes<R: Real, const N: usize>(
     q: [Relative<R>; N],
     masses: &MassesOf<R>,
 ) -> [[R::Force; 3]; N] {
-    let [_, w] = squares_and_inv_cubes(q, masses);
-    w
-}
-
-/// The [`squares`] of the pairs of `N` systems, 1 or 2, and their [`inv_cubes`].
-#[inline(always)]
-pub fn squares_and_inv_cubes<R: Real, const N: usize>(
-    q: [Relative<R>; N],
-    masses: &MassesOf<R>,
-) -> [[[R::Force; 3]; N]; 2] {
     const { assert!(N == 1 || N == 2, "one system or a pair of twins") };
     let s = squares(&q[0].to_force(), masses);
-    let (mut r2, mut w) = ([s; N], [s; N]);
+    let mut w = [s; N];
     if N == 1 {
         w[0] = R::Force::inv_cubes(s);
     } else {
         let t = squares(&q[N - 1].to_force(), masses);
         let [a, b, c, d, e, f] = R::Force::inv_cubes([s[0], s[1], s[2], t[0], t[1], t[2]]);
-        r2[N - 1] = t;
         w[0] = [a, b, c];
         w[N - 1] = [d, e, f];
     }
-    [r2, w]
+    w
 }
 
 /// Accelerations times dt² of `N` systems.

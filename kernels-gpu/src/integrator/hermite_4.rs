@@ -5,11 +5,11 @@
 //! ([`hermite`](crate::physics::hermite)).
 
 use super::Integrator;
-use super::fixed_steps::{FixedSteps, MassesOf, State, squares_and_inv_cubes};
+use super::fixed_steps::{FixedSteps, MassesOf, State, inv_cubes};
 use crate::Real;
 use crate::number::each;
 use crate::physics::hermite::correct::in_steps;
-use crate::physics::three_body::{Relative, accelerations_and_jerks};
+use crate::physics::three_body::{Relative, accelerations_and_jerks, squares};
 
 /// Fourth order, one evaluation of accelerations and jerks per step, not symplectic.
 #[derive(Clone, Copy, Debug)]
@@ -48,11 +48,12 @@ fn rates<R: Real, const N: usize>(
     u: [Relative<R>; N],
     masses: &MassesOf<R>,
 ) -> [[Relative<R>; 2]; N] {
-    let [r2, w] = squares_and_inv_cubes(q, masses);
+    let w = inv_cubes(q, masses);
     let mut rates = [[Relative::zero(); 2]; N];
     each!(N, |n| {
         let (q, u) = (q[n].to_force(), u[n].to_force());
-        rates[n] = accelerations_and_jerks(&q, &u, r2[n], w[n], masses);
+        // The compiler takes the squares from `inv_cubes`.
+        rates[n] = accelerations_and_jerks(&q, &u, squares(&q, masses), w[n], masses);
     });
     rates
 }
