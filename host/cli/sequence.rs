@@ -427,7 +427,7 @@ impl From<zoom::Error> for Failure {
     }
 }
 
-/// The first lines of the summaries of all sequences: `maps` are what there is one of in each frame, `steps` what is counted.
+/// The first lines of the summaries of all sequences. `maps` is the plural of what a frame holds, and `steps` that of what is counted.
 pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
     let mut lines = Lines::default();
     let effort = &outcome.effort;

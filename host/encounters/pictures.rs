@@ -137,7 +137,7 @@ const HISTOGRAM_BINS: usize = 50;
 /// share of runs that survive a time. A picture without data is not drawn. Returns the paths of the pictures.
 ///
 /// # Errors
-/// Those of writing.
+/// An error of writing the file.
 pub fn histograms(
     prefix: &Path,
     ensemble: &Ensemble,

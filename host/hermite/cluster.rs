@@ -127,7 +127,7 @@ impl<'e> Cluster<'e> {
     /// The start model at time 0, with its forces and first steps.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// The errors of the engine.
     pub fn new(start: &Validated, mut engine: Box<dyn Engine + 'e>) -> Result<Self, HermiteError> {
         let specification = start.specification().clone();
         let order = specification.order;
@@ -161,7 +161,7 @@ impl<'e> Cluster<'e> {
     /// [`counters`](Self::counters) had: the continued run has the same bits.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// The errors of the engine.
     ///
     /// # Panics
     /// If there are not as many `parts` as the scheme needs: one for each particle with Ahmad–Cohen, none without.
@@ -477,7 +477,7 @@ impl<'e> Cluster<'e> {
     /// itself is not affected.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// The errors of the engine.
     pub fn at(&mut self, time: f64) -> Result<Vec<Star>, HermiteError> {
         assert!(
             (self.time()..=self.next_time()).contains(&time),
@@ -503,7 +503,7 @@ impl<'e> Cluster<'e> {
     /// Potentials of particles that [`at`](Self::at) put at one time, each without its own.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// The errors of the engine.
     pub fn potentials(&mut self, stars: &[Star]) -> Result<Vec<f64>, HermiteError> {
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         let motions: Vec<Motion> = stars.iter().map(motion).collect();
@@ -523,7 +523,7 @@ impl<'e> Cluster<'e> {
     /// Energies at `time`, as [`at`](Self::at).
     ///
     /// # Errors
-    /// Those of the engine.
+    /// The errors of the engine.
     pub fn energy(&mut self, time: f64) -> Result<Energies, HermiteError> {
         let stars = self.at(time)?;
         let potentials = self.potentials(&stars)?;

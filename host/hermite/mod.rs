@@ -63,7 +63,7 @@ impl Star {
         }
     }
 
-    /// Those of bodies.
+    /// An error of the bodies.
     pub fn of(bodies: &Bodies) -> Vec<Self> {
         (0..bodies.len())
             .map(|i| Self::new(bodies.mass[i], bodies.position[i], bodies.velocity[i]))

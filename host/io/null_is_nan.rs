@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Writes a number, or null.
 ///
 /// # Errors
-/// Those of the serializer.
+/// The errors of the serializer.
 pub fn serialize<S: Serializer>(x: &f64, s: S) -> Result<S::Ok, S::Error> {
     Some(*x).filter(|x| x.is_finite()).serialize(s)
 }
@@ -13,7 +13,7 @@ pub fn serialize<S: Serializer>(x: &f64, s: S) -> Result<S::Ok, S::Error> {
 /// Reads a number, or null.
 ///
 /// # Errors
-/// Those of the deserializer.
+/// The errors of the deserializer.
 pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(d)?.unwrap_or(f64::NAN))
 }

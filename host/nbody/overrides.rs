@@ -246,7 +246,7 @@ impl Overrides {
         self.of_bodies(file, &path.display().to_string())
     }
 
-    /// What is told of the bodies stands under the options. Notes say what is told otherwise, and what is not told.
+    /// Options override the values of the file. Notes name the overridden values, and the defaults of values that the file lacks.
     fn of_bodies(self, file: BodyFile, name: &str) -> Result<(Validated, Self), OverridesError> {
         let BodyFile {
             bodies,

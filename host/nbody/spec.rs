@@ -11,18 +11,18 @@ use trisolar_spec::Integrator;
 
 /// Largest number of steps.
 pub const MAX_STEPS: u64 = 1 << 53;
-/// Up to this many bodies every pair is looked at for a step too long for it.
+/// Largest number of bodies for which every pair is checked for a step that is too long.
 const MAX_PAIRWISE_CHECKED_BODIES: usize = 4096;
 
-/// Everything the values of a run depend on, beside the bodies it starts from.
+/// All values on which the results of a run depend, except the bodies that it starts from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Specification {
-    /// Gravitational constant (length³ / mass / time²); below 0 gravity repels.
+    /// Gravitational constant (length³ / mass / time²); if it is negative, bodies repel each other.
     pub g: f64,
     /// Softening length (length): r² + softening² takes the place of r².
     pub softening: f64,
-    /// Time step (time); below 0 time runs backwards.
+    /// Time step (time); if it is negative, time runs backwards.
     pub dt: f64,
     /// Steps to take.
     pub steps: u64,
@@ -63,7 +63,7 @@ impl Default for Specification {
     }
 }
 
-/// Names for options: each value with its name and the names by which it is read as well.
+/// Names for options: each value with its name and its former names.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$variant_doc:meta])* $variant:ident = $text:literal $(or $former:literal)*,)*
@@ -121,7 +121,7 @@ named! {
         /// 64 bits, IEEE operations in a fixed order: the same bits on every engine.
         #[default]
         F64 = "f64" or "exact",
-        /// 32 bits: on a GPU with its approximate 1/√ and the same bits on GPUs of one kind, on CPUs with others.
+        /// 32 bits. GPUs use their approximate 1/√: GPUs of one kind give the same bits, and CPUs give others.
         F32 = "f32",
         /// Sums of two `f32`, 42 bits or more, for GPUs whose `f64` is slow.
         FloatFloat = "float-float",
@@ -129,16 +129,16 @@ named! {
 }
 
 named! {
-    /// How rows are dealt to threads; changes no value.
+    /// How rows of bodies are distributed over threads. It changes no value.
     Schedule {
-        /// A free thread takes the next row.
+        /// A thread that is free takes the next row.
         #[default]
         Dynamic = "dynamic",
-        /// Each thread has a part in one piece.
+        /// Each thread has a contiguous part.
         Block = "block",
-        /// The threads take turns.
+        /// Rows are distributed cyclically.
         Cyclic = "cyclic",
-        /// Rows are dealt to the threads in turn for the forces, and in blocks for the sums.
+        /// Rows are distributed cyclically for the forces, and in blocks for the sums.
         CyclicForces = "cyclic-forces",
     }
 }
@@ -168,7 +168,7 @@ named! {
     }
 }
 
-/// A value that cannot be computed with. Bodies are numbered from 0.
+/// The reason why a specification or its bodies are refused. Bodies are numbered from 0.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -182,21 +182,21 @@ pub enum SpecError {
         /// What is allowed.
         allowed: &'static str,
     },
-    /// A start model that cannot be made.
+    /// A start model that cannot be built.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// No bodies, or too many.
     #[error("{given} bodies: there must be 1 to {MAX_BODIES}")]
     Bodies {
-        /// How many.
+        /// Their number.
         given: usize,
     },
     /// A number of a body that is infinite or not a number.
     #[error("body {body}: {what} is {given}, but must be finite")]
     NotFinite {
-        /// Which body.
+        /// The number of the body.
         body: usize,
-        /// Which of its numbers.
+        /// The name of the number.
         what: &'static str,
         /// Its value.
         given: f64,
@@ -204,7 +204,7 @@ pub enum SpecError {
     /// A negative mass.
     #[error("body {body}: mass {given} must be 0 (a test body) or more")]
     NegativeMass {
-        /// Which body.
+        /// The number of the body.
         body: usize,
         /// Its mass.
         given: f64,
@@ -215,9 +215,9 @@ pub enum SpecError {
         .at.x, .at.y, .at.z
     )]
     Coincident {
-        /// One.
+        /// The first body.
         first: usize,
-        /// The other.
+        /// The second body.
         second: usize,
         /// Where they are.
         at: DVec3,
@@ -228,11 +228,11 @@ pub enum SpecError {
          move one of them, or give a softening length"
     )]
     TooClose {
-        /// One.
+        /// The first body.
         first: usize,
-        /// The other.
+        /// The second body.
         second: usize,
-        /// How far they are apart (length).
+        /// Their distance (length).
         distance: f64,
         /// The least distance (length).
         least: f64,
@@ -240,7 +240,7 @@ pub enum SpecError {
     /// A body outside of the plane z = 0, in two dimensions.
     #[error("body {body}: z = {z}, vz = {vz}, but --dimensions 2 needs 0 for both")]
     OutOfPlane {
-        /// Which body.
+        /// The number of the body.
         body: usize,
         /// Its third coordinate.
         z: f64,
@@ -259,7 +259,7 @@ pub struct Validated {
 }
 
 impl Specification {
-    /// The time after so many steps.
+    /// The time after this number of steps.
     pub fn time(&self, step: u64) -> f64 {
         trisolar_bodies::files::time_of_step(self.start_time, step, self.dt)
     }
@@ -267,7 +267,7 @@ impl Specification {
     /// Checks every value, and that the bodies can be integrated.
     ///
     /// # Errors
-    /// The first value that does not fit.
+    /// The first value that is not allowed.
     pub fn validate(self, bodies: Bodies) -> Result<Validated, SpecError> {
         let option = |option, given: &dyn fmt::Display, allowed| {
             Err(SpecError::Option {
@@ -414,12 +414,12 @@ fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
 }
 
 impl Validated {
-    /// What is computed.
+    /// The specification of the run.
     pub fn specification(&self) -> &Specification {
         &self.specification
     }
 
-    /// What it starts from.
+    /// The bodies that it starts from.
     pub fn bodies(&self) -> &Bodies {
         &self.bodies
     }

@@ -32,7 +32,7 @@ macro_rules! define {
                 match self { $(Self::$name => <by::$name as by::Integrator>::FORMER_NAMES,)* }
             }
 
-            /// What a user should know to choose it.
+            /// Its costs and benefits in a few words.
             fn help(self) -> &'static str {
                 match self { $(Self::$name => <by::$name as by::Integrator>::HELP,)* }
             }

@@ -12,7 +12,7 @@ use crate::{OneOrThree, OneOrTwo};
 /// A value that has a text form of its own, such as a name.
 ///
 /// # Errors
-/// Those of the type.
+/// The errors of the type's `FromStr`.
 pub fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
 }

@@ -1,6 +1,6 @@
 //! Sequences of ensembles of encounters: zooms into maps of outcomes, and sweeps over a parameter.
 //!
-//! The records of a frame grow in a file, from which an interrupted frame goes on; its picture and arrays are then made from them.
+//! The records of a frame are appended to a file, so that an interrupted frame can continue. Its picture and arrays are made from the records.
 
 use std::ops::Range;
 use std::path::Path;
@@ -99,7 +99,7 @@ pub struct EncounterSummary {
     pub frame: u32,
     /// The parameters that the sequence sets.
     pub set: Vec<Setting>,
-    /// What its records come to.
+    /// The summary of its records.
     #[serde(flatten)]
     pub summary: Summary,
 }
@@ -232,7 +232,7 @@ fn compute(
 /// The shares in a table: of all runs, and of all escapes.
 fn shares(summary: &Summary) -> impl Iterator<Item = (String, &Share)> {
     let outcomes = summary.outcomes.iter().map(|s| (s.what.clone(), s));
-    // By numbers, because masses may differ from frame to frame.
+    // Bodies are named by their numbers, because masses may differ from frame to frame.
     let escapers = (1..).zip(&summary.escapers);
     outcomes.chain(escapers.map(|(body, s)| (format!("body {body} escapes"), s)))
 }
@@ -304,7 +304,7 @@ pub fn encounter_csv(summaries: &[EncounterSummary]) -> String {
 /// long as their 95 % intervals.
 ///
 /// # Errors
-/// Those of writing.
+/// An error of writing the file.
 pub fn draw_shares(
     path: &Path,
     vary: &Vary<Adjustable>,

@@ -1,4 +1,4 @@
-//! What a specification offers to sequences: numbers that frames set by name, and a check.
+//! The interface of specifications for sequences: numbers that frames set by name, and a check.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub trait SequenceParameter:
 
 /// A specification on which the frames of a sequence are based.
 pub trait Base: Clone {
-    /// Its numbers.
+    /// Its adjustable numbers.
     type Parameter: SequenceParameter;
     /// A specification that has passed its checks.
     type Validated: Clone + fmt::Debug;

@@ -54,7 +54,7 @@ fn a_king_model_is_the_same_in_nbody_and_cluster() {
     );
     let [nbody, cluster] = ["n.npz", "shots/00000.npz"].map(|name| file(path, name).bodies);
     assert_eq!(nbody, cluster);
-    // What a cluster writes as CSV is what it writes as npz.
+    // The CSV and the npz file of a cluster hold the same bodies.
     let [csv, npz] = ["c.csv", "shots/00001.npz"].map(|name| file(path, name));
     assert_eq!(csv.bodies, npz.bodies);
     assert_eq!(csv.carried, npz.carried);

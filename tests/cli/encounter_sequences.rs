@@ -1,4 +1,4 @@
-//! Promises of `trisolar encounters zoom` and `trisolar encounters sweep`.
+//! Tests of `trisolar encounters zoom` and `trisolar encounters sweep`.
 
 use crate::support;
 
@@ -68,7 +68,7 @@ fn frames_of_a_zoom_are_the_maps_of_their_ranges() {
     );
     let of_frame = times(&path.join("zoom/frame-00002.npz"));
     assert_eq!(of_frame, times(&path.join("one.npz")));
-    // Run again, it computes nothing; a frame whose picture was changed is computed again.
+    // A second run computes nothing, except a frame whose picture was changed.
     let again = "zoom --map phase,inclination --to 230,27 --size 10x8 --frames 3 --set span=span/4^frame --npz --film z.gif";
     let before = support::contents(&path.join("zoom"));
     assert_eq!(object(path, again)["computed"], 0);
@@ -174,7 +174,7 @@ fn a_sweep_has_a_table_of_the_shares_of_each_value() {
         row[at.unwrap_or_else(|| panic!("{name} is not in {titles:?}"))]
     };
     assert_eq!((cell("mass3"), cell("runs")), ("20", "300"));
-    // The same encounters by themselves.
+    // The same encounters without a sequence.
     let one = object(path, "--masses 15,17.5,20 --n 300 --seed 3");
     let share = &one["summary"]["escapers"][2]["share"];
     assert_eq!(cell("body_3"), share.to_string());
@@ -182,7 +182,7 @@ fn a_sweep_has_a_table_of_the_shares_of_each_value() {
         cell("median"),
         one["summary"]["lifetimes"]["median"].to_string()
     );
-    // Drawn otherwise, a parameter that varies is the same in all runs; of two parameters all pairs are computed.
+    // A varied parameter has one value in all runs, even if it is drawn without the sweep. Two parameters give all pairs of values.
     object(
         path,
         "sweep --vary inclination=0,90 --vary e=0,0.5 --n 40 --npz --out pairs",

@@ -1,4 +1,4 @@
-//! What a user sees of a run: files, summary, JSON, silence, and the ways in which a run can end.
+//! The outputs of a run (files, summary, JSON, or none), and the ways in which a run can end.
 
 use crate::support;
 

@@ -285,7 +285,7 @@ fn a_hierarchical_triple_keeps_its_energy_for_a_hundred_thousand_periods() {
         println!("{order:?} {periods}: {:e}", record.energy_error);
         record.energy_error.abs()
     };
-    // Bounded by the composition, and then a sum of rounding errors that have no common sign: far below one in proportion to the time.
+    // The composition bounds the error. Rounding errors without a common sign add to it, far less than in proportion to the time.
     assert!(error(1e3, Order::Two) < 1e-7 && error(1e4, Order::Two) < 1e-6);
     assert!(error(1e3, Order::Six) < 1e-11 && error(1e4, Order::Six) < 5e-11);
     assert!(error(1e3, Order::Eight) < 1e-12 && error(1e5, Order::Eight) < 5e-12);

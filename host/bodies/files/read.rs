@@ -159,7 +159,7 @@ fn textbook(path: &Path, text: &str, lines: Lines) -> Result<BodyFile, FileError
         if words.is_empty() {
             continue;
         }
-        // The first body decides.
+        // The first body determines the number of dimensions.
         let names = *names.get_or_insert(match words.len() {
             7 => &SPACE,
             8 => &NAMED,

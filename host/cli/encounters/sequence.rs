@@ -213,7 +213,7 @@ fn warnings(outcome: &Outcome<EncounterSummary>) -> Vec<String> {
     errors.into_iter().chain(open).collect()
 }
 
-/// Everything as one object.
+/// The report of the sequence as one JSON object.
 pub(super) fn object(outcome: &Outcome<EncounterSummary>, folder: &Folder) -> serde_json::Value {
     let effort = &outcome.effort;
     json!({

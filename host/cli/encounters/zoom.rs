@@ -16,7 +16,7 @@ use crate::resume::Typed;
 use crate::sequence::{FilmArgs, FolderArgs, films, frames, make_films};
 use crate::{Failure, report, values};
 
-/// The zoom of frames for which nothing else is said.
+/// The default rule of the zoom, for frames without rules of their own.
 const USUAL: &str = "span=span/2^(frame/10)";
 
 /// Compute a sequence of maps of outcomes (--map) towards a point, which keeps its place in all pictures. Run it again to continue an

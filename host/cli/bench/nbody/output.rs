@@ -81,7 +81,7 @@ fn grid<'a>(columns: &[String], values: impl Iterator<Item = &'a Rate> + Clone) 
     text
 }
 
-/// Everything as one object.
+/// The whole report as one JSON object.
 pub(super) fn json(devices: &[String], rates: &[Rate], tables: &Tables) -> serde_json::Value {
     json!({
         "devices": devices,
