@@ -65,7 +65,7 @@ impl<'a> SharedBatches<'a> {
     /// Waits until the other devices are ready; returns false if the run has ended.
     pub fn begin(&self) -> bool {
         let goes_on = self.share.ready();
-        *self.began.lock().expect("nobody panics with it") = Some(Instant::now());
+        *self.began.lock().expect("never poisoned") = Some(Instant::now());
         goes_on
     }
 
@@ -87,7 +87,7 @@ impl<'a> SharedBatches<'a> {
 
     /// Pixels per second of all threads together.
     pub fn rate(&self) -> f64 {
-        let began = *self.began.lock().expect("nobody panics with it");
+        let began = *self.began.lock().expect("never poisoned");
         let seconds = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
         self.accounted() as f64 / f64::from(self.job.steps) / seconds.max(1e-3)
     }

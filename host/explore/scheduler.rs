@@ -292,7 +292,7 @@ impl Drop for Hold {
     }
 }
 
-/// Tiles that somebody waits for.
+/// Tiles that a client waits for.
 pub(crate) struct Request {
     shared: Arc<SchedulerShared>,
     number: u64,

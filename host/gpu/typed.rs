@@ -1,4 +1,4 @@
-//! Arrays on devices, and on the host for copies that nobody waits for.
+//! Arrays on devices, and on the host for asynchronous copies.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

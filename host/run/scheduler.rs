@@ -116,7 +116,7 @@ fn all_take_part<T: Sync>(
         failures.extend(take_part(worker, task, queue.share(member)));
     }
     if undone() {
-        let first = failures.first().expect("somebody left it undone");
+        let first = failures.first().expect("a worker failed");
         queue.end_with(first.error.clone());
     }
     (failures, reserved)

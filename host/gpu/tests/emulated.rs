@@ -9,7 +9,7 @@ use trisolar_device::{Buffer, Device, Emulator, Entry, Grid, HostBuffer, Queue};
 /// x[i] += i · by
 ///
 /// # Safety
-/// Nobody else uses `x` meanwhile.
+/// `x` is not accessed in any other way meanwhile.
 #[kernel(instances(u32: u32, f32: f32))]
 unsafe fn ramp<T: Copy + From<u8> + std::ops::Mul<Output = T> + std::ops::AddAssign>(
     x: &mut [T],
@@ -45,7 +45,7 @@ fn a_kernel_runs_with_its_arguments() {
     let x = Buffer::of(&device, &[10_u32; 40]).unwrap();
     let grid = Grid::covering(40, 32);
     assert_eq!((grid.blocks, grid.threads), (2, 32));
-    // SAFETY: nobody else uses the buffer.
+    // SAFETY: nothing else accesses the buffer.
     unsafe { device.launch::<Ramp<u32>>(grid, (x.slice_mut(), 2)) }.unwrap();
     // SAFETY: as above; a grid of no blocks does nothing.
     unsafe { device.launch::<Ramp<u32>>(Grid::covering(0, 32), (x.slice_mut(), 2)) }.unwrap();
@@ -58,7 +58,7 @@ fn a_kernel_runs_with_its_arguments() {
 fn an_instance_that_is_not_exported_is_an_error_that_names_it() {
     let device = emulator();
     let x = Buffer::of(&device, &[0.0_f64]).unwrap();
-    // SAFETY: nobody else uses the buffer.
+    // SAFETY: nothing else accesses the buffer.
     let failed = unsafe { device.launch::<Ramp<f64>>(Grid::new(1, 1), (x.slice_mut(), 1.0)) };
     let said = failed.unwrap_err().to_string();
     assert!(

@@ -108,7 +108,7 @@ impl<'a> Rows<'a> {
                 // SAFETY: every block has bodies of its own.
                 let a = unsafe { out.range(base, BLOCK) };
                 for index in 0..count.min(row - first) {
-                    // SAFETY: nobody writes any more.
+                    // SAFETY: no thread writes any more.
                     let from = unsafe { p.range((index * 3 + d) * padded + base, BLOCK) };
                     a.iter_mut().zip(from).for_each(|(a, p)| *a += *p);
                 }
@@ -184,7 +184,7 @@ pub(super) fn textbook(
             let a = unsafe { out.range(block * BLOCK, BLOCK) };
             a.fill(0.0);
             for thread in 0..pool.threads() {
-                // SAFETY: nobody writes any more.
+                // SAFETY: no thread writes any more.
                 let from = unsafe { own.range((3 * thread + d) * padded + block * BLOCK, BLOCK) };
                 a.iter_mut().zip(from).for_each(|(a, p)| *a += *p);
             }

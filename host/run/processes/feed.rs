@@ -116,7 +116,7 @@ impl<'a> Granted<'a> {
 
     /// Takes the results of `count` items from number `first` on, and sends them to rank 0.
     pub fn put(&self, first: u64, count: u64, bytes: &[u8]) {
-        let mut out = self.out.lock().expect("nobody panics with it");
+        let mut out = self.out.lock().expect("never poisoned");
         match out.last_mut() {
             Some(last) if last.first + last.count == first => {
                 last.count += count;
@@ -184,7 +184,7 @@ impl Supply for Granted<'_> {
 impl Granted<'_> {
     /// Sends the computed results to rank 0.
     fn send(&self) {
-        let out = std::mem::take(&mut *self.out.lock().expect("nobody panics with it"));
+        let out = std::mem::take(&mut *self.out.lock().expect("never poisoned"));
         if !out.is_empty() {
             self.channel.send(&Message::Results(out));
         }
