@@ -1,6 +1,6 @@
 //! King's models (King 1966).
 
-use super::models::Uniform;
+use super::uniform::Uniform;
 use super::{Bodies, Diagnostics, numbers};
 
 /// Least and greatest dimensionless central potential of a King model.

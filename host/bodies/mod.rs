@@ -17,6 +17,7 @@ pub mod near;
 mod points;
 mod shape;
 mod shells;
+mod uniform;
 
 use trisolar_io as io;
 use trisolar_spec as spec;

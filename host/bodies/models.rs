@@ -2,11 +2,10 @@
 //! gives the same bits on every machine.
 
 use glam::{DVec2, DVec3};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use super::king::{KING_W0, king};
+use super::uniform::Uniform;
 use super::{Bodies, Diagnostics, MAX_BODIES};
 
 /// Largest number of bodies of a cluster that is scaled to exact virial equilibrium. For more bodies the sum over pairs would take
@@ -259,37 +258,6 @@ impl Model {
             Self::Line => line(n),
             Self::OuterPlanets => outer_planets(),
         }
-    }
-}
-
-/// Uniform numbers.
-pub(super) struct Uniform(ChaCha8Rng);
-
-impl Uniform {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(ChaCha8Rng::seed_from_u64(seed))
-    }
-
-    /// In [0, 1).
-    pub(super) fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-    }
-
-    /// In [low, high).
-    fn within(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
-    /// A vector of this length in a random direction, of the plane z = 0 if `planar`.
-    pub(super) fn direction(&mut self, length: f64, planar: bool) -> DVec3 {
-        let z = if planar { 0.0 } else { self.within(-1.0, 1.0) };
-        let angle = self.within(0.0, std::f64::consts::TAU);
-        let flat = (1.0 - z * z).sqrt();
-        DVec3::new(
-            length * flat * libm::cos(angle),
-            length * flat * libm::sin(angle),
-            length * z,
-        )
     }
 }
 

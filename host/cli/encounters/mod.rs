@@ -21,12 +21,14 @@ use super::{Failure, config, interrupt};
 
 mod options;
 mod sequence;
+mod specification;
 mod streamed;
 mod sweep;
 mod zoom;
 
 pub(crate) use options::Args;
-use options::{OutputArgs, Sequence, validated};
+use options::{OutputArgs, Sequence};
+use specification::validated;
 
 /// The group of these options in the record of an unfinished computation.
 const OUTPUT: &str = "output";

@@ -1,17 +1,16 @@
 //! The options of `trisolar encounters`, and the specification that they make.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use trisolar::divergence::{MapBackend, Points, SpecError};
-use trisolar::encounters::{Overrides, Validated};
+use trisolar::divergence::MapBackend;
+use trisolar::encounters::Overrides;
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
-use trisolar::spec::Parameters as _;
 
 use super::{sweep, zoom};
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
-use crate::{Failure, values};
+use crate::values;
 
 /// Integrate three-body encounters to their end: which body escapes, when and how fast, and which binary stays behind. Without
 /// options: 10000 encounters of a circular binary (masses 15 and 17.5, a = 5) with a single body of mass 12.5 that is at rest at a
@@ -108,31 +107,4 @@ impl Paths for OutputArgs {
         let others = others.into_iter().flatten();
         self.out.iter_mut().chain(others).collect()
     }
-}
-
-/// The validated specification and the largest allowed energy error. The command line (`own`) overrides the configuration file, which
-/// overrides `under` (a resumed computation) or the defaults. The start states are those of `points`, if there are any.
-pub(super) fn validated(
-    own: &Overrides,
-    config: Option<&Path>,
-    under: Option<&Overrides>,
-    points: Option<&Path>,
-) -> Result<(Validated, Option<f64>), Failure> {
-    let mut overrides = own.clone();
-    if let Some(path) = config {
-        overrides = overrides.merged_over(crate::config::load(path)?);
-    }
-    if let Some(under) = under {
-        overrides = overrides.merged_over(under.clone());
-    }
-    let points = match points {
-        None => None,
-        Some(path) => Some(Points::read(path).map_err(Failure::BadInput)?),
-    };
-    let refused = |e: SpecError| {
-        let on_command_line = own.has(e.option) || e.option == "points";
-        Failure::specification(&e, on_command_line, config)
-    };
-    let valid = overrides.validated(points.as_ref()).map_err(refused)?;
-    Ok((valid, overrides.max_error))
 }

@@ -11,7 +11,7 @@ use trisolar::io::plot::Theme;
 use trisolar::run::{Paths, Record};
 use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
 
-use super::options::validated;
+use super::specification::validated;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::progress::Progress;
 use crate::ranks::Communicator;
