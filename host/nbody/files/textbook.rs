@@ -73,7 +73,7 @@ mod tests {
         let bodies = Bodies {
             mass: vec![5e24; 2],
             position: vec![DVec3::ZERO, 1e5 * DVec3::X],
-            velocity: vec![3e4 * DVec3::Y, -3e4 * DVec3::Y],
+            velocity: vec![3e4 * DVec3::Y, DVec3::new(0.0, -3e4, 0.0)],
         };
         let expected = "0.00\n  0  0.000e+00    0.000e+00    0.000e+00    3.000e+04\n  1  1.000e+05    0.000e+00    0.000e+00   -3.000e+04\n\n";
         assert_eq!(
