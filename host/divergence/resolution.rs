@@ -21,7 +21,7 @@ use trisolar_run::Monitor;
 use trisolar_run::machine;
 use trisolar_simd::Simd;
 #[cfg(target_arch = "x86_64")]
-use trisolar_simd::{F64x4, F64x8};
+use trisolar_simd::F64x4;
 
 /// The share of unresolved pixels above which there is a warning, if the sample is large enough.
 pub const UNRESOLVED_LIMIT: f64 = 0.1;
@@ -35,8 +35,8 @@ const PIXELS_PER_SAMPLE: u64 = 100;
 const FREE_PIXEL_STEPS: u64 = 16_000_000;
 /// Number of steps between two checks for cancellation.
 const STEPS_PER_SLICE: u32 = 1 << 12;
-/// The largest number of `f64` lanes.
-const MAX_LANES: usize = 8;
+/// The largest number of lanes of [`Walk`].
+const MAX_LANES: usize = 4;
 
 /// The number of unresolved pixels of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -214,12 +214,10 @@ impl Visitor<Divergence> for &mut Walk<'_> {
     fn visit<P: Number, I: MapIntegrator>(self, _: Entries<Divergence, P, I>) {
         match Simd::best() {
             Simd::Scalar => walk_all::<f64, I>(self),
-            // SAFETY: the best instruction set is one that the machine has.
+            // The sample is too small for wider lanes to be worth the size of their code.
+            // SAFETY: the best instruction set is one that the machine has, and AVX-512 includes AVX2.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => unsafe { walk_avx2::<I>(self) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => unsafe { walk_avx512::<I>(self) },
+            Simd::Avx2 | Simd::Avx512 => unsafe { walk_avx2::<I>(self) },
         }
     }
 }
@@ -228,12 +226,6 @@ impl Visitor<Divergence> for &mut Walk<'_> {
 #[target_feature(enable = "avx2,fma")]
 fn walk_avx2<I: MapIntegrator>(walk: &mut Walk<'_>) {
     walk_all::<F64x4, I>(walk);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn walk_avx512<I: MapIntegrator>(walk: &mut Walk<'_>) {
-    walk_all::<F64x8, I>(walk);
 }
 
 /// The squared distance of each pair below which the step is too long, and the softening length squared.

@@ -90,7 +90,11 @@ pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderEr
 }
 
 fn command(toolchain: &Toolchain, job: &Job) -> Command {
-    let mut rustflags = vec![format!("--sysroot={}", job.sysroot.display())];
+    let mut rustflags = vec![
+        format!("--sysroot={}", job.sysroot.display()),
+        // This overrides cargo's profiles, also those of single packages, which the user's workspace sets for the host.
+        format!("-Copt-level={}", if job.optimise { 3 } else { 1 }),
+    ];
     rustflags.extend_from_slice(job.flags);
     let mut emit = format!("--emit=asm={}", job.ptx.display());
     for (kind, path) in job.emit {
@@ -106,11 +110,7 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", &job.arch_number)
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\x1f"))
-        // The profile is fixed here: the settings of the user's workspace for the host must not change the kernels.
-        .env(
-            format!("CARGO_PROFILE_{profile}_OPT_LEVEL"),
-            if job.optimise { "3" } else { "1" },
-        )
+        // The rest of the profile is fixed here: the settings of the user's workspace for the host must not change the kernels.
         .env(format!("CARGO_PROFILE_{profile}_DEBUG"), "0")
         .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")
         .env(format!("CARGO_PROFILE_{profile}_INCREMENTAL"), "false")

@@ -232,13 +232,30 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                 left = nearest;
                 planned = nearest;
             }
-            first = Q::goes_on::<R, I>(&self.state, &masses.terms);
-            Q::step::<R, I>(&mut self.state, &masses.masses);
-            if Q::STRIDE == 2 {
-                second = Q::goes_on::<R, I>(&self.state, &masses.terms);
+            #[cfg(target_arch = "nvptx64")]
+            {
+                first = Q::goes_on::<R, I>(&self.state, &masses.terms);
                 Q::step::<R, I>(&mut self.state, &masses.masses);
-            } else {
-                second = first;
+                if Q::STRIDE == 2 {
+                    second = Q::goes_on::<R, I>(&self.state, &masses.terms);
+                    Q::step::<R, I>(&mut self.state, &masses.masses);
+                } else {
+                    second = first;
+                }
+            }
+            // On a CPU the loop is as fast as two copies of the step, which may be large.
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let mut step = 0;
+                while step < Q::STRIDE {
+                    first = second;
+                    second = Q::goes_on::<R, I>(&self.state, &masses.terms);
+                    Q::step::<R, I>(&mut self.state, &masses.masses);
+                    step += 1;
+                }
+                if Q::STRIDE == 1 {
+                    first = second;
+                }
             }
             left -= 1;
         }
