@@ -1,28 +1,31 @@
 //! Describes the parameters for the page, and writes a specification in the forms that users copy. Names, units and help are those of the
 //! parameters' declarations, as on the command line.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use trisolar::divergence::{Integrator, OneOrTwo, Overrides, Preset, Specification};
+use trisolar::divergence::{
+    Integrator, OneOrTwo, Overrides, Preset, Quantity, Scale, Specification,
+};
 use trisolar::io::colour::ColourMap;
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar::zoom;
+use trisolar_explore::Refusal;
+
+use super::outcomes;
 
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
 
-/// A parameter that is not on the page, which shows maps of divergence only.
-const QUANTITY: &str = "quantity";
-
 /// Whether a parameter is on the page.
 fn is_shown(name: &str) -> bool {
-    !RECTANGLE.contains(&name) && name != QUANTITY
+    !RECTANGLE.contains(&name)
 }
 
 /// The part of the page on which a parameter appears.
 fn group(name: &str) -> &'static str {
     match name {
         "masses" | "positions" | "velocities" | "g" | "softening" => "Bodies",
-        "plane" | "body" | "shift" | "critical_distance" => "Map",
+        "quantity" | "plane" | "body" | "shift" | "critical_distance" => "Map",
         _ => "Integration",
     }
 }
@@ -36,6 +39,29 @@ fn shown() -> impl Iterator<Item = &'static Declaration> {
 /// Names of all parameters.
 pub(super) fn names() -> Vec<String> {
     shown().map(|parameter| parameter.name.into()).collect()
+}
+
+/// Reads the values of a specification that the page sends; `known` are the names of its parameters.
+///
+/// # Errors
+/// The first value that is not allowed.
+pub(super) fn read<T: DeserializeOwned>(value: &Value, known: &[String]) -> Result<T, Refusal> {
+    let Some(object) = value.as_object() else {
+        return Err(Refusal::new("specification", value, "must be an object"));
+    };
+    // One at a time, so that a refusal names the parameter.
+    for (name, one) in object {
+        if !known.contains(name) {
+            let allowed = format!("unknown parameter; must be one of {}", known.join(", "));
+            return Err(Refusal::new(name, one, allowed));
+        }
+        let alone = json!({ name: one });
+        if let Err(error) = serde_json::from_value::<T>(alone) {
+            return Err(Refusal::new(name, one, error.to_string()));
+        }
+    }
+    serde_json::from_value(value.clone())
+        .map_err(|error| Refusal::new("specification", value, error.to_string()))
 }
 
 /// The allowed values of a parameter, if they can be listed.
@@ -82,17 +108,37 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
         "device": device,
         "gpu": has_gpu,
         "parameters": parameters,
-        "quantities": [{
-            "name": "divergence", "type": "u32", "label": "time left when the twins part", "unit": "steps",
-            // The page shows the parameter `steps` minus the value.
-            "shown_from": "steps",
-        }],
+        "quantities": quantities(),
+        "encounters": outcomes::declaration(),
         "presets": presets(),
-        // With this preset a laptop shows a sharp picture within seconds.
-        "start": if has_gpu { "headline" } else { "quick" },
+        // With this preset any machine shows a sharp picture soon: a laptop within seconds, and a GPU without fast f64, too.
+        "start": "quick",
         "zoom": zoom_rates(),
         "palettes": palettes,
     })
+}
+
+/// The quantities: how the page labels and colours their values.
+fn quantities() -> Vec<Value> {
+    let of = |quantity: &Quantity| {
+        json!({
+            "name": quantity.name(), "label": quantity.label(), "unit": quantity.unit(),
+            // The page shows the parameter `steps` minus the value.
+            "shown_from": quantity.counts_steps().then_some("steps"),
+            "scale": match quantity.scale() { Scale::Linear => "linear", Scale::Logarithmic => "log" },
+        })
+    };
+    Quantity::ALL.iter().map(of).collect()
+}
+
+/// The headline map, of this quantity, in so few steps that two cores with AVX2 compute a first view in 3 seconds.
+fn quick(quantity: Option<Quantity>) -> Value {
+    let mut specification =
+        json!({ "integrator": Integrator::Leapfrog, "dt": 0.04, "steps": 1250 });
+    if let Some(quantity) = quantity {
+        specification["quantity"] = json!(quantity);
+    }
+    specification
 }
 
 /// The presets: rectangles, and values in which they differ from the headline map.
@@ -100,9 +146,15 @@ fn presets() -> Vec<Value> {
     let headline = json!({ "center": [0.0, 0.0], "span": Specification::default().span });
     let mut presets = vec![json!({
         "name": "quick", "title": "Headline, quick", "view": headline,
-        "help": "The headline map by leapfrog with a twentieth of the steps: the same picture in a fraction of the time.",
-        "specification": { "integrator": Integrator::Leapfrog, "dt": 0.02, "steps": 2500 },
+        "help": "The headline map by leapfrog with a fortieth of the steps: nearly the same picture in a fraction of the time.",
+        "specification": quick(None),
     })];
+    for quantity in Quantity::ALL.iter().filter(|q| **q != Quantity::default()) {
+        presets.push(json!({
+            "name": quantity.name(), "title": capitalised(quantity.label()), "view": headline, "help": quantity.help(),
+            "specification": quick(Some(*quantity)),
+        }));
+    }
     for preset in Preset::ALL {
         let overrides = preset.overrides();
         let mut specification = json!({});
@@ -126,7 +178,14 @@ fn presets() -> Vec<Value> {
             "view": { "center": center, "span": [1.25, 1.25] },
         }));
     }
+    presets.extend(outcomes::presets());
     presets
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 /// How the zoom of Badger's study changes parameters with the span: factors and additions for each halving.
