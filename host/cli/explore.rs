@@ -18,6 +18,7 @@ pub(super) mod live;
 mod maps;
 mod orbit;
 mod outcomes;
+mod requests;
 
 /// Show maps in the browser: pan, zoom down to the resolution of 64-bit numbers, change every parameter, and see the orbit of a
 /// pixel. The program contains everything that the page needs.

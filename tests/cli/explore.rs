@@ -449,6 +449,11 @@ fn maps_of_encounters_are_described_and_refused_by_name() {
         tile.clone(),
         &["unknown parameter"],
     );
+    refused(
+        json!({ "system": "encounters", "max_steps": 4e9 }),
+        tile.clone(),
+        &["max_steps", "takes up to"],
+    );
     refused(json!({ "system": "nothing" }), tile, &["system"]);
     // Beyond the range of the inclination, and where starts are not exact.
     refused(

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, GpuChoice, Monitor, Overrides, Points, RunOptions, Sink,
-    SpecError, Specification, Task, Validated, ValueSlice, ValueType, ValueVec,
+    Backend, Devices, EngineError, GpuChoice, Overrides, Points, RunOptions, Sink, SpecError,
+    Specification, Task, Validated, ValueSlice, ValueType, ValueVec,
 };
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::{config, machine, output};
@@ -18,10 +17,8 @@ use trisolar_explore::{
 
 use super::super::Failure;
 use super::outcomes::{self, OutcomeMap};
+use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal};
 use super::{declaration, orbit};
-
-/// Largest number of steps of a pixel; an orbit with this many takes seconds.
-const MAX_STEPS: u64 = 100_000_000;
 
 /// The devices, and their expected speed.
 enum NamedDevices {
@@ -122,7 +119,7 @@ impl Engine for Maps {
             let map = OutcomeMap::new(specification, self.options)?;
             return Ok(Arc::new(map));
         }
-        let overrides: Overrides = declaration::read(specification, &declaration::names())?;
+        let overrides: Overrides = read(specification, &declaration::names())?;
         let specification = Specification {
             size: [1, 1],
             center: [0.0, 0.0],
@@ -168,39 +165,6 @@ impl Engine for Maps {
             NamedDevices::Cpu { threads } => 1e8 * *threads as f64,
             NamedDevices::Gpus { names } => 5e10 * names.len() as f64,
         }
-    }
-}
-
-pub(super) fn refusal(error: SpecError) -> Refusal {
-    Refusal {
-        option: error.option.replace('-', "_"),
-        given: error.given,
-        allowed: error.allowed,
-    }
-}
-
-pub(super) fn ended(error: EngineError) -> Ended {
-    match error {
-        EngineError::Cancelled => Ended::Cancelled,
-        error => Ended::Failed(error.to_string()),
-    }
-}
-
-/// Ends a run whose result no client needs any more.
-pub(super) struct StopWhenUnwanted<'a>(pub &'a dyn Cancel);
-
-impl Monitor for StopWhenUnwanted<'_> {
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
-    }
-
-    fn wants_energy(&self) -> bool {
-        false
-    }
-
-    /// Half of the time within which a device should become free after the last client has lost interest in its tile.
-    fn reaction(&self) -> Duration {
-        Duration::from_millis(25)
     }
 }
 

@@ -18,8 +18,7 @@ use trisolar_explore::{
     Cancel, Ended, Orbit, OrbitEngine, Refusal, Tile, TileEngine, TileSink, ValueKind, Values, View,
 };
 
-use super::declaration;
-use super::maps::{StopWhenUnwanted, ended, refusal};
+use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal};
 
 /// The key of a specification that says of which system its map is, and its value for these maps.
 pub(super) const SYSTEM: (&str, &str) = ("system", "encounters");
@@ -148,7 +147,11 @@ impl OutcomeMap {
             .remove("map")
             .unwrap_or(json!(["phase", "inclination"]));
         let known: Vec<String> = shown().map(|parameter| parameter.name.into()).collect();
-        let overrides: Overrides = declaration::read(&given, &known)?;
+        let overrides: Overrides = read(&given, &known)?;
+        if let Some(steps) = overrides.max_steps.filter(|steps| *steps > MAX_STEPS) {
+            let allowed = format!("the explorer takes up to {MAX_STEPS}");
+            return Err(Refusal::new("max_steps", steps, allowed));
+        }
         let setup = overrides.setup.unwrap_or(Setup::BinarySingle);
         let wrong = || {
             let known: Vec<&str> = setup.parameters().iter().map(|p| p.name).collect();
@@ -277,9 +280,10 @@ impl TileEngine for OutcomeMap {
             };
             format!(" --{}={word}", name.replace('_', "-"))
         });
-        let keywords = all
-            .iter()
-            .map(|(name, value)| format!("    {name}={value},\n"));
+        let keywords = all.iter().map(|(name, value)| match *name {
+            "map" => format!("    map={},\n", json!(word(value))),
+            name => format!("    {name}={value},\n"),
+        });
         let label = |k: usize| match self.axes[k].unit {
             "" => self.axes[k].name.to_owned(),
             unit => format!("{} ({unit})", self.axes[k].name),

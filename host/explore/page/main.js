@@ -211,7 +211,9 @@ function startMap() {
     const { classes, palette } = colours;
     if (!palette) return;
     $("legend").classList.toggle("classes", !!classes);
-    if (classes) $("legend-name").replaceChildren(...classes.slice(0, 6).map(({ name, colour }) => {
+    // Only the classes that occur, so that there is room.
+    const occurring = new Set([...map.tiles.values()].flatMap((tile) => (tile.family === map.family && tile.values.classes ? (tile.classes ??= [...new Set(tile.values.classes)]) : [])));
+    if (classes) $("legend-name").replaceChildren(...classes.filter((_, k) => occurring.has(k)).map(({ name, colour }) => {
       const made = document.createElement("span");
       made.className = "class";
       made.textContent = name;
