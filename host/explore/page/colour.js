@@ -13,7 +13,9 @@ export class Colours {
   /** `sample`: finite shown values, sorted, of what is on the screen. */
   set({ colour, scale, reverse, low, high }, sample) {
     const palette = this.palettes.get(colour) ?? this.palettes.values().next().value;
-    const first = low ?? sample[0] ?? 0, last = high ?? sample[sample.length - 1] ?? 1;
+    // Times of classes may be far away: the lowest and highest hundredth of them do not count, as in the pictures of `trisolar encounters`.
+    const end = sample.length - 1, at = (share) => sample[this.classes ? Math.floor(end * Math.abs(share - 0.01)) : end * share];
+    const first = low ?? at(0) ?? 0, last = high ?? at(1) ?? 1;
     // A logarithm begins at the least value above 0. Equalised values that span several powers of ten also need levels in equal ratios.
     const floor = first > 0 ? first : sample.find((v) => v > 0) ?? 1, equal = scale === "equal";
     const logarithmic = last > floor && (scale === "log" || (equal && first > 0 && last > 100 * first));
