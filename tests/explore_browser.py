@@ -237,6 +237,7 @@ class Explorer(unittest.TestCase):
         self.wait(page, "trisolar.state.scale === 'log'")
         self.settle(page)
         self.wait(page, "document.getElementById('legend-name').textContent.includes('closest approach')")
+        self.wait(page, "trisolar.map.family.includes('closest') && trisolar.map.valueAt([400, 300]) !== null")
         self.colourful(page, 100)
         # The page shows the value of the command line, which is a length and no count of steps.
         value = page.evaluate("trisolar.map.valueAt([400, 300])")
