@@ -106,7 +106,7 @@ fn quantities() -> Vec<Value> {
     Quantity::ALL.iter().map(of).collect()
 }
 
-/// The headline map, of this quantity, in so few steps that two cores with AVX2 compute a first view in 3 seconds.
+/// The headline map, of this quantity, in so few steps that two CPU cores compute a first view within seconds.
 fn quick(quantity: Option<Quantity>) -> Value {
     let mut specification =
         json!({ "integrator": Integrator::SymplecticEuler, "dt": 0.04, "steps": 1250 });
