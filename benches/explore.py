@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Measures how fast `trisolar explore` serves tiles over HTTP, and checks that they equal those of `trisolar divergence`.
 
-    python3 benches/explore.py target/release/trisolar [--backend gpu] [--preset headline] [--repeats 3] [--json FILE]
+    python3 benches/explore.py target/release/trisolar [--backend gpu] [--threads 2] [--preset headline] [--repeats 3] [--json FILE]
 
 It needs only Python's standard library. It starts the program, requests the tiles that the page requests in a window of 1280x800
-pixels (with the first preset of the page, a span of 40 along the shorter side), and prints
+pixels (with a preset, a span of 40 along the shorter side), and prints
 
-- start: from the start of the program to its link, to the coarse view and to the full view (nothing computed before);
+- start: from the start of the program to its link, to the first tile, to the coarse view and to the full view (nothing computed
+  before); and how long the same pixels take as one map on a device that is ready, which is the least that the full view can take;
 - zoom: the full view one level deeper, with the same steps, and with those of the zoom of Badger's study (shift halved, steps added);
 - tiles/s: 256x256 pixels of the headline region, and the share of the rate that the program itself reaches with the same
   pixels as one map;
-- cancel: the time from a client's disconnection to the next tile, minus the time of that tile alone;
+- interactive: how long a coarse tile takes while tiles are prefetched, and alone;
+- cancel: how long the device stays busy after a client has disconnected;
 - equal: whether tiles have the values of `trisolar divergence`, pixel for pixel.
 
 It exits with 1 if a tile differs.
@@ -54,10 +56,10 @@ class Server:
         connection.request("GET", path)
         return json.load(connection.getresponse())
 
-    def tiles(self, specification, tiles):
+    def tiles(self, specification, tiles, ahead=False):
         """The values of these tiles, in their order."""
         connection = self.connect()
-        body = json.dumps({"specification": specification, "tiles": tiles})
+        body = json.dumps({"specification": specification, "tiles": tiles, "ahead": ahead})
         connection.request("POST", "/api/tiles", body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         if response.status != 200:
@@ -89,11 +91,11 @@ def on_screen(level, pixels, center, span):
     return sorted(tiles, key=lambda t: (t[1] - center[0] / side + 0.5) ** 2 + (t[2] - center[1] / side + 0.5) ** 2)
 
 
-def divergence(program, backend, specification, center, span, size, folder):
+def divergence(program, options, specification, center, span, size, folder):
     """The map by the command line: its values, and the time of its computation."""
     words = [f"--{name.replace('_', '-')}={','.join(map(str, v)) if isinstance(v, list) else v}" for name, v in specification.items()]
     command = [program, "divergence", f"--size={size}", f"--center={center[0]!r},{center[1]!r}", f"--span={span!r}", *words,
-               "--backend", backend, "--json", "--out", str(folder / "map.npy")]
+               *options, "--json", "--out", str(folder / "map.npy")]
     told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     data = (folder / "map.npy").read_bytes()
     start = 10 + struct.unpack("<H", data[8:10])[0]
@@ -104,13 +106,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--threads", type=int, help="[default: as many as the process may use]")
     parser.add_argument("--preset", help="headline, or quick [default: as the page begins]")
     parser.add_argument("--steps", type=int, help="[default: the preset's]")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--pixels", type=int, default=128, help="pixels of a tile in a view: 128 as the page has; less to try it on a CPU")
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
-    options = ["--backend", given.backend]
+    options = ["--backend", given.backend] + (["--threads", str(given.threads)] if given.threads else [])
     results = {}
 
     def say(name, value, unit=""):
@@ -126,17 +129,23 @@ def main():
     usual = {parameter["name"]: parameter["default"] for parameter in about["map"]["parameters"]}
     base["steps"] = given.steps or base.get("steps", usual["steps"])
     say("specification", json.dumps(base))
-    # The page's first window: 1280x800 pixels, 0.05 wide each; level 7 has tiles of 8 in 128 pixels.
-    screen = [64.0, 40.0]
+    # The map in a window of 1280x800 pixels with the controls open: 951x800 pixels, 0.05 wide each. Level 7 has tiles of 8 in 128 pixels.
+    screen = [951 * 0.05, 800 * 0.05]
     first = on_screen(7, given.pixels, [0.0, 0.0], screen)
     coarse = [tile[:3] + [16 if gpu else 8] for tile in first]
-    group = 10 if gpu else 2
+    group = 64 if gpu else 2
+    say("tiles in the view", len(first))
     say("link after", server.linked, "s")
+    server.tiles({**base, "steps": 1}, [[7, 0, 0, 1]])
+    say("first pixel after the start", time.perf_counter() - server.began, "s")
     server.view(base, coarse, 64)
     say("coarse view after the start", time.perf_counter() - server.began, "s")
-    _, took = server.view(base, first, group)
+    tiles, took = server.view(base, first, group)
     say("full view after the start", time.perf_counter() - server.began, "s")
     say("full view of a page opened later", took, "s")
+    in_view = sum(map(sum, tiles))
+    say("pixel-steps in the view", in_view)
+    say("a pixel of one step", min(timed(lambda k=k: server.tiles({**base, "steps": 1}, [[7, 3, k, 1]])) for k in range(9)), "s")
     # One level deeper, about a point of the region.
     deeper = on_screen(8, given.pixels, [5.30031, -0.45], [s / 2 for s in screen])
     _, took = server.view(base, deeper, group)
@@ -149,35 +158,51 @@ def main():
 
     # Tiles of 256x256 pixels of the region from -32 to 32; another shift each time, so that none is known.
     pixels = 2 * given.pixels
-    region = on_screen(6, pixels, [0.0, 0.0], [64.0, 64.0])
-    rates, tile_rates, equal = [], [], True
+    region = on_screen(7, pixels, [0.0, 0.0], [64.0, 64.0])
+    rates, tile_rates, own, equal = [], [], [], True
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for repeat in range(given.repeats):
             specification = {**base, "shift": [0.001 + 1e-6 * (repeat + 1)] * 3}
-            tiles, took = server.view(specification, region, 4)
+            tiles, took = server.view(specification, region, group)
             done = sum(map(sum, tiles))
             rates.append(done / took)
             tile_rates.append(len(tiles) / took)
-            whole, told = divergence(given.program, given.backend, specification, [0.0, 0.0], 64.0, 4 * pixels, folder)
-            own = sum(whole) / told["seconds"]
+            whole, told = divergence(given.program, options, specification, [0.0, 0.0], 64.0, 8 * pixels, folder)
+            own.append(sum(whole) / told["seconds"])
             for (_, x, y, n), tile in zip(region, tiles):
                 for row in range(n):
-                    at = ((y + 2) * n + row) * 4 * n + (x + 2) * n
+                    at = ((y + 4) * n + row) * 8 * n + (x + 4) * n
                     equal = equal and tile[row * n:(row + 1) * n] == whole[at:at + n]
         # And single tiles, deep and shallow.
         for tile in ([9, -3, 5, 64], [20, 5427, -461, 64], [40, 5690998000, -483183821, 64], [3, 0, -1, 64]):
             side = SIDE * 2.0**-tile[0]
             found = server.tiles(base, [tile])[0]
-            whole, _ = divergence(given.program, given.backend, base, [(tile[1] + 0.5) * side, (tile[2] + 0.5) * side], side, tile[3], folder)
+            whole, _ = divergence(given.program, options, base, [(tile[1] + 0.5) * side, (tile[2] + 0.5) * side], side, tile[3], folder)
             equal = equal and found == whole
     say(f"tiles/s of {pixels}x{pixels} over HTTP", max(tile_rates))
     say("pixel-steps/s over HTTP", max(rates))
-    say("pixel-steps/s of the same map by itself", own)
-    say("share", max(rates) / own)
+    say("pixel-steps/s of the same map by itself", max(own))
+    say("share", max(rates) / max(own))
+    say("pixels of the view as one map at this rate", in_view / max(own), "s")
 
-    # A client that goes: how long until the device has the next tile.
-    alone = min(timed(lambda k=k: server.tiles(base, [[7, 3, k, 1]])) for k in range(3))
+    # A coarse tile of the screen while tiles are prefetched.
+    alone = min(timed(lambda k=k: server.tiles(base, [[6, 3, k, 8]])) for k in range(3))
+    waits = []
+    for repeat in range(5):
+        specification = {**base, "shift": [0.001 + 1e-5 * (repeat + 7)] * 3}
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            prefetched = pool.submit(server.tiles, specification, [[6, x, y, pixels] for x in (0, 1, 2) for y in (0, 1)], True)
+            time.sleep(0.1)
+            waits.append(timed(lambda k=repeat: server.tiles(base, [[6, 4, k, 8]])))
+            running = not prefetched.done()
+        if not running:
+            waits.pop()
+    say("coarse tile, alone", alone, "s")
+    if waits:
+        say(f"coarse tile during prefetching, worst of {len(waits)}", max(waits), "s")
+
+    # A client that goes: how long the device is still busy.
     waits = []
     for repeat in range(5):
         specification = {**base, "steps": 20 * base["steps"], "shift": [0.001 + 1e-5 * (repeat + 1)] * 3}
@@ -191,9 +216,8 @@ def main():
         while server.get("/api/status")["tiles"]:
             time.sleep(0.001)
         waits.append(time.perf_counter() - began)
-        server.tiles(base, [[7, 4, repeat, 1]])
     say("cancelled until the device is free, worst of 5", max(waits), "s")
-    say("one pixel, alone", alone, "s")
+    say("a pixel of all steps, alone", min(timed(lambda k=k: server.tiles(base, [[7, 6, k, 1]])) for k in range(5)), "s")
     say("Ctrl-C until the end", server.end(), "s")
     say("equal to trisolar divergence", equal)
     if given.json:

@@ -91,6 +91,13 @@ class Explorer(unittest.TestCase):
             return seen.size;
         }""")
 
+    def colourful(self, page, least):
+        """Waits for a picture with more colours."""
+        end = time.monotonic() + 120
+        while self.colours(page) <= least:
+            self.assertLess(time.monotonic(), end)
+            page.wait_for_timeout(100)
+
     def state(self, page):
         return page.evaluate("structuredClone(trisolar.state)")
 
@@ -104,6 +111,8 @@ class Explorer(unittest.TestCase):
         self.picture(page, "map")
         for url in self.requests:
             self.assertTrue(url.startswith(self.program.link), url)
+        # While nothing else is to be done, the neighbours are prefetched.
+        self.wait(page, "trisolar.map.onScreen(trisolar.map.level, 1).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
 
     def test_pan_zoom_undo_redo_and_the_link(self):
         page = self.open()
@@ -217,6 +226,76 @@ class Explorer(unittest.TestCase):
         self.assertFalse([url for url in self.requests if url.endswith("/api/tiles")])
         self.picture(page, "equalised")
 
+    def test_every_quantity_has_its_label_and_scale(self):
+        page = self.open(f"{self.program.link}#{QUICK}&p.quantity=%22ftle%22")
+        self.settle(page)
+        self.assertGreater(self.colours(page), 100)
+        self.wait(page, "document.getElementById('legend-name').textContent.includes('Lyapunov exponent')")
+        self.picture(page, "ftle")
+        page.click("summary:has-text('Map')")
+        page.select_option("#p-quantity", '"closest-approach"')
+        self.wait(page, "trisolar.state.scale === 'log'")
+        self.settle(page)
+        self.wait(page, "document.getElementById('legend-name').textContent.includes('closest approach')")
+        self.wait(page, "trisolar.map.family.includes('closest') && trisolar.map.valueAt([400, 300]) !== null")
+        self.colourful(page, 100)
+        # The page shows the value of the command line, which is a length and no count of steps.
+        value = page.evaluate("trisolar.map.valueAt([400, 300])")
+        self.assertTrue(0 < value < 100, value)
+        self.picture(page, "closest-approach")
+        page.mouse.click(400, 300)
+        self.orbit(page)
+        page.click("[data-preset=ftle]")
+        self.wait(page, "trisolar.state.spec.quantity === 'ftle' && trisolar.state.scale === 'linear' && trisolar.state.spec.steps === 1250")
+
+    def test_outcomes_of_encounters(self):
+        page = self.open()
+        self.settle(page)
+        page.click("[data-preset=encounters]")
+        # Runs that last long are left open, so that a small machine has the picture soon.
+        page.click("summary:has-text('Integration and ends')")
+        page.fill("#encounters-max_time", "1000")
+        page.press("#encounters-max_time", "Enter")
+        self.wait(page, "trisolar.state.spec.max_time === 1000")
+        # A coarse picture of the whole map.
+        self.wait(page, "trisolar.map.onScreen(trisolar.map.level).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
+        self.wait(page, "document.querySelectorAll('#legend .class').length > 3")
+        self.colourful(page, 50)
+        at = page.evaluate("""() => {
+            const { map } = trisolar, level = map.level, [t] = map.onScreen(level), side = map.side(level);
+            return map.toScreen([(t.x + 0.5) * side, (t.y + 0.5) * side]);
+        }""")
+        page.mouse.click(*at)
+        self.wait(page, "document.getElementById('record').dataset.state === 'ready'")
+        seen = page.evaluate("at => trisolar.map.lookAt(at)", at)
+        self.assertEqual(page.evaluate("trisolar.recordCard.summary.class"), seen["class"])
+        self.assertEqual(page.evaluate("trisolar.recordCard.summary.record.time"), seen["value"])
+        self.assertIn("energy error", page.inner_text("#record").lower())
+        self.picture(page, "encounters")
+        # Other axes; and back to the map of divergence.
+        page.select_option("#axis-1", "node")
+        self.wait(page, "trisolar.state.spec.map[1] === 'node' && trisolar.state.y === 1")
+        page.wait_for_timeout(600)
+        page.click("#undo")
+        self.wait(page, "trisolar.state.spec.map[1] === 'inclination'")
+        with page.expect_download() as saved:
+            page.click("[data-action=toml]")
+        self.assertIn("max_time = 1000", pathlib.Path(saved.value.path()).read_text())
+        link = page.evaluate("location.href")
+        page.click("[data-preset=quick]")
+        self.wait(page, "trisolar.state.spec.system === undefined")
+        other = self.open(link)
+        self.assertEqual(self.state(other)["spec"]["system"], "encounters")
+
+    def test_a_refused_tile_is_not_requested_again_and_again(self):
+        # The distance of the single body is not beyond the apocentre of a wide binary.
+        page = self.open(f"{self.program.link}#preset=encounters&p.system=%22encounters%22&p.map=[%22a%22,%22e%22]&p.max_time=10&p.distance=1&x=1&y=0.5&span=0.2")
+        page.wait_for_timeout(1500)
+        self.requests.clear()
+        page.wait_for_timeout(1500)
+        self.assertLess(len([url for url in self.requests if url.endswith("/api/tiles")]), 3)
+        self.assertIn("distance", page.inner_text("#controls") + page.inner_text("#toast"))
+
     def test_saved_files_and_copied_commands(self):
         page = self.open(permissions=["clipboard-read", "clipboard-write"])
         self.settle(page)
@@ -231,6 +310,8 @@ class Explorer(unittest.TestCase):
         self.assertIn('integrator = "leapfrog"', pathlib.Path(saved.value.path()).read_text())
         page.click("[data-action=command]")
         self.wait(page, "navigator.clipboard.readText().then((t) => t.startsWith('trisolar divergence --'))")
+        page.click("[data-action=python]")
+        self.wait(page, "navigator.clipboard.readText().then((t) => t.startsWith('import trisolar') && t.includes('integrator=\"leapfrog\"'))")
 
     def test_zoom_to_the_limit_of_64_bit_numbers(self):
         page = self.open(f"{self.program.link}#{QUICK}&x=5.30031&y=-0.45&span=4e-13&follow=false")
@@ -254,6 +335,17 @@ class Explorer(unittest.TestCase):
         page.wait_for_timeout(500)
         page.touchscreen.tap(180, 300)
         self.orbit(page)
+        page.click("#orbit-close")
+        # Two fingers move apart: the place between them stays, and the span becomes a third.
+        span, held = self.state(page)["span"], page.evaluate("trisolar.map.toMap([180, 300])")
+        touch = page.context.new_cdp_session(page)
+        for kind, apart in [("touchStart", 40), ("touchMove", 60), ("touchMove", 90), ("touchMove", 120), ("touchEnd", None)]:
+            points = [{"x": 180 + sign * apart, "y": 300, "id": k} for k, sign in enumerate((-1, 1))] if apart else []
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        self.wait(page, "span => trisolar.state.span < span / 2.9", span)
+        self.assertAlmostEqual(self.state(page)["span"], span / 3, places=6)
+        for a, b in zip(page.evaluate("trisolar.map.toMap([180, 300])"), held):
+            self.assertAlmostEqual(a, b, places=6)
         wall = self.open(width=3840, height=2160, color_scheme="light")
         # Computing every tile would take long on a small machine, but a coarse picture of all of it does not.
         self.wait(wall, "trisolar.map.onScreen(trisolar.map.level).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
@@ -284,6 +376,27 @@ class Explorer(unittest.TestCase):
         self.picture(page, "live")
         page.close()
         self.assertIsNone(program.process.poll(), "the run continues")
+
+
+    def test_a_hundred_thousand_bodies_move_smoothly(self):
+        program = Program("nbody", "--live", "--model", "plummer", "--n", "100000", "--steps", "1", "--backend", "cpu", "--quiet", stream="stderr")
+        self.addCleanup(program.end)
+        page = self.open(program.link)
+        self.wait(page, "trisolar.points.length === 400000")
+        # What the page itself does for a frame fits into a sixtieth of a second; the browser here draws the points without a GPU.
+        frames = page.evaluate("""() => new Promise((done) => {
+            const times = [];
+            const turn = () => {
+                const began = performance.now();
+                trisolar.draw();
+                times.push(performance.now() - began);
+                if (times.length < 12) requestAnimationFrame(turn); else done(times.slice(2));
+            };
+            turn();
+        })""")
+        frames.sort()
+        self.assertLess(frames[len(frames) // 2], 1000 / 60)
+        self.picture(page, "bodies")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ mod declaration;
 pub(super) mod live;
 mod maps;
 mod orbit;
+mod outcomes;
+mod requests;
 
 /// Show maps in the browser: pan, zoom down to the resolution of 64-bit numbers, change every parameter, and see the orbit of a
 /// pixel. The program contains everything that the page needs.
@@ -162,5 +164,5 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         std::thread::sleep(Duration::from_millis(20));
     }
     drop(server);
-    Err(Failure::Interrupted)
+    Err(Failure::Ended)
 }

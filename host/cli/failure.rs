@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     Elsewhere(u8),
     /// The user interrupted the command.
     Interrupted,
+    /// The user ended a command that goes on until Ctrl-C, so that nothing is missing.
+    Ended,
 }
 
 impl Failure {
@@ -50,7 +52,7 @@ impl Failure {
     fn message(&self) -> Option<&str> {
         match self {
             Self::BadInput(message) | Self::Failed(message) => Some(message),
-            Self::Reported | Self::Elsewhere(_) => None,
+            Self::Reported | Self::Elsewhere(_) | Self::Ended => None,
             Self::Interrupted => Some("interrupted"),
         }
     }
@@ -67,7 +69,7 @@ impl Failure {
             Self::BadInput(_) => 2,
             Self::Failed(_) | Self::Reported => 1,
             Self::Elsewhere(code) => *code,
-            Self::Interrupted => 130,
+            Self::Interrupted | Self::Ended => 130,
         }
     }
 }

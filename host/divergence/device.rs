@@ -194,7 +194,7 @@ impl Engine for DeviceEngine {
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        measured([self].into_iter(), |at_start| {
+        measured([self].into_iter(), monitor, |at_start| {
             scheduler::run_from(&[self], None, task, monitor, at_start)
         })
     }
@@ -287,12 +287,16 @@ impl DeviceEngine {
     }
 }
 
-/// Runs `run` and adds the energy that these GPUs took, or a note with the reason why it cannot be measured. `run` must call its
-/// argument when the computation begins.
+/// Runs `run` and, if the monitor wants it, adds the energy that these GPUs took, or a note with the reason why it cannot be measured.
+/// `run` must call its argument when the computation begins.
 pub(super) fn measured<'a>(
     engines: impl Iterator<Item = &'a DeviceEngine>,
+    monitor: &dyn Monitor,
     run: impl FnOnce(Option<&(dyn Fn() + Sync)>) -> Result<Ran, EngineError>,
 ) -> Result<Ran, EngineError> {
+    if !monitor.wants_energy() {
+        return run(None);
+    }
     let meter = gpu::EnergyMeter::new(engines.map(|engine| &*engine.device));
     let mut ran = match &meter {
         Ok(meter) => run(Some(&|| meter.start()))?,

@@ -62,10 +62,11 @@ impl Engine for MultiDeviceEngine {
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
         let driven: Vec<_> = self.gpus.iter().filter_map(|gpu| gpu.driven()).collect();
         if driven.len() == self.gpus.len() {
-            return super::device::measured(driven.iter().copied(), |at_start| match self.driver {
+            let run = |at_start: Option<&(dyn Fn() + Sync)>| match self.driver {
                 Driver::Threads => self.together(task, monitor, at_start),
                 Driver::Single => super::single_driver::drive(&driven, task, monitor, at_start),
-            });
+            };
+            return super::device::measured(driven.iter().copied(), monitor, run);
         }
         self.together(task, monitor, None)
     }

@@ -11,22 +11,20 @@ use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{Axis, Class, ClassMap, Labels, Theme, bare_classes, classes};
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 
-/// Colours of the outcomes of a pixel: the body that escapes, then the other outcomes. Colour-blind readers can distinguish them.
-const COLOURS: [Rgb; 7] = [
-    [240, 178, 40],
-    [70, 160, 230],
-    [225, 90, 130],
-    [150, 220, 150],
-    [250, 250, 250],
-    [120, 120, 130],
-    [60, 60, 66],
+/// The classes of a map's pixels and their colours: the body that escapes, then the other outcomes. Colour-blind readers can
+/// distinguish them.
+pub const CLASSES: [(&str, Rgb); 7] = [
+    ("body 1 escapes", [240, 178, 40]),
+    ("body 2 escapes", [70, 160, 230]),
+    ("body 3 escapes", [225, 90, 130]),
+    ("ionisation", [150, 220, 150]),
+    ("collision", [250, 250, 250]),
+    ("open", [120, 120, 130]),
+    ("failed", [60, 60, 66]),
 ];
 
-/// The classes that follow those of the bodies.
-const OTHERS: [&str; 4] = ["ionisation", "collision", "open", "failed"];
-
-/// The class of a record.
-fn class(record: &Record) -> u8 {
+/// The class of a record, an index of [`CLASSES`].
+pub fn class(record: &Record) -> u8 {
     match Outcome(record.outcome) {
         Outcome::ESCAPE => record.body.min(2),
         Outcome::IONISATION => 3,
@@ -95,14 +93,19 @@ impl Pixels {
                 reason: "only a map has a picture of its outcomes".into(),
             });
         };
-        let names = (0..3).map(|body| format!("{} escapes", body_name(ensemble, body)));
-        let names = names.chain(OTHERS.map(String::from));
+        let list = CLASSES
+            .iter()
+            .enumerate()
+            .map(|(number, (name, colour))| Class {
+                name: match number {
+                    0..3 => format!("{} escapes", body_name(ensemble, number as u8)),
+                    _ => (*name).to_owned(),
+                },
+                colour: *colour,
+            });
         Ok(Self {
             size: size.map(|n| n as usize),
-            list: names
-                .zip(COLOURS)
-                .map(|(name, colour)| Class { name, colour })
-                .collect(),
+            list: list.collect(),
             classes: ensemble.records.iter().map(class).collect(),
             times: ensemble.records.iter().map(|r| r.time).collect(),
         })

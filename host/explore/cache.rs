@@ -279,7 +279,7 @@ impl Disk {
         let name = key.file_name();
         let mut file = fs::File::open(self.folder.join(&name)).ok()?;
         // The file of a tile is not longer; another file may have any length.
-        let most = key.text().len() + 64 + key.tile.count() * ValueKind::F64.size();
+        let most = key.text().len() + 64 + key.tile.count() * ValueKind::Pair.size();
         let mut bytes = Vec::new();
         (&mut file).take(most as u64).read_to_end(&mut bytes).ok()?;
         let values = decode(key, &bytes)?;

@@ -19,8 +19,11 @@ use crate::values::Values;
 
 /// Largest number of tiles that wait or are being computed.
 pub(crate) const MAX_JOBS: usize = 4096;
-/// Intended duration of a batch of tiles: long enough to keep a GPU busy, short enough that pictures appear while it runs.
-const INTENDED_BATCH_TIME: Duration = Duration::from_millis(100);
+/// Intended duration of a batch of tiles on a CPU, where the tiles of a batch are completed together.
+const BATCH_TIME_ON_CPU: Duration = Duration::from_millis(100);
+/// Intended duration of a batch on GPUs, where tiles are completed one after the other. The last pixels of a batch leave a GPU partly
+/// idle, and its buffers take time, so that ten times the duration means a tenth of these losses.
+const BATCH_TIME_ON_GPUS: Duration = Duration::from_secs(1);
 /// Largest number of tiles in a batch.
 const MAX_BATCH_TILES: usize = 64;
 /// Largest distance of the tiles of a batch from the first (tiles).
@@ -129,7 +132,8 @@ struct SchedulerShared {
     changed: Condvar,
     cache: TileCache,
     workers: usize,
-    reuses_coarser: bool,
+    /// Whether single pixels are computed as efficiently as rows, as on a CPU.
+    takes_single_pixels: bool,
 }
 
 impl SchedulerShared {
@@ -154,7 +158,7 @@ impl Scheduler {
             changed: Condvar::new(),
             cache,
             workers: engine.concurrency().max(1),
-            reuses_coarser: engine.takes_single_pixels(),
+            takes_single_pixels: engine.takes_single_pixels(),
         });
         let threads = (0..shared.workers).map(|_| {
             let shared = shared.clone();
@@ -377,7 +381,12 @@ fn take(shared: &SchedulerShared) -> Option<Taken<'_>> {
     };
     let map = state.jobs[&first].map.clone();
     let cost = first.tile.count() as f64 * map.steps() as f64;
-    let room = (INTENDED_BATCH_TIME.as_secs_f64() * state.rate / cost) as usize;
+    let intended = if shared.takes_single_pixels {
+        BATCH_TIME_ON_CPU
+    } else {
+        BATCH_TIME_ON_GPUS
+    };
+    let room = (intended.as_secs_f64() * state.rate / cost) as usize;
     let mut keys: Vec<(u64, TileKey)> = (state.jobs.iter())
         .filter(|(key, job)| {
             let (a, b) = (&key.tile, &first.tile);
@@ -414,7 +423,7 @@ fn take(shared: &SchedulerShared) -> Option<Taken<'_>> {
     let partials = keys.iter().zip(partials).map(|(key, partial)| {
         let partial = partial.unwrap_or_else(|| {
             let mut fresh = PartialTile::new(key, map.as_ref());
-            if shared.reuses_coarser
+            if shared.takes_single_pixels
                 && let Some((n, coarse)) = shared.cache.coarser(key)
             {
                 fresh.take_coarser(key.tile.pixels, n, &coarse);

@@ -7,6 +7,8 @@ pub enum Values {
     U32(Vec<u32>),
     /// Quantities with a unit.
     F64(Vec<f64>),
+    /// Numbers of classes, each with a quantity.
+    Pairs(Vec<[f64; 2]>),
 }
 
 impl Values {
@@ -15,6 +17,7 @@ impl Values {
         match self {
             Self::U32(values) => values.len(),
             Self::F64(values) => values.len(),
+            Self::Pairs(values) => values.len(),
         }
     }
 
@@ -28,6 +31,7 @@ impl Values {
         match kind {
             ValueKind::U32 => Self::U32(vec![0; len]),
             ValueKind::F64 => Self::F64(vec![0.0; len]),
+            ValueKind::Pair => Self::Pairs(vec![[0.0; 2]; len]),
         }
     }
 
@@ -36,6 +40,7 @@ impl Values {
         match self {
             Self::U32(_) => ValueKind::U32,
             Self::F64(_) => ValueKind::F64,
+            Self::Pairs(_) => ValueKind::Pair,
         }
     }
 
@@ -44,6 +49,11 @@ impl Values {
         match self {
             Self::U32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
             Self::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Self::Pairs(values) => values
+                .iter()
+                .flatten()
+                .flat_map(|v| v.to_le_bytes())
+                .collect(),
         }
     }
 
@@ -58,12 +68,10 @@ impl Values {
                         .collect(),
                 )
             }
-            ValueKind::F64 => {
-                let each = bytes.chunks_exact(8);
-                Self::F64(
-                    each.map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes")))
-                        .collect(),
-                )
+            ValueKind::F64 => Self::F64(numbers(bytes).collect()),
+            ValueKind::Pair => {
+                let numbers: Vec<f64> = numbers(bytes).collect();
+                Self::Pairs(numbers.as_chunks::<2>().0.to_vec())
             }
         })
     }
@@ -73,9 +81,16 @@ impl Values {
         match (self, from) {
             (Self::U32(to_values), Self::U32(values)) => to_values[to] = values[at],
             (Self::F64(to_values), Self::F64(values)) => to_values[to] = values[at],
+            (Self::Pairs(to_values), Self::Pairs(values)) => to_values[to] = values[at],
             _ => unreachable!("a quantity has one type"),
         }
     }
+}
+
+/// The numbers whose little-endian bytes these are.
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = f64> {
+    let (each, _) = bytes.as_chunks::<8>();
+    each.iter().map(|b| f64::from_le_bytes(*b))
 }
 
 /// The type of [`Values`].
@@ -85,6 +100,8 @@ pub enum ValueKind {
     U32,
     /// 64-bit floating-point numbers.
     F64,
+    /// Two 64-bit floating-point numbers: the number of a class, and a quantity.
+    Pair,
 }
 
 impl ValueKind {
@@ -93,12 +110,13 @@ impl ValueKind {
         match self {
             Self::U32 => 1,
             Self::F64 => 2,
+            Self::Pair => 3,
         }
     }
 
     /// The type that a tag marks.
     pub(crate) fn of_tag(tag: u8) -> Option<Self> {
-        [Self::U32, Self::F64]
+        [Self::U32, Self::F64, Self::Pair]
             .into_iter()
             .find(|kind| kind.tag() == tag)
     }
@@ -108,6 +126,7 @@ impl ValueKind {
         match self {
             Self::U32 => 4,
             Self::F64 => 8,
+            Self::Pair => 16,
         }
     }
 }

@@ -17,6 +17,10 @@ pub trait Monitor: Sync {
     fn cancelled(&self) -> bool {
         false
     }
+    /// Whether the energy of GPUs is measured, which takes some milliseconds per run.
+    fn wants_energy(&self) -> bool {
+        true
+    }
     /// Approximate time for which devices may continue after a cancellation. At most the default, with which GPUs are fastest.
     fn reaction(&self) -> Duration {
         LONGEST_REACTION

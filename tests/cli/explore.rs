@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use client::{address, counts, get, post, post_head};
 use serde_json::{Value, json};
 use support::trisolar;
+use trisolar::io::npz::NpzReader;
 
 /// A server, which is stopped when the test ends.
 struct Explorer {
@@ -109,11 +110,16 @@ fn word(value: &Value) -> String {
     }
 }
 
-/// The numbers of an npy file of u32.
-fn npy(path: &Path) -> Vec<u32> {
+/// The bytes of the numbers of an npy file.
+fn npy_bytes(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).unwrap();
     let header = u16::from_le_bytes([bytes[8], bytes[9]]) as usize;
-    counts(&bytes[10 + header..])
+    bytes[10 + header..].to_vec()
+}
+
+/// The numbers of an npy file of u32.
+fn npy(path: &Path) -> Vec<u32> {
+    counts(&npy_bytes(path))
 }
 
 /// A specification with much dynamics in few steps.
@@ -153,6 +159,10 @@ fn random_specification(random: &mut Random) -> Value {
             {
                 spec["start"] = random.pick(&["euler", "runge-kutta"]).into();
             }
+            // The other quantities are 64-bit floats.
+            spec["quantity"] = random
+                .pick(&["divergence", "divergence", "closest-approach", "ftle"])
+                .into();
         }
     }
     if random.below(2) == 0 {
@@ -172,7 +182,7 @@ fn tiles_equal_the_command_lines_map_pixel_for_pixel() {
     let folder = tempfile::tempdir().unwrap();
     let server = Explorer::start(&[]);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let (mut equal, mut varied) = (0, 0);
+    let (mut equal, mut varied, mut floats) = (0, 0, 0);
     while equal < 50 {
         let spec = random_specification(&mut random);
         let level = random.pick(&[4, 6, 7, 8, 10, 13, 20, 35]) as i64;
@@ -223,13 +233,260 @@ fn tiles_equal_the_command_lines_map_pixel_for_pixel() {
             answer.text()
         );
         let (tag, _, pixels, payload) = answer.frames().remove(0);
-        assert_eq!((tag, pixels), (1, n as u32));
-        let (tile, map) = (counts(&payload), npy(&folder.path().join("map.npy")));
-        assert!(tile == map, "{asked}");
+        let is_count = spec["quantity"].as_str().is_none_or(|q| q == "divergence");
+        assert_eq!((tag, pixels), (if is_count { 1 } else { 2 }, n as u32));
+        let size = if is_count { 4 } else { 8 };
+        assert_eq!(payload.len(), size * (n * n) as usize);
+        assert!(
+            payload == npy_bytes(&folder.path().join("map.npy")),
+            "{asked}"
+        );
         equal += 1;
-        varied += usize::from(tile.iter().any(|value| *value != tile[0]));
+        varied += usize::from(payload.chunks(size).any(|value| *value != payload[..size]));
+        floats += usize::from(!is_count);
     }
     assert!(varied > 20, "{varied} of them have more than one value");
+    assert!(floats > 5, "{floats} of them are of another quantity");
+}
+
+/// The classes and times of a tile of encounters.
+fn pairs(payload: &[u8]) -> Vec<(u32, u64)> {
+    let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap());
+    let pair = |bytes: &[u8]| (number(&bytes[..8]) as u32, number(&bytes[8..]).to_bits());
+    payload.chunks_exact(16).map(pair).collect()
+}
+
+/// The classes and times in the records of `trisolar encounters`.
+fn recorded(path: &Path) -> Vec<(u32, u64)> {
+    let mut file = NpzReader::open(path).unwrap();
+    let outcome = file.array::<u32>("outcome").unwrap().values;
+    let body = file.array::<u32>("body").unwrap().values;
+    let time = file.array::<f64>("time").unwrap().values;
+    let class = |k: usize| match outcome[k] {
+        0 => body[k] - 1,
+        1 | 2 => outcome[k] + 2,
+        3 | 4 => 5,
+        _ => 6,
+    };
+    (0..time.len())
+        .map(|k| (class(k), time[k].to_bits()))
+        .collect()
+}
+
+#[test]
+fn tiles_of_encounters_equal_the_command_lines_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Explorer::start(&[]);
+    let mut random = Random(0x1234_5678_9abc_def1);
+    // The length of 1 in the plane of the map, in the unit of each axis.
+    let axes: [(&str, &str, f64, &str, f64, f64); 4] = [
+        ("binary-single", "phase", 180.0, "inclination", 180.0, 1.0),
+        (
+            "binary-single",
+            "e",
+            1023.0 / 1024.0,
+            "argument",
+            180.0,
+            1.0,
+        ),
+        ("binary-single", "mass3", 12.5, "a", 5.0, 1.5),
+        ("free-fall", "x", 1.0, "y", 1.0, 0.9),
+    ];
+    let mut several = 0;
+    for round in 0..12 {
+        let (setup, x_name, x_unit, y_name, y_unit, most) = axes[round % axes.len()];
+        let level = random.pick(&[12_i64, 14, 17, 30]);
+        let side = 1024.0 * (-level as f64).exp2();
+        let near = |random: &mut Random| (random.between(0.3, most - side) / side).floor();
+        let (x, y) = (near(&mut random), near(&mut random));
+        let n = random.pick(&[4, 8, 16]);
+        let spec = json!({
+            "system": "encounters", "setup": setup, "map": [x_name, y_name],
+            "max_time": 300, "steps_per_period": random.pick(&[30, 50]), "order": random.pick(&[2, 6]),
+        });
+        let tile = json!([level, x as i64, y as i64, n]);
+        let asked = json!({ "specification": spec, "tiles": [tile] });
+        let answer = post(server.at, "/api/tiles", &asked);
+        assert_eq!(answer.status, 200, "{asked}: {}", answer.text());
+        let (tag, _, pixels, payload) = answer.frames().remove(0);
+        assert_eq!((tag, pixels), (3, n as u32));
+        let axis = |name: &str, unit: f64, k: f64| {
+            format!("{name}={}:{}", k * side * unit, (k + 1.0) * side * unit)
+        };
+        let [x_axis, y_axis] = [axis(x_name, x_unit, x), axis(y_name, y_unit, y)];
+        trisolar(folder.path())
+            .args([
+                "encounters",
+                "--quiet",
+                "--backend",
+                "cpu",
+                "--max-time=300",
+            ])
+            .args([format!("--setup={setup}"), format!("--size={n}")])
+            .args([format!("--map={x_axis},{y_axis}")])
+            .args(
+                ["order", "steps_per_period"]
+                    .map(|name| format!("--{}={}", name.replace('_', "-"), spec[name])),
+            )
+            .args(["--out", "runs.npz"])
+            .assert()
+            .success();
+        let (tile, map) = (pairs(&payload), recorded(&folder.path().join("runs.npz")));
+        assert!(tile == map, "{asked}");
+        std::fs::remove_file(folder.path().join("runs.npz")).unwrap();
+        several += usize::from(tile.iter().any(|(class, _)| *class != tile[0].0));
+
+        // The same pixels in a finer tile, which the server makes from the coarser one, and in four smaller tiles.
+        let finer = json!({ "specification": spec, "tiles": [[level, x as i64, y as i64, 2 * n]] });
+        let finer = pairs(&post(server.at, "/api/tiles", &finer).frames()[0].3);
+        let quarter = json!({ "specification": spec, "tiles": [[level + 1, 2 * x as i64 + 1, 2 * y as i64, n]] });
+        let quarter = pairs(&post(server.at, "/api/tiles", &quarter).frames()[0].3);
+        for row in 0..n as usize {
+            for column in 0..n as usize {
+                let wide = 2 * n as usize;
+                assert_eq!(
+                    finer[2 * row * wide + 2 * column],
+                    tile[row * n as usize + column]
+                );
+                let at = row * wide + column + n as usize;
+                assert_eq!(finer[at], quarter[row * n as usize + column], "{asked}");
+            }
+        }
+    }
+    assert!(several > 3, "{several} of them have more than one outcome");
+}
+
+#[test]
+fn maps_of_encounters_are_described_and_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Explorer::start(&[]);
+    let spec = json!({ "system": "encounters", "map": ["phase", "inclination"], "e": 0.3, "max_time": 200 });
+    // The view reaches beyond the range of the inclination.
+    let view = json!({ "center": [1.0, 0.5], "span": [0.5, 2.0], "size": [4, 16] });
+    let asked = json!({ "specification": spec, "view": view });
+    let described = post(server.at, "/api/describe", &asked).json();
+    let command = described["command"].as_str().unwrap();
+    assert!(
+        command.starts_with("trisolar encounters --")
+            && command.contains("--map=phase=135:225,inclination=0:180"),
+        "{command}"
+    );
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let run = |words: &[&str], out: &str| {
+        trisolar(folder.path())
+            .args(words)
+            .args(["--quiet", "--backend", "cpu", "--out", out])
+            .assert()
+            .success();
+        recorded(&folder.path().join(out))
+    };
+    let map = run(&words, "a.npz");
+    assert_eq!(map.len(), 4 * 8);
+    std::fs::write(
+        folder.path().join("view.toml"),
+        described["toml"].as_str().unwrap(),
+    )
+    .unwrap();
+    assert!(run(&["encounters", "--config", "view.toml"], "b.npz") == map);
+    let python = described["python"].as_str().unwrap();
+    assert!(
+        python.contains("trisolar.encounters(") && python.contains("e=0.3"),
+        "{python}"
+    );
+    assert_eq!(described["labels"]["x"], "phase (degrees)");
+
+    // A pixel's record is that of its tile, and so is a point of a line.
+    let tile = json!({ "specification": spec, "tiles": [[14, 20, 9, 4]] });
+    let tile = pairs(&post(server.at, "/api/tiles", &tile).frames()[0].3);
+    let pixel = json!({ "specification": spec, "tile": [16, 80, 38, 1], "samples": 2 });
+    let record = post(server.at, "/api/orbit", &pixel);
+    let length = u32::from_le_bytes(record.body[..4].try_into().unwrap()) as usize;
+    let head: Value = serde_json::from_slice(&record.body[4..4 + length]).unwrap();
+    assert_eq!(head["summary"]["class"], tile[8].0);
+    let time = head["summary"]["record"]["time"].as_f64().unwrap();
+    assert_eq!(time.to_bits(), tile[8].1);
+
+    let refused = |spec: Value, tile: Value, words: &[&str]| {
+        let answer = post(
+            server.at,
+            "/api/tiles",
+            &json!({ "specification": spec, "tiles": [tile] }),
+        );
+        let said = answer.text();
+        assert_eq!(answer.status, 422, "{said}");
+        for word in words {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+    };
+    let tile = json!([12, 1, 1, 8]);
+    refused(
+        json!({ "system": "encounters", "map": ["phase", "x"] }),
+        tile.clone(),
+        &["map", "must be two different of"],
+    );
+    refused(
+        json!({ "system": "encounters", "map": ["phase", "phase"] }),
+        tile.clone(),
+        &["map"],
+    );
+    refused(
+        json!({ "system": "encounters", "map": 7 }),
+        tile.clone(),
+        &["map"],
+    );
+    refused(
+        json!({ "system": "encounters", "e": 2 }),
+        tile.clone(),
+        &["\"e\"", "must be from 0"],
+    );
+    refused(
+        json!({ "system": "encounters", "draw": ["e=thermal"] }),
+        tile.clone(),
+        &["draw", "unknown parameter"],
+    );
+    refused(
+        json!({ "system": "encounters", "n": 5 }),
+        tile.clone(),
+        &["unknown parameter"],
+    );
+    refused(
+        json!({ "system": "encounters", "max_steps": 4e9 }),
+        tile.clone(),
+        &["max_steps", "takes up to"],
+    );
+    refused(json!({ "system": "nothing" }), tile, &["system"]);
+    // Beyond the range of the inclination, and where starts are not exact.
+    refused(
+        json!({ "system": "encounters" }),
+        json!([12, 1, 5, 8]),
+        &["inclination"],
+    );
+    refused(
+        json!({ "system": "encounters" }),
+        json!([60, 1_i64 << 42, 1_i64 << 42, 8]),
+        &["64-bit numbers"],
+    );
+}
+
+#[test]
+fn ctrl_c_says_nothing() {
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_trisolar"))
+            .args(["explore", "--backend", "cpu"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut link = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut link)
+            .unwrap();
+        let id = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
 }
 
 #[test]

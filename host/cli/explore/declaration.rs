@@ -2,27 +2,28 @@
 //! parameters' declarations, as on the command line.
 
 use serde_json::{Map, Value, json};
-use trisolar::divergence::{Integrator, OneOrTwo, Overrides, Preset, Specification};
+use trisolar::divergence::{
+    Integrator, OneOrTwo, Overrides, Preset, Quantity, Scale, Specification,
+};
 use trisolar::io::colour::ColourMap;
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar::zoom;
 
+use super::outcomes;
+
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
 
-/// A parameter that is not on the page, which shows maps of divergence only.
-const QUANTITY: &str = "quantity";
-
 /// Whether a parameter is on the page.
 fn is_shown(name: &str) -> bool {
-    !RECTANGLE.contains(&name) && name != QUANTITY
+    !RECTANGLE.contains(&name)
 }
 
 /// The part of the page on which a parameter appears.
 fn group(name: &str) -> &'static str {
     match name {
         "masses" | "positions" | "velocities" | "g" | "softening" => "Bodies",
-        "plane" | "body" | "shift" | "critical_distance" => "Map",
+        "quantity" | "plane" | "body" | "shift" | "critical_distance" => "Map",
         _ => "Integration",
     }
 }
@@ -82,17 +83,37 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
         "device": device,
         "gpu": has_gpu,
         "parameters": parameters,
-        "quantities": [{
-            "name": "divergence", "type": "u32", "label": "time left when the twins part", "unit": "steps",
-            // The page shows the parameter `steps` minus the value.
-            "shown_from": "steps",
-        }],
+        "quantities": quantities(),
+        "encounters": outcomes::declaration(),
         "presets": presets(),
-        // With this preset a laptop shows a sharp picture within seconds.
-        "start": if has_gpu { "headline" } else { "quick" },
+        // With this preset any machine shows a sharp picture soon: a laptop within seconds, and a GPU without fast f64, too.
+        "start": "quick",
         "zoom": zoom_rates(),
         "palettes": palettes,
     })
+}
+
+/// The quantities: how the page labels and colours their values.
+fn quantities() -> Vec<Value> {
+    let of = |quantity: &Quantity| {
+        json!({
+            "name": quantity.name(), "label": quantity.label(), "unit": quantity.unit(),
+            // The page shows the parameter `steps` minus the value.
+            "shown_from": quantity.counts_steps().then_some("steps"),
+            "scale": match quantity.scale() { Scale::Linear => "linear", Scale::Logarithmic => "log" },
+        })
+    };
+    Quantity::ALL.iter().map(of).collect()
+}
+
+/// The headline map, of this quantity, in so few steps that two CPU cores compute a first view within seconds.
+fn quick(quantity: Option<Quantity>) -> Value {
+    let mut specification =
+        json!({ "integrator": Integrator::SymplecticEuler, "dt": 0.04, "steps": 1250 });
+    if let Some(quantity) = quantity {
+        specification["quantity"] = json!(quantity);
+    }
+    specification
 }
 
 /// The presets: rectangles, and values in which they differ from the headline map.
@@ -100,9 +121,15 @@ fn presets() -> Vec<Value> {
     let headline = json!({ "center": [0.0, 0.0], "span": Specification::default().span });
     let mut presets = vec![json!({
         "name": "quick", "title": "Headline, quick", "view": headline,
-        "help": "The headline map by leapfrog with a twentieth of the steps: the same picture in a fraction of the time.",
-        "specification": { "integrator": Integrator::Leapfrog, "dt": 0.02, "steps": 2500 },
+        "help": "The headline map by symplectic Euler with a fortieth of the steps: nearly the same picture in a fraction of the time.",
+        "specification": quick(None),
     })];
+    for quantity in Quantity::ALL.iter().filter(|q| **q != Quantity::default()) {
+        presets.push(json!({
+            "name": quantity.name(), "title": capitalised(quantity.label()), "view": headline, "help": quantity.help(),
+            "specification": quick(Some(*quantity)),
+        }));
+    }
     for preset in Preset::ALL {
         let overrides = preset.overrides();
         let mut specification = json!({});
@@ -126,7 +153,14 @@ fn presets() -> Vec<Value> {
             "view": { "center": center, "span": [1.25, 1.25] },
         }));
     }
+    presets.extend(outcomes::presets());
     presets
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 /// How the zoom of Badger's study changes parameters with the span: factors and additions for each halving.

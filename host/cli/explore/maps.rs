@@ -1,13 +1,12 @@
 //! Maps of the library for the explorer's server: tiles, lines, and a view in other forms.
 
 use std::ops::Range;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, Executor as _, GpuChoice, Monitor, Overrides, Points, Quantity,
-    RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
+    Backend, Devices, EngineError, GpuChoice, Overrides, Points, RunOptions, Sink, SpecError,
+    Specification, Task, Validated, ValueSlice, ValueType, ValueVec,
 };
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::{config, machine, output};
@@ -17,10 +16,9 @@ use trisolar_explore::{
 };
 
 use super::super::Failure;
+use super::outcomes::{self, OutcomeMap};
+use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal};
 use super::{declaration, orbit};
-
-/// Largest number of steps of a pixel; an orbit with this many takes seconds.
-const MAX_STEPS: u64 = 100_000_000;
 
 /// The devices, and their expected speed.
 enum NamedDevices {
@@ -39,18 +37,23 @@ impl Maps {
     /// # Errors
     /// Requested GPUs do not exist, or contradict the backend.
     pub fn new(options: RunOptions) -> Result<Self, Failure> {
-        let devices = Devices::new();
-        devices.check(&options)?;
+        options.check()?;
         let listed = match options.backend {
-            Backend::Cpu => None,
-            Backend::Auto => gpu::devices().ok(),
-            Backend::Gpu => Some(gpu::devices().map_err(EngineError::from)?),
+            Backend::Cpu => Ok(Vec::new()),
+            Backend::Auto | Backend::Gpu => gpu::devices(),
+        };
+        if matches!(options.gpus, GpuChoice::These(_)) {
+            options.check_with(listed.as_deref())?;
+        }
+        let listed = match options.backend {
+            Backend::Gpu => listed.map_err(EngineError::from)?,
+            Backend::Auto | Backend::Cpu => listed.unwrap_or_default(),
         };
         let chosen = |gpu: &DeviceInfo| match options.gpus {
             GpuChoice::These(_) => options.gpus.numbers().any(|number| number == gpu.index),
             GpuChoice::Auto | GpuChoice::All => true,
         };
-        let listed = listed.into_iter().flatten();
+        let listed = listed.into_iter();
         let names: Vec<String> = listed.filter(chosen).map(|gpu| gpu.name).collect();
         let place = if names.is_empty() {
             let threads = options.threads.unwrap_or_else(machine::threads);
@@ -59,7 +62,7 @@ impl Maps {
             NamedDevices::Gpus { names }
         };
         Ok(Self {
-            devices,
+            devices: Devices::new(),
             options,
             place,
         })
@@ -85,10 +88,7 @@ impl Maps {
                 ..Specification::default()
             };
             if let Ok(valid) = small.validate() {
-                drop(
-                    maps.devices
-                        .run(&valid, &maps.options, &StopWhenUnwanted(&Always)),
-                );
+                drop(all(&valid, &maps.devices, &maps.options, &Always));
             }
         });
     }
@@ -111,17 +111,21 @@ impl Engine for Maps {
     }
 
     fn map(&self, specification: &Value) -> Result<Arc<dyn Map>, Refusal> {
-        let overrides = Overrides::deserialize_from(specification)?;
+        let (key, encounters) = outcomes::SYSTEM;
+        if specification
+            .get(key)
+            .is_some_and(|system| system == encounters)
+        {
+            let map = OutcomeMap::new(specification, self.options)?;
+            return Ok(Arc::new(map));
+        }
+        let overrides: Overrides = read(specification, &declaration::names())?;
         let specification = Specification {
             size: [1, 1],
             center: [0.0, 0.0],
             span: [1.0, 1.0],
             ..Specification::from(overrides)
         };
-        if specification.quantity != Quantity::Divergence {
-            let allowed = "the explorer shows maps of divergence only; trisolar divergence computes the others";
-            return Err(Refusal::new("quantity", specification.quantity, allowed));
-        }
         if specification.steps > MAX_STEPS {
             let allowed = format!("the explorer takes up to {MAX_STEPS}");
             return Err(Refusal::new("steps", specification.steps, allowed));
@@ -164,60 +168,44 @@ impl Engine for Maps {
     }
 }
 
-/// Reads the values of a specification that the page sends.
-trait FromPage: Sized {
-    fn deserialize_from(value: &Value) -> Result<Self, Refusal>;
+/// Values in the form of the server.
+fn values_of(values: ValueSlice<'_>) -> Values {
+    match values {
+        ValueSlice::U32(values) => Values::U32(values.to_vec()),
+        ValueSlice::F64(values) => Values::F64(values.to_vec()),
+    }
 }
 
-impl FromPage for Overrides {
-    fn deserialize_from(value: &Value) -> Result<Self, Refusal> {
-        let Some(object) = value.as_object() else {
-            return Err(Refusal::new("specification", value, "must be an object"));
-        };
-        let known: Vec<String> = declaration::names();
-        // One at a time, so that a refusal names the parameter.
-        for (name, one) in object {
-            if !known.contains(name) {
-                let allowed = format!("unknown parameter; must be one of {}", known.join(", "));
-                return Err(Refusal::new(name, one, allowed));
-            }
-            let alone = json!({ name: one });
-            if let Err(error) = serde_json::from_value::<Self>(alone) {
-                return Err(Refusal::new(name, one, error.to_string()));
-            }
+/// All values of a map, without the checks of accuracy that a command makes beside it.
+fn all(
+    spec: &Validated,
+    devices: &Devices,
+    options: &RunOptions,
+    cancel: &dyn Cancel,
+) -> Result<Values, EngineError> {
+    struct InMemory(Mutex<ValueVec>);
+    impl Sink for InMemory {
+        fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.put(first as usize, values);
+            Ok(())
         }
-        serde_json::from_value(value.clone())
-            .map_err(|error| Refusal::new("specification", value, error.to_string()))
     }
-}
-
-fn refusal(error: SpecError) -> Refusal {
-    Refusal {
-        option: error.option.replace('-', "_"),
-        given: error.given,
-        allowed: error.allowed,
-    }
-}
-
-fn ended(error: EngineError) -> Ended {
-    match error {
-        EngineError::Cancelled => Ended::Cancelled,
-        error => Ended::Failed(error.to_string()),
-    }
-}
-
-/// Ends a run whose result no client needs any more.
-struct StopWhenUnwanted<'a>(&'a dyn Cancel);
-
-impl Monitor for StopWhenUnwanted<'_> {
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
-    }
-
-    /// Half of the time within which a device should become free after the last client has lost interest in its tile.
-    fn reaction(&self) -> Duration {
-        Duration::from_millis(25)
-    }
+    let needed = spec.pixels() * spec.value_type().size() as u64;
+    let full = || EngineError::OutOfMemory {
+        device: "host".into(),
+        needed,
+        available: machine::available_memory(),
+    };
+    let empty = spec.value_type().zeroed(spec.pixels() as usize);
+    let memory = InMemory(Mutex::new(empty.ok_or_else(full)?));
+    let whole = [0..spec.pixels()];
+    let task = Task::new(spec, &whole, &memory);
+    devices.stream(&task, options, &StopWhenUnwanted(cancel))?;
+    let values = memory.0.into_inner();
+    Ok(values_of(
+        values.unwrap_or_else(PoisonError::into_inner).as_slice(),
+    ))
 }
 
 /// A map whose rectangle is not fixed yet.
@@ -256,7 +244,10 @@ impl TileEngine for OneMap {
     }
 
     fn kind(&self) -> ValueKind {
-        ValueKind::U32
+        match self.specification.quantity.value_type() {
+            ValueType::U32 => ValueKind::U32,
+            ValueType::F64 => ValueKind::F64,
+        }
     }
 
     fn steps(&self) -> u64 {
@@ -324,11 +315,7 @@ impl TileEngine for OneMap {
             |error: SpecError| Ended::Failed(format!("{}: {}", error.option, error.allowed));
         let points = Points::new(&[positions.len(), 3], states.collect()).map_err(failed)?;
         let valid = s.clone().validate_points(points).map_err(failed)?;
-        let map = self
-            .devices
-            .run(&valid, &self.options, &StopWhenUnwanted(cancel))
-            .map_err(ended)?;
-        Ok(Values::U32(map.steps_together().to_vec()))
+        all(&valid, &self.devices, &self.options, cancel).map_err(ended)
     }
 }
 
@@ -431,25 +418,23 @@ struct ToTiles<'a> {
 
 impl Sink for ToTiles<'_> {
     fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
-        let times = values.of::<u32>().expect("maps of divergence only");
         let (n, width) = (self.block.pixels(), self.block.width());
         let mut at = 0;
-        while at < times.len() {
+        while at < values.len() {
             let pixel = first + at as u64;
             let (row, column) = (pixel / width, pixel % width);
-            let left = (times.len() - at) as u64;
+            let left = (values.len() - at) as u64;
             // In a block of a single tile the rows are consecutive.
             let run = if width == n {
                 left
             } else {
                 left.min(n - column % n)
             };
-            let run = &times[at..at + run as usize];
+            let run = values.range(at..at + run as usize);
             let place = row / n * self.block.tiles + column / n;
             if let Some(tile) = self.places[place as usize] {
                 let start = row % n * n + column % n;
-                self.sink
-                    .put(tile, start as usize, &Values::U32(run.to_vec()));
+                self.sink.put(tile, start as usize, &values_of(run));
             }
             at += run.len();
         }

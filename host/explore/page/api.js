@@ -53,6 +53,11 @@ const HEADER = 16;
 function values(tag, buffer) {
   if (tag === 1) return new Uint32Array(buffer);
   if (tag === 2) return new Float64Array(buffer);
+  if (tag === 3) {
+    // Pairs of a class and a quantity.
+    const pairs = new Float64Array(buffer), count = pairs.length / 2;
+    return Object.assign(Float64Array.from({ length: count }, (_, k) => pairs[2 * k + 1]), { classes: Uint8Array.from({ length: count }, (_, k) => pairs[2 * k]) });
+  }
   throw new Error(new TextDecoder().decode(buffer));
 }
 

@@ -15,6 +15,14 @@ const element = (tag, properties = {}, ...children) => {
 const title = (name) => { const words = name.replaceAll("_", " "); return words.length === 1 ? words.toUpperCase() : words[0].toUpperCase() + words.slice(1); };
 const number = (text) => { const x = Number(text.trim().replace("−", "-")); return text.trim() !== "" && Number.isFinite(x) ? x : null; };
 
+/** A number, a list of numbers, a text, or null. */
+const free = (text) => {
+  const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== ""), numbers = parts.map(number);
+  if (!parts.length) return null;
+  if (numbers.includes(null)) return text.trim();
+  return numbers.length === 1 ? numbers[0] : numbers;
+};
+
 /** Text of a help without the default that the field shows anyway. */
 const help = (text) => text.replace(/\s*\[default:[^\]]*\]/, "");
 
@@ -22,9 +30,13 @@ export class Controls {
   /** `hooks`: state(), set(change), preset(name), theme(choice), actions: { name: [label, function] }. */
   constructor(root, declaration, hooks) {
     Object.assign(this, { root, declaration, hooks });
-    this.fields = new Map();
-    root.replaceChildren(this.presets(), this.view(), this.colours(), ...this.groups(), this.copies(), this.look());
+    // The parameters of maps of divergence, and those of encounters.
+    this.sets = new Map([["", new Map()], [declaration.encounters.system, new Map()]]);
+    root.replaceChildren(this.presets(), this.view(), this.colours(), ...this.groups("", declaration.parameters),
+      this.axesGroup(), ...this.groups(declaration.encounters.system, declaration.encounters.parameters), this.copies(), this.look());
   }
+
+  get fields() { return this.sets.get(this.hooks.state().spec.system ?? "") ?? this.sets.get(""); }
 
   // Presets and view
 
@@ -41,13 +53,16 @@ export class Controls {
       const made = element("input", { type: "text", id, inputMode: "decimal", autocomplete: "off", spellcheck: false, onchange: () => {
         const value = number(made.value), bad = value === null || (key === "span" && value <= 0);
         made.setAttribute("aria-invalid", String(bad));
-        if (!bad) this.hooks.set({ [key]: value });
+        // The map has units of its own along the axes.
+        const [fx, fy] = this.hooks.factors();
+        if (!bad) this.hooks.set({ [key]: value / (key === "y" ? fy : fx) });
       } });
       return [element("label", { htmlFor: id }, label), made];
     };
     const [xl, x] = input("Centre x", "view-x", "x"), [yl, y] = input("Centre y", "view-y", "y"), [sl, s] = input("Span", "view-span", "span");
     [this.x, this.y, this.span, this.axes] = [x, y, s, [xl, yl]];
-    sl.append(element("span", { className: "unit", textContent: "length" }));
+    this.spanUnit = element("span", { className: "unit" });
+    sl.append(this.spanUnit);
     const follow = element("input", { type: "checkbox", id: "follow", onchange: () => this.hooks.set({ follow: follow.checked }) });
     this.follow = follow;
     this.limit = element("p", { className: "warning", hidden: true, textContent: "64-bit numbers end here: neighbouring pixels start at the same place." });
@@ -93,11 +108,11 @@ export class Controls {
   /** Shows how often values occur, in their colours. */
   drawHistogram(values, colours) {
     const { context: c, width, height } = fit(this.histogram), { low, high } = colours, bars = Math.floor(width / 3), counts = new Float64Array(bars);
-    for (const v of values) if (v > low) counts[Math.max(0, Math.min(bars - 1, Math.floor(((v - low) / (high - low || 1)) * bars)))] += 1;
+    for (const v of values) if (v > low) counts[Math.max(0, Math.min(bars - 1, Math.floor(colours.position(v) * bars)))] += 1;
     const most = Math.max(...counts, 1);
     counts.forEach((count, k) => {
       if (!count) return;
-      c.fillStyle = colours.css(low + ((k + 0.5) / bars) * (high - low));
+      c.fillStyle = colours.cssAt((k + 0.5) / bars);
       const h = Math.max(1.5, (height - 8) * Math.sqrt(count / most));
       c.fillRect((k / bars) * width, height - h, width / bars - 0.6, h);
     });
@@ -106,19 +121,34 @@ export class Controls {
 
   // Parameters
 
-  groups() {
+  groups(system, parameters) {
     const groups = new Map();
-    for (const parameter of this.declaration.parameters) {
+    for (const parameter of parameters) {
       if (!groups.has(parameter.group)) groups.set(parameter.group, []);
-      groups.get(parameter.group).push(this.field(parameter));
+      groups.get(parameter.group).push(this.field(parameter, system));
     }
-    return [...groups].map(([name, fields], k) => element("details", { open: k === 0 && innerHeight > 1000 }, element("summary", { textContent: name }), ...fields));
+    return [...groups].map(([name, fields], k) => element("details", { open: k === 0 && innerHeight > 1000, data: { system } }, element("summary", { textContent: name }), ...fields));
   }
 
-  field(parameter) {
+  /** The parameters along the axes of a map of encounters. */
+  axesGroup() {
+    const { system } = this.declaration.encounters;
+    this.axisFields = ["Columns", "Rows"].map((text, k) => {
+      const id = `axis-${k}`, select = element("select", { id, onchange: () => {
+        const names = this.axisFields.map((f) => f.value), other = 1 - k;
+        // Two axes of the same parameter change places.
+        if (names[0] === names[1]) names[other] = this.shownAxes[k];
+        this.hooks.axes(names);
+      } });
+      return Object.assign(select, { row: element("div", { className: "row" }, element("label", { htmlFor: id, textContent: text }), select) });
+    });
+    return element("details", { open: true, data: { system } }, element("summary", { textContent: "Axes" }), ...this.axisFields.map((f) => f.row));
+  }
+
+  field(parameter, system) {
     const { name, kind, unit, choices, default: usual } = parameter, inputs = [];
     const commit = () => this.commit(parameter);
-    const id = `p-${name}`, about = help(parameter.help);
+    const id = system ? `${system}-${name}` : `p-${name}`, about = help(parameter.help);
     const input = (label, extra) => {
       const made = element("input", { type: "text", autocomplete: "off", spellcheck: false, inputMode: kind === "text" ? "text" : "decimal", onchange: commit, ...extra });
       if (label) made.setAttribute("aria-label", label);
@@ -138,10 +168,10 @@ export class Controls {
       const heads = element("div", { className: "three", aria: { hidden: "true" } }, ...parts.map((p) => element("span", { className: "axis", textContent: p })));
       const rows = bodies.map((_, body) => element("div", { className: "three" }, ...parts.map((part) => input(kind === "vectors" ? `${title(name)}, body ${body + 1}, ${part}` : `${title(name)}, ${part}`))));
       row = element("fieldset", { className: "row" }, element("legend", {}, title(name), unitTag), heads, ...rows, error);
-    } else row = element("div", { className: "row" }, element("label", { htmlFor: id }, title(name), unitTag), input(null, { id }), error);
+    } else row = element("div", { className: "row" }, element("label", { htmlFor: id }, title(name), unitTag), input(null, { id, placeholder: parameter.placeholder ?? "" }), error);
     row.title = about;
     inputs.forEach((i) => i.setAttribute("aria-describedby", `${id}-error`));
-    this.fields.set(name, { parameter, inputs, error });
+    this.sets.get(system).set(name, { parameter, inputs, error });
     return row;
   }
 
@@ -150,6 +180,7 @@ export class Controls {
     let value;
     if (choices) value = JSON.parse(inputs[0].value);
     else if (kind === "text") value = inputs[0].value;
+    else if (kind === "free") value = free(inputs[0].value);
     else {
       const numbers = inputs.map((i) => number(i.value)), bad = numbers.map((n) => n === null || (kind === "integer" && !Number.isSafeInteger(n)));
       inputs.forEach((i, k) => i.setAttribute("aria-invalid", String(bad[k])));
@@ -158,7 +189,10 @@ export class Controls {
     }
     const spec = { ...this.hooks.state().spec };
     if (JSON.stringify(value) === JSON.stringify(usual)) delete spec[name]; else spec[name] = value;
-    this.hooks.set({ spec });
+    // Another start has other axes.
+    if (name === "setup") { delete spec.map; for (const axis of Object.keys(spec)) if (!["system", "setup", "order"].includes(axis)) delete spec[axis]; }
+    // Another quantity has other values, and colours that suit them.
+    this.hooks.set(name === "quantity" ? { spec, scale: this.hooks.scaleOfQuantity(value), low: null, high: null } : { spec });
   }
 
   /** Says at the field what is not allowed. */
@@ -168,7 +202,7 @@ export class Controls {
       error.hidden = !here;
       error.textContent = here ? refusal.allowed : "";
       inputs.forEach((i) => i.setAttribute("aria-invalid", String(here)));
-      if (here) { error.closest("details").open = true; }
+      if (here) error.closest("details").open = true;
     }
     this.general.hidden = !refusal || this.fields.has(refusal.option);
     this.general.textContent = refusal ? `${refusal.option ?? ""} ${refusal.allowed ?? refusal.message}` : "";
@@ -195,17 +229,31 @@ export class Controls {
   }
 
   /** Shows a state in all fields. */
-  show(state, { effective, labels, atLimit, digits }) {
+  show(state, { effective, labels, atLimit, digits, system, axes, setup }) {
+    for (const group of this.root.querySelectorAll("details")) group.hidden = group.dataset.system !== system;
+    this.shownAxes = axes;
+    const list = this.declaration.encounters.axes[setup] ?? [];
+    this.axisFields.forEach((select, k) => {
+      if (select.options.length !== list.length || select.options[0]?.value !== list[0]?.name || select.dataset.setup !== setup) {
+        select.replaceChildren(...list.map(({ name, unit }) => element("option", { value: name, textContent: unit ? `${name} (${unit})` : name })));
+        select.dataset.setup = setup;
+      }
+      select.value = axes[k];
+    });
+    this.spanUnit.textContent = system ? list.find(({ name }) => name === axes[0])?.unit ?? "" : "length";
+    this.follow.parentElement.hidden = system !== "";
     for (const [name, { parameter, inputs }] of this.fields) {
       const value = state.spec[name] ?? parameter.default;
       if (parameter.choices) {
         const text = JSON.stringify(value);
         if (![...inputs[0].options].some((o) => o.value === text)) inputs[0].append(element("option", { value: text, textContent: String(value) }));
         inputs[0].value = text;
-      } else [value].flat(2).forEach((v, k) => { if (inputs[k] && inputs[k] !== document.activeElement) inputs[k].value = String(v); });
+      } else if (parameter.kind === "free") { if (inputs[0] !== document.activeElement) inputs[0].value = value === null ? "" : [value].flat().join(", "); }
+      else [value].flat(2).forEach((v, k) => { if (inputs[k] && inputs[k] !== document.activeElement) inputs[k].value = String(v); });
     }
     const put = (field, text) => { if (field !== document.activeElement) { field.value = text; field.setAttribute("aria-invalid", "false"); } };
-    put(this.x, digits(state.x)); put(this.y, digits(state.y)); put(this.span, brief(state.span, 6).replaceAll("−", "-"));
+    const [fx, fy] = this.hooks.factors();
+    put(this.x, digits(state.x * fx, 0)); put(this.y, digits(state.y * fy, 1)); put(this.span, brief(state.span * fx, 6).replaceAll("−", "-"));
     put(this.low, state.low === null ? "" : String(state.low)); put(this.high, state.high === null ? "" : String(state.high));
     this.follow.checked = state.follow; this.scale.value = state.scale; this.reverse.checked = state.reverse;
     for (const button of this.swatches) button.setAttribute("aria-pressed", String(button.dataset.palette === state.colour));

@@ -28,7 +28,7 @@ export function axis(low, high, count) {
 }
 
 /** A picture of the view with axes and a colour bar. */
-export function picture(map, colours, labels, note) {
+export function picture(map, colours, labels, note, factors = [1, 1]) {
   const w = map.canvas.width, h = map.canvas.height, unit = Math.max(1, Math.min(w, h) / 700);
   const pad = { left: 92 * unit, right: 132 * unit, top: 30 * unit, bottom: 84 * unit };
   const canvas = Object.assign(document.createElement("canvas"), { width: w + pad.left + pad.right, height: h + pad.top + pad.bottom }), c = canvas.getContext("2d");
@@ -36,7 +36,7 @@ export function picture(map, colours, labels, note) {
   c.fillStyle = ground; c.fillRect(0, 0, canvas.width, canvas.height);
   c.drawImage(map.canvas, pad.left, pad.top);
   c.strokeStyle = soft; c.lineWidth = unit; c.strokeRect(pad.left - 0.5, pad.top - 0.5, w + 1, h + 1);
-  const [a, b] = [map.toMap([0, 0]), map.toMap([map.width, map.height])];
+  const [a, b] = [map.toMap([0, 0]), map.toMap([map.width, map.height])].map((corner) => corner.map((x, k) => x * factors[k]));
   c.fillStyle = ink; c.font = font(13);
   const along = [axis(a[0], b[0], 7), axis(a[1], b[1], 6)];
   along[0].at.forEach((x, k) => {
@@ -54,6 +54,16 @@ export function picture(map, colours, labels, note) {
   c.fillText(named(0), pad.left + w / 2, pad.top + h + 48 * unit);
   const upright = (text, x) => { c.save(); c.translate(x, pad.top + h / 2); c.rotate(-Math.PI / 2); c.fillText(text, 0, 0); c.restore(); };
   upright(named(1), 22 * unit);
+  // The names of the classes, if there are any.
+  if (colours.classes) {
+    c.font = font(13); c.textAlign = "left"; c.textBaseline = "middle";
+    let x = pad.left;
+    for (const { name, colour } of colours.classes.slice(0, 6)) {
+      c.fillStyle = `#${colour.toString(16).padStart(6, "0")}`; c.fillRect(x, 9 * unit, 12 * unit, 12 * unit);
+      c.fillStyle = ink; c.fillText(name, x + 17 * unit, 15 * unit);
+      x += c.measureText(name).width + 34 * unit;
+    }
+  }
   // The colour bar.
   const bar = { x: pad.left + w + 20 * unit, width: 20 * unit };
   for (let y = 0; y < h; y += 1) { c.fillStyle = colours.css(colours.high - (y / h) * (colours.high - colours.low)); c.fillRect(bar.x, pad.top + y, bar.width, 1.5); }

@@ -8,6 +8,7 @@ import { LineCard } from "./line.js";
 import { LiveView } from "./live.js";
 import { MapView, ulp } from "./map.js";
 import { OrbitCard } from "./orbit.js";
+import { RecordCard } from "./record.js";
 import { brief } from "./plot.js";
 import { DEFAULTS, History, fromLink } from "./state.js";
 
@@ -58,7 +59,7 @@ function startLive() {
 }
 
 function startMap() {
-  const declaration = about.map, { zoom } = declaration, quantity = declaration.quantities[0];
+  const declaration = about.map, { zoom, encounters } = declaration;
   const usual = Object.fromEntries(declaration.parameters.map((p) => [p.name, p.default]));
   const presets = new Map(declaration.presets.map((p) => [p.name, p]));
   const first = presets.get(declaration.start);
@@ -70,20 +71,35 @@ function startMap() {
   let described = null;
 
   // Every halving of the span halves the shift and adds steps, as in the zoom of Badger's study. (The span is that of the link, the same in every window.)
-  const halvings = () => (state.follow ? Math.max(0, Math.round(Math.log2(zoom.span / state.span))) : 0);
+  const ofEncounters = () => state.spec.system === encounters.system;
+  const halvings = () => (state.follow && !ofEncounters() ? Math.max(0, Math.round(Math.log2(zoom.span / state.span))) : 0);
   const value = (name) => state.spec[name] ?? usual[name];
-  const steps = () => Math.round(value("steps") * (1 + (halvings() * zoom.steps_added) / zoom.steps_at));
+  const quantity = () => (ofEncounters() ? encounters.quantity : null) ?? declaration.quantities.find((q) => q.name === value("quantity")) ?? declaration.quantities[0];
+  const steps = () => (ofEncounters() ? encounters.steps : Math.round(value("steps") * (1 + (halvings() * zoom.steps_added) / zoom.steps_at)));
+  // The axes of a map of encounters: parameters, in units of their own on the plane of the map.
+  const axesNow = () => {
+    const all = encounters.axes[state.spec.setup ?? "binary-single"] ?? [], names = Array.isArray(state.spec.map) ? state.spec.map : [];
+    return [0, 1].map((k) => all.find((axis) => axis.name === names[k]) ?? all[k] ?? PLAIN);
+  };
+  const PLAIN = { factor: 1, low: -(2 ** 20), high: 2 ** 20, above: false };
+  const axes = () => (ofEncounters() ? axesNow() : [PLAIN, PLAIN]);
+  const factors = () => axes().map((axis) => axis.factor);
+  // Beyond this level, starts of encounters are not exact.
+  const deepest = () => (ofEncounters() ? Math.floor(10 + 42 - Math.log2(Math.max(Math.abs(state.x), Math.abs(state.y)) + state.span)) : Infinity);
   function specification() {
     const deep = halvings(), spec = { ...state.spec };
     if (deep > 0) Object.assign(spec, { steps: steps(), shift: value("shift").map((d) => d * zoom.shift_factor ** deep) });
     return spec;
   }
-  const from = () => (quantity.shown_from === "steps" ? steps() : null);
+  const scaleOfMap = (spec) => (spec.system === encounters.system ? encounters.quantity.scale : scaleOfQuantity(spec.quantity));
+  const scaleOfQuantity = (name) => declaration.quantities.find((q) => q.name === (name ?? usual.quantity))?.scale ?? "linear";
+  const from = () => (quantity().shown_from === "steps" ? steps() : null);
   const family = () => JSON.stringify([Object.entries(state.spec).sort(), state.follow]);
 
   const colours = new Colours(declaration.palettes);
   const map = new MapView($("map"), $("marks"), about, colours, {
-    specification, from, steps, colouring: () => state, failed: refused,
+    specification, from, steps, colouring: () => state, failed: refused, deepest,
+    bounds: () => axes().map(({ low, high, above }) => ({ low: Math.max(-(2 ** 20), low), high: Math.min(2 ** 20, high), above })),
     idle: ({ busy, done }) => {
       $("work").textContent = busy ? `computing ${Math.floor(100 * done)} %` : "";
       document.documentElement.dataset.busy = String(busy);
@@ -94,17 +110,28 @@ function startMap() {
   });
 
   const orbitCard = new OrbitCard($("orbit"), { closed: () => { if (state.orbit) change({ orbit: null }); } });
+  const recordCard = new RecordCard($("record"), encounters.quantity.classes, { closed: () => { if (state.orbit) change({ orbit: null }); } });
   const lineCard = new LineCard($("line"), { closed: () => { if (state.line) change({ line: null }); } });
   const past = new History(state, ({ undo, redo }) => { $("undo").disabled = !undo; $("redo").disabled = !redo; });
   const text = (name, what) => [`Copy as ${what}`, async () => { try { await exporting.copy((await describe())[name]); toast(`Copied as ${what}.`); } catch (error) { refused(error); } }];
   const controls = new Controls($("controls"), declaration, {
     state: () => state,
     set: (changes) => change(changes),
-    preset: (name) => { const { colour, scale, reverse, follow } = state; change({ ...ofPreset(presets.get(name)), colour, scale, reverse, follow, fit: presets.get(name) }); },
+    preset: (name) => {
+      const { colour, scale, reverse, follow } = state, next = ofPreset(presets.get(name));
+      change({ ...next, colour, scale: next.spec.quantity === state.spec.quantity && next.spec.system === state.spec.system ? scale : scaleOfMap(next.spec), reverse, follow, fit: presets.get(name) });
+    },
+    scaleOfQuantity,
+    factors,
+    axes: (names) => {
+      const all = encounters.axes[state.spec.setup ?? "binary-single"], usual = names.map((name) => all.find((axis) => axis.name === name)?.usual ?? [0, 1]);
+      const view = { center: usual.map(([a, b]) => (a + b) / 2), span: usual.map(([a, b]) => b - a) };
+      change({ spec: { ...state.spec, map: names }, orbit: null, line: null, fit: { view } });
+    },
     theme: (choice) => { theme(choice); map.refresh(); orbitCard.draw(); lineCard.draw(); },
     actions: {
       command: text("command", "command"), python: text("python", "Python"),
-      png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, described.command)); } catch (error) { refused(error); } }],
+      png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, described.command, factors())); } catch (error) { refused(error); } }],
       toml: ["Save specification", async () => { try { exporting.save("trisolar.toml", new Blob([(await describe()).toml], { type: "text/plain" })); } catch (error) { refused(error); } }],
     },
   });
@@ -144,6 +171,7 @@ function startMap() {
   function apply(before) {
     if (before !== family()) controls.refused(null);
     map.stale = true;
+    colours.classes = quantity().classes ?? null;
     frame();
     refreshControls();
     cards();
@@ -156,11 +184,12 @@ function startMap() {
     const pixel = map.scale;
     controls.show(state, {
       labels: axisNames(), atLimit: map.atLimit,
-      digits: (x) => String(Number(x.toFixed(Math.max(0, Math.min(20, Math.ceil(-Math.log10(pixel)) + 2))))),
-      effective: `${steps().toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide`,
+      digits: (x, k = 0) => String(Number(x.toFixed(Math.max(0, Math.min(20, Math.ceil(-Math.log10(pixel * factors()[k])) + 2))))),
+      system: state.spec.system ?? "", axes: axesNow().map((axis) => axis.name), setup: state.spec.setup ?? "binary-single",
+      effective: ofEncounters() ? `A pixel is ${axesNow().map((axis) => `${brief(pixel * axis.factor, 3)} ${axis.unit}`.trim()).join(" by ")}` : `${steps().toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide`,
     });
   }
-  const axisNames = () => ({ xy: ["x", "y"], xz: ["x", "z"], yz: ["y", "z"] })[value("plane")] ?? ["x", "y"];
+  const axisNames = () => (ofEncounters() ? axesNow().map((axis) => axis.name) : null) ?? ({ xy: ["x", "y"], xz: ["x", "z"], yz: ["y", "z"] })[value("plane")] ?? ["x", "y"];
 
   async function describe() {
     const [w, h] = map.size.map(Math.round);
@@ -170,7 +199,7 @@ function startMap() {
     controls.refused(null);
     // A deviation of the pixels from squares beyond rounding would be visible.
     controls.warn(described.warnings.filter((text) => !(map.atLimit && text.includes("64-bit"))));
-    $("legend-name").textContent = described.labels.value;
+    legend();
     return described;
   }
 
@@ -179,7 +208,20 @@ function startMap() {
   }
 
   function legend() {
-    swatch($("bar-canvas"), colours.palette, state.reverse);
+    const { classes, palette } = colours;
+    if (!palette) return;
+    $("legend").classList.toggle("classes", !!classes);
+    // Only the classes that occur, so that there is room.
+    const occurring = new Set([...map.tiles.values()].flatMap((tile) => (tile.family === map.family && tile.values.classes ? (tile.classes ??= [...new Set(tile.values.classes)]) : [])));
+    if (classes) $("legend-name").replaceChildren(...classes.filter((_, k) => occurring.has(k)).map(({ name, colour }) => {
+      const made = document.createElement("span");
+      made.className = "class";
+      made.textContent = name;
+      made.style.setProperty("--class", `#${colour.toString(16).padStart(6, "0")}`);
+      return made;
+    }));
+    else if (described) $("legend-name").textContent = described.labels.value;
+    swatch($("bar-canvas"), palette, state.reverse);
     $("legend-low").textContent = brief(colours.low); $("legend-high").textContent = brief(colours.high);
     $("legend").title = described?.labels.value ?? "";
   }
@@ -212,13 +254,18 @@ function startMap() {
       shownOrbit = orbit;
       if (orbit) {
         const [x, y] = map.pixelCorner(state.orbit), [a, b] = axisNames();
-        orbitCard.show(specification(), state.orbit, `${a} = ${brief(x, 7)}, ${b} = ${brief(y, 7)}`);
-      } else if (!$("orbit").hidden) orbitCard.close();
+        const [fx, fy] = factors(), card = ofEncounters() ? recordCard : orbitCard, other = ofEncounters() ? orbitCard : recordCard;
+        if (!other.root.hidden) other.hide();
+        card.show(specification(), state.orbit, `${a} = ${brief(x * fx, 7)}, ${b} = ${brief(y * fy, 7)}`);
+      } else {
+        if (!$("orbit").hidden) orbitCard.close();
+        if (!$("record").hidden) recordCard.close();
+      }
     }
     const line = state.line && JSON.stringify([state.line, family()]);
     if (line !== shownLine) {
       shownLine = line;
-      if (line) lineCard.show(specification(), from(), state.line, LINE_POINTS, `${quantity.label} (${quantity.unit})`);
+      if (line) lineCard.show(specification(), from(), state.line, LINE_POINTS, `${quantity().label} (${quantity().unit})`);
       else if (!$("line").hidden) lineCard.close();
     }
   }
@@ -284,12 +331,13 @@ function startMap() {
     zoomAt(2 ** Math.max(-2, Math.min(2, (e.deltaY * lines) / (e.ctrlKey ? 120 : 320))), local(e));
   }, { passive: false });
 
+  const className = (seen) => (seen?.class === undefined ? "" : `${quantity().classes?.[seen.class]?.name ?? ""}, `);
   let announcing;
   function announce() {
     clearTimeout(announcing);
     announcing = setTimeout(() => {
-      const [a, b] = axisNames(), known = map.valueAt([map.width / 2, map.height / 2]);
-      $("announce").textContent = `Centre ${a} ${brief(state.x, 6)}, ${b} ${brief(state.y, 6)}, span ${brief(state.span, 3)}. ${known === null ? "Not computed yet." : `${brief(known, 6)} ${quantity.unit} ${quantity.label}.`}`;
+      const [a, b] = axisNames(), [fx, fy] = factors(), seen = map.lookAt([map.width / 2, map.height / 2]), known = seen?.value ?? null;
+      $("announce").textContent = `Centre ${a} ${brief(state.x * fx, 6)}, ${b} ${brief(state.y * fy, 6)}, span ${brief(state.span * fx, 3)}. ${className(seen)}${known === null ? "Not computed yet." : `${brief(known, 6)} ${quantity().unit} ${quantity().label}.`}`;
     }, 500);
   }
   canvas.onkeydown = (e) => {
@@ -331,14 +379,14 @@ function startMap() {
   addEventListener("hashchange", () => { const to = fromLink(location.hash.slice(1)); if (to) { const before = family(); state = to; limit(); apply(before); past.note(state, 0); } });
 
   function place() {
-    const [a, b] = axisNames(), at = pointer ?? [map.width / 2, map.height / 2], [x, y] = map.toMap(at), known = map.valueAt(at);
-    const places = Math.max(0, Math.min(15, Math.ceil(-Math.log10(map.scale)) + 1)), show = (v) => v.toFixed(places).replace("-", "−");
-    $("place").textContent = `${a} ${show(x)}  ${b} ${show(y)}${known === null ? "" : `  ·  ${Number.isInteger(known) ? known.toLocaleString("en") : brief(known, 6)} ${quantity.unit}`}`;
+    const [a, b] = axisNames(), at = pointer ?? [map.width / 2, map.height / 2], factor = factors(), [x, y] = map.toMap(at).map((v, k) => v * factor[k]), seen = map.lookAt(at), known = seen?.value ?? null;
+    const places = Math.max(0, Math.min(15, Math.ceil(-Math.log10(map.scale * factor[0])) + 1)), show = (v) => v.toFixed(places).replace("-", "−");
+    $("place").textContent = `${a} ${show(x)}  ${b} ${show(y)}${known === null ? "" : `  ·  ${className(seen)}${Number.isInteger(known) ? known.toLocaleString("en") : brief(known, 6)} ${quantity().unit}`}`;
   }
 
   if (!location.hash) Object.assign(state, fitted(first.view));
   limit();
   apply("");
   // For tests: the state of the page, and whether the view is complete.
-  window.trisolar = { map, colours, orbitCard, lineCard, get state() { return state; } };
+  window.trisolar = { map, colours, orbitCard, recordCard, lineCard, get state() { return state; } };
 }

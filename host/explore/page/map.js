@@ -6,23 +6,24 @@ const TILE = 128;         // Pixels of a tile along a side: few of them lie beyo
 export const DEPTH = Math.log2(TILE); // Levels from a tile to one of its pixels.
 const KEPT = 1600;        // Tiles in memory.
 const FLYING = 3;         // Requests at a time; browsers open six connections to a server.
-const GROUP_SECONDS = 0.4; // Work of a request: what is asked for together is given up together.
+const GROUP_SECONDS = { cpu: 0.4, gpu: 2 }; // Work of a request: what is asked for together is given up together, and keeps a GPU busy.
 const SAMPLE = 24_000;    // Values for range and equalisation.
 
 /** Distance of neighbouring 64-bit numbers at x. */
 export const ulp = (x) => (x === 0 ? Number.MIN_VALUE : 2 ** (Math.floor(Math.log2(Math.abs(x))) - 52));
 
 export class MapView {
-  /** `hooks`: specification(), from(), steps(), colouring(), changed(), coloured(), resized(), idle(how), failed(error). */
+  /** `hooks`: specification(), from(), steps(), colouring(), bounds() of tiles along the axes, deepest() level of a pixel, changed(), coloured(), resized(), idle(how), failed(error). */
   constructor(canvas, marks, about, colours, hooks) {
     Object.assign(this, { canvas, marks, about, colours, hooks });
     this.context = canvas.getContext("2d", { alpha: false });
     this.tiles = new Map();
     this.requests = new Set();
+    this.failed = new Set(); // Tiles that the server refuses.
     this.center = [0, 0];
     this.scale = 0.1;      // Length of a CSS pixel.
     this.ladder = about.map.gpu ? [16, TILE] : [8, 32, 64, TILE];
-    this.rate = about.map.gpu ? 2e10 : 1e8;
+    this.rate = about.map.gpu ? 5e10 : 1e8;
     this.family = "";    // Maps of which one may stand in for another until that is there.
     this.exact = "";     // The map itself.
     this.clock = 0;
@@ -45,6 +46,7 @@ export class MapView {
   show(center, scale, family, exact) {
     if (exact !== this.exact) {
       [this.family, this.exact] = [family, exact];
+      this.failed.clear();
       this.giveUp(() => true);
     }
     this.center = center;
@@ -59,9 +61,10 @@ export class MapView {
   /** The level whose pixels are nearest to the screen's. On a CPU four times the pixels of a fine screen would take four times as long. */
   get level() {
     const pixel = this.scale / (this.about.map.gpu ? this.ratio : 1);
-    const { side, level } = this.about.limits;
-    return Math.max(0, Math.min(level - DEPTH, Math.round(Math.log2(side / TILE / pixel))));
+    const { side } = this.about.limits;
+    return Math.max(0, Math.min(this.deepest, Math.round(Math.log2(side / TILE / pixel))));
   }
+  get deepest() { return Math.min(this.about.limits.level, this.hooks.deepest()) - DEPTH; }
   side(level) { return this.about.limits.side * 2 ** -level; }
 
   /** The pixel of the present level at a place of the screen, as a tile of one pixel. */
@@ -73,7 +76,10 @@ export class MapView {
   pixelCorner([level, x, y]) { const side = this.side(level); return [x * side, y * side]; }
 
   /** The finest value known at a place of the screen. */
-  valueAt(place) {
+  valueAt(place) { return this.lookAt(place)?.value ?? null; }
+
+  /** The same with the number of its class, if there are classes. */
+  lookAt(place) {
     const at = this.toMap(place);
     let best = null;
     // Tiles of the present map come before others, and then those whose detail is nearest to that of the screen.
@@ -85,10 +91,11 @@ export class MapView {
       const fineness = tile.pixels / side;
       if (!best || off(tile, fineness) < best.off) {
         const n = tile.pixels;
-        best = { off: off(tile, fineness), raw: tile.values[Math.floor(v * n) * n + Math.floor(u * n)], from: tile.from };
+        const k = Math.floor(v * n) * n + Math.floor(u * n), raw = tile.values[k];
+        best = { off: off(tile, fineness), value: tile.from === null ? raw : tile.from - raw, class: tile.values.classes?.[k] };
       }
     }
-    return best && (best.from === null ? best.raw : best.from - best.raw);
+    return best;
   }
 
   /** Tiles of a level that the screen shows, the nearest to its centre first; `margin` of them around it. */
@@ -97,8 +104,8 @@ export class MapView {
     const [x0, y0] = a.map((v) => Math.floor(v / side) - margin), [x1, y1] = b.map((v) => Math.ceil(v / side) - 1 + margin);
     const found = [], [cx, cy] = this.center.map((v) => v / side - 0.5);
     for (let y = y0; y <= Math.max(y0, y1); y += 1) for (let x = x0; x <= Math.max(x0, x1); x += 1) found.push({ level, x, y, far: (x - cx) ** 2 + (y - cy) ** 2 });
-    const within = 2 ** 20;
-    return found.filter((t) => Math.abs(t.x * side) <= within && Math.abs(t.y * side) <= within).sort((p, q) => p.far - q.far).slice(0, 1200);
+    const bounds = this.hooks.bounds(), inside = (k, { low, high, above }) => (above ? k * side > low : k * side >= low) && (k + 1) * side <= high;
+    return found.filter((t) => inside(t.x, bounds[0]) && inside(t.y, bounds[1]) && !this.failed.has(this.key(this.exact, level, t.x, t.y))).sort((p, q) => p.far - q.far).slice(0, 1200);
   }
 
   key(exact, level, x, y) { return `${level}/${x}/${y}/${exact}`; }
@@ -157,7 +164,7 @@ export class MapView {
 
   groupSize(level, pixels) {
     const cost = pixels * pixels * this.hooks.steps();
-    return Math.max(1, Math.min(64, Math.round((GROUP_SECONDS * this.rate) / cost)));
+    return Math.max(1, Math.min(64, Math.round((GROUP_SECONDS[this.about.map.gpu ? "gpu" : "cpu"] * this.rate) / cost)));
   }
 
   async ask(group, pixels, ahead) {
@@ -177,7 +184,11 @@ export class MapView {
       const seconds = (performance.now() - began) / 1000;
       if (seconds > 0.02) this.rate = 0.7 * this.rate + (0.3 * work) / seconds;
     } catch (error) {
-      if (error.name !== "AbortError") { this.hooks.failed(error); this.requests.delete(request); return; }
+      if (error.name !== "AbortError") {
+        // The same request would fail again.
+        if (error.status === 422) request.keys.forEach((key) => key && this.failed.add(key));
+        this.hooks.failed(error); this.requests.delete(request); return;
+      }
     }
     this.requests.delete(request);
     this.refresh();
@@ -269,5 +280,5 @@ export class MapView {
   }
 
   /** Whether 64-bit numbers tell neighbouring pixels apart. */
-  get atLimit() { return this.side(this.level + DEPTH) < Math.max(...this.center.map(ulp)); }
+  get atLimit() { return this.level === Math.max(0, this.hooks.deepest() - DEPTH) || this.side(this.level + DEPTH) < Math.max(...this.center.map(ulp)); }
 }

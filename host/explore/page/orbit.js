@@ -132,13 +132,14 @@ export class OrbitCard {
     }
   }
 
-  close() {
+  hide() {
     this.abort?.abort();
     this.playing = false;
     this.orbit = null;
     this.root.hidden = true;
-    this.hooks.closed();
   }
+
+  close() { this.hide(); this.hooks.closed(); }
 
   draw() {
     if (!this.orbit || this.root.hidden) return;

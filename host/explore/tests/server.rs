@@ -135,6 +135,9 @@ impl TileEngine for FakeMap {
                         &match self.kind {
                             ValueKind::U32 => Values::U32(vec![value]),
                             ValueKind::F64 => Values::F64(vec![f64::from(value) / 3.0]),
+                            ValueKind::Pair => {
+                                Values::Pairs(vec![[f64::from(value % 7), f64::from(value) / 3.0]])
+                            }
                         },
                     );
                 }
