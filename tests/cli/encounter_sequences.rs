@@ -1,5 +1,6 @@
 //! Tests of `trisolar encounters zoom` and `trisolar encounters sweep`.
 
+use crate::encounters::encounters as command;
 use crate::support;
 
 use std::path::Path;
@@ -8,15 +9,6 @@ use std::time::{Duration, Instant};
 use predicates::str::contains;
 use serde_json::Value;
 use trisolar::io::npz::NpzReader;
-
-fn command(folder: &Path, options: &str) -> assert_cmd::Command {
-    let mut command = support::trisolar(folder);
-    command
-        .arg("encounters")
-        .args(options.split_whitespace())
-        .args(["--backend", "cpu"]);
-    command
-}
 
 #[track_caller]
 fn object(folder: &Path, options: &str) -> Value {

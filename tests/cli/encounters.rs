@@ -9,7 +9,7 @@ use predicates::str::contains;
 use serde_json::Value;
 use trisolar::io::npz::NpzReader;
 
-fn encounters(folder: &Path, options: &str) -> assert_cmd::Command {
+pub(crate) fn encounters(folder: &Path, options: &str) -> assert_cmd::Command {
     let mut command = support::trisolar(folder);
     command
         .arg("encounters")
@@ -345,7 +345,13 @@ fn an_interrupted_computation_resumes_to_the_same_bytes() {
     }
     // Kills it once more, without giving it a chance to clean up.
     assert_eq!(interrupted(path, "--resume a.npz", Signal::KILL), None);
-    assert_eq!(support::names(path)[..2], begun);
+    // It may have left locks as well.
+    let names = support::names(path);
+    assert!(
+        begun
+            .iter()
+            .all(|file| names.iter().any(|name| name == file))
+    );
     // A file that another program has put there meanwhile is not overwritten.
     std::fs::write(path.join("a.csv"), "mine").unwrap();
     encounters(path, "--resume a.npz")

@@ -19,6 +19,7 @@ use super::report::{self, Lines};
 use super::resume::Typed;
 use super::{Failure, config, interrupt};
 
+mod devices;
 mod options;
 mod sequence;
 mod specification;
@@ -248,12 +249,7 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
         Some(Sequence::Sweep(args)) => return sweep::run(args, typed),
         None => {}
     }
-    let options = encounters::Options {
-        backend: args.backend.backend,
-        with_cpu: args.backend.with_cpu,
-        threads: args.threads,
-        gpus: args.gpus,
-    };
+    let options = args.devices.options();
     let communicator = Communicator::join()?;
     let points = || {
         let path = args.points_of_the_run().ok_or("there is no --points")?;

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use trisolar::divergence::MapBackend;
 use trisolar::encounters::Overrides;
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 
+use super::devices::EncounterDevices;
 use super::{sweep, zoom};
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
-use crate::values;
 
 /// Integrate three-body encounters to their end: which body escapes, when and how fast, and which binary stays behind. Without
 /// options: 10000 encounters of a circular binary (masses 15 and 17.5, a = 5) with a single body of mass 12.5 that is at rest at a
@@ -48,16 +47,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Output", num_args = 0..=1)]
     pub(super) resume: Option<Option<PathBuf>>,
 
-    /// Where to compute: auto (GPUs for 20000 runs and more, if any can be used), cpu, gpu, or gpu+cpu (both together)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
-    pub(super) backend: MapBackend,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    pub(super) threads: Option<usize>,
-    /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all, but only as many as the
-    /// runs can keep busy]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
-    pub(super) gpus: Option<u32>,
+    #[command(flatten)]
+    pub(super) devices: EncounterDevices,
 
     #[command(flatten)]
     accuracy: PlacedArgs<Overrides, Accuracy>,

@@ -5,19 +5,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{MapBackend, RunOptions};
-use trisolar::encounters::{self, Executor, Overrides, Specification, store};
+use trisolar::divergence::RunOptions;
+use trisolar::encounters::{Executor, Overrides, Specification, store};
 use trisolar::io::plot::Theme;
 use trisolar::run::{Paths, Record};
 use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
 
+use super::devices::EncounterDevices;
 use super::specification::validated;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::progress::Progress;
 use crate::ranks::Communicator;
 use crate::resume::Typed;
 use crate::sequence::{FolderArgs, checkpoint};
-use crate::{Failure, interrupt, report, sequence, values};
+use crate::{Failure, interrupt, report, sequence};
 
 /// Options of a sequence of ensembles.
 #[derive(Debug, clap::Args)]
@@ -30,16 +31,8 @@ pub(crate) struct SequenceArgs {
     #[arg(long, help_heading = "Files")]
     pub(super) npz: bool,
 
-    /// Where to compute: auto (GPUs for 20000 runs and more, if any can be used), cpu, gpu, or gpu+cpu (both together)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
-    backend: MapBackend,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
-    /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all, but only as many as the
-    /// runs can keep busy]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
-    gpus: Option<u32>,
+    #[command(flatten)]
+    devices: EncounterDevices,
     /// Approximate time between two records of the finished runs of an unfinished frame, 0.1 to 86400 (seconds), which is how much a
     /// killed run can lose
     #[arg(long, value_name = "SECONDS", help_heading = "Computation", default_value = "30", value_parser = checkpoint)]
@@ -76,15 +69,9 @@ impl SequenceArgs {
         &self,
         lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
-        let options = encounters::Options {
-            backend: self.backend.backend,
-            with_cpu: self.backend.with_cpu,
-            threads: self.threads,
-            gpus: self.gpus,
-        };
         let no_points = || Err("frames have no points".into());
         let communicator = Communicator::join()?;
-        let result = communicator.encounters(options.checked(), &no_points, lead);
+        let result = communicator.encounters(self.devices.options().checked(), &no_points, lead);
         communicator.end(result)
     }
 

@@ -1,0 +1,33 @@
+//! Options of the devices that integrate encounters, for single ensembles and sequences.
+
+use trisolar::divergence::MapBackend;
+use trisolar::encounters::Options;
+
+use crate::values;
+
+/// The devices that integrate encounters.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct EncounterDevices {
+    /// Where to compute: auto (GPUs for 20000 runs and more, if any can be used), cpu, gpu, or gpu+cpu (both together)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
+    backend: MapBackend,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+    /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all, but only as many as the
+    /// runs can keep busy]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
+    gpus: Option<u32>,
+}
+
+impl EncounterDevices {
+    /// The options of a computation on these devices.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            backend: self.backend.backend,
+            with_cpu: self.backend.with_cpu,
+            threads: self.threads,
+            gpus: self.gpus,
+        }
+    }
+}
