@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels_gpu::encounters::lanes::{Runs, integrate};
-use kernels_gpu::encounters::step::KICK_OPERATIONS;
 use kernels_gpu::encounters::{Pairs, Record, Start};
 
+use super::Precision;
 use super::engine::{Engine, Task, together};
 use trisolar_run::queue::{Pace, Share};
 use trisolar_run::scheduler::{Ran, Worker};
@@ -51,7 +51,7 @@ impl CpuEngine {
     /// The limit of the cores: kicks per second if the `f64` operations of a kick never wait for one another. It is measured for this time.
     pub fn kicks_limit(&self, length: Duration) -> f64 {
         peak::operations_per_second(self.workers.simd(), self.workers.threads(), length)
-            / KICK_OPERATIONS
+            / Precision::F64.kick_operations()
     }
 }
 

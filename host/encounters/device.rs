@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::device::encounters::{Job, Shared, Thread};
 use kernels_gpu::encounters::start::Plan;
-use kernels_gpu::encounters::step::{KICK_OPERATIONS, Stage};
+use kernels_gpu::encounters::step::Stage;
 use kernels_gpu::encounters::{BodiesStart, Record};
 use kernels_gpu::kernels::Encounters;
+use kernels_gpu::number::Fast;
 
+use super::Precision;
 use super::engine::{Engine, Task, together};
 use trisolar_device::{Buffer, Device, Entry, Grid, Plain, Residency};
 use trisolar_run::queue::Share;
@@ -78,11 +80,11 @@ impl DeviceEngine {
     }
 
     /// The limit of the devices: kicks per second if their `f64` units are always busy. `None` if the number of units is not known.
-    pub fn kicks_limit(&self) -> Option<f64> {
+    pub fn kicks_limit(&self, precision: Precision) -> Option<f64> {
         let rates = (self.devices.iter()).map(|d| d.info().f64_operations_per_second());
         rates
             .sum::<Option<f64>>()
-            .map(|rate| rate / KICK_OPERATIONS)
+            .map(|rate| rate / precision.kick_operations())
     }
 
     /// An engine under the emulator of the grid, with this number of blocks and of threads per block. Launches are as short as possible, so
@@ -195,12 +197,24 @@ fn has_ended(record: &Record) -> bool {
     record.outcome != NOT_ENDED
 }
 
+/// The arguments of the kernel.
+type Arguments = <Encounters<f64> as cuda_std::Kernel>::Arguments;
+
+/// The kernel for this arithmetic of the steps.
+fn entry(precision: Precision) -> Entry<Arguments> {
+    match precision {
+        Precision::F64 => Entry::of::<Encounters<f64>>(),
+        Precision::Fast => Entry::of::<Encounters<Fast>>(),
+    }
+}
+
 /// The kernel with its buffers.
 struct Kernel<'a> {
     engine: &'a DeviceEngine,
     device: &'a Arc<dyn Device>,
     task: &'a Task<'a>,
     share: Share<'a>,
+    entry: Entry<Arguments>,
     grid: Grid,
     threads: Buffer<u64>,
     shared: Buffer<u64>,
@@ -225,7 +239,8 @@ impl<'a> Kernel<'a> {
             threads: block,
             blocks: BLOCKS_PER_MULTIPROCESSOR,
         }));
-        let resident = device.resident_blocks(Entry::of::<Encounters>(), grid)?;
+        let entry = entry(task.spec.specification().precision);
+        let resident = device.resident_blocks(entry, grid)?;
         let most = task
             .runs()
             .min(MAX_RUNS_PER_JOB)
@@ -245,6 +260,7 @@ impl<'a> Kernel<'a> {
             device,
             task,
             share,
+            entry,
             grid: Grid { blocks, ..grid },
             threads: Buffer::filled(device, words, 0)?,
             shared: Buffer::filled(device, size_of::<Shared>() / 8, 0)?,
@@ -320,7 +336,7 @@ impl<'a> Kernel<'a> {
                 self.shared.as_ptr().cast(),
             );
             // SAFETY: the arrays have the lengths that the kernel requires and live until the device is done.
-            unsafe { device.launch::<Encounters>(grid, arguments)? };
+            unsafe { device.launch_entry(self.entry, grid, arguments)? };
             let mut now = [0; 2];
             self.shared.download(&mut now)?;
             ended = now[1];

@@ -1,7 +1,7 @@
 //! Selects devices from the user's options: which GPUs, with or without the CPU, and what happens if there is no GPU.
 
 use super::engine::{Engine, Executor, Streamed, Task, together};
-use super::{CpuEngine, DeviceEngine};
+use super::{CpuEngine, DeviceEngine, Precision};
 use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{Backend, EngineError, Monitor, RunOptions};
 
@@ -20,10 +20,25 @@ impl Executor for Devices {
         options: &RunOptions,
         monitor: &dyn Monitor,
     ) -> Result<Streamed, EngineError> {
-        let (devices, notes) = SelectedDevices::open(task.runs(), options)?;
+        let precision = task.spec.specification().precision;
+        let (devices, notes) = SelectedDevices::open(task.runs(), precision, options)?;
         let ran = devices.stream(task, monitor)?;
         Ok(Streamed::of(&devices, notes, ran))
     }
+}
+
+/// The note for an arithmetic whose bits depend on the device, on GPUs and perhaps the CPU.
+fn bits_of(precision: Precision, with_cpu: bool) -> Option<String> {
+    let devices = if with_cpu {
+        ", and from run to run on which runs the CPU integrates"
+    } else {
+        ""
+    };
+    (!precision.is_portable()).then(|| {
+        format!(
+            "with --precision {precision} the bits of the records depend on the kind of GPU{devices}; the statistics do not"
+        )
+    })
 }
 
 /// The devices that integrate a task.
@@ -40,7 +55,11 @@ impl SelectedDevices {
     ///
     /// # Errors
     /// A GPU is needed and none can be used, or the CPU engine cannot start.
-    pub fn open(runs: u64, options: &RunOptions) -> Result<(Self, Vec<String>), EngineError> {
+    pub fn open(
+        runs: u64,
+        precision: Precision,
+        options: &RunOptions,
+    ) -> Result<(Self, Vec<String>), EngineError> {
         options.check()?;
         let mut notes = Vec::new();
         let wanted = match options.backend {
@@ -53,6 +72,7 @@ impl SelectedDevices {
             match options.open_gpus(trisolar_device::devices(), runs, open) {
                 Ok((gpus, said)) => {
                     notes.extend(said);
+                    notes.extend(bits_of(precision, options.with_cpu));
                     let cpu = |wanted: bool| wanted.then(|| CpuEngine::new(options.threads));
                     let auto = options.backend == Backend::Auto && !options.with_cpu;
                     let devices = Self {

@@ -34,5 +34,5 @@ pub use overrides::{Overrides, whole_number};
 pub use parameter::{Choice, Parameter, Setup};
 #[cfg(feature = "mpi")]
 pub use ranks::{Leader, Local, lead, serve};
-pub use spec::{Jump, Limits, Order, Specification, Validated};
+pub use spec::{Jump, Limits, Order, Precision, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Share, Summary};

@@ -81,13 +81,15 @@ fn put(task: &Task<'_>, piece: &Piece) -> Result<(), EngineError> {
     task.sink.put(piece.first, &records)
 }
 
-/// Integrates runs that arrive during the task, on the devices that `options` select. About `runs` of them are expected.
+/// Integrates runs of an ensemble that arrive during the task, on the devices that `options` select. About `runs` of them are expected.
 fn compute(
+    spec: &Validated,
     options: &RunOptions,
     runs: u64,
     stream: impl FnOnce(&SelectedDevices) -> Result<Ran, EngineError>,
 ) -> Result<Report, EngineError> {
-    let (devices, notes) = SelectedDevices::open(runs, options)?;
+    let precision = spec.specification().precision;
+    let (devices, notes) = SelectedDevices::open(runs, precision, options)?;
     let streamed = Streamed::of(&devices, notes, stream(&devices)?);
     let portions = streamed.portions.into_iter().map(|p| (p.device, p.runs));
     Ok(Report {
@@ -119,7 +121,7 @@ fn own(
     share: Share<'_>,
     runs: u64,
 ) -> Result<Report, EngineError> {
-    compute(options, runs, |devices| {
+    compute(task.spec, options, runs, |devices| {
         let supply = FromShare { share, unit: 1 };
         let sink = task.sink;
         let results = Own { share, sink };
@@ -151,7 +153,7 @@ impl Member for Local<'_> {
             serde_json::from_value(begin.work).map_err(|e| Unable::Reason(e.to_string()))?;
         let options = self.options.clone()?;
         let valid = self.validated(&work).map_err(Unable::Reason)?;
-        let report = self::compute(&options, begin.items, |devices| {
+        let report = self::compute(&valid, &options, begin.items, |devices| {
             let granted = Granted::new(channel, 1);
             let results = Results(&granted);
             let task = Task {

@@ -1,13 +1,17 @@
 //! The specification of encounters: starts, integration and ends, validated once.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use kernels_gpu::encounters::run::NEVER;
 use kernels_gpu::encounters::start::{BodiesStart, MAX_PARAMETERS, Plan, Start, is_ordinary};
-use kernels_gpu::encounters::step::{MAX_STAGES, ORDER_2, ORDER_6, ORDER_8, Stage, stages};
+use kernels_gpu::encounters::step::{
+    FAST_KICK_OPERATIONS, KICK_OPERATIONS, MAX_STAGES, ORDER_2, ORDER_6, ORDER_8, Stage, stages,
+};
 use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
+use kernels_gpu::number::{Fast, Precision as Number};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::parameter::{AT_REST, Choice, Parameter, Setup};
@@ -80,6 +84,68 @@ impl Order {
             Self::Two => 1000.0,
             Self::Six => 50.0,
             Self::Eight => 35.0,
+        }
+    }
+}
+
+/// The arithmetic of the steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
+pub enum Precision {
+    /// IEEE operations in a fixed order, with the same bits on every machine.
+    #[default]
+    F64,
+    /// The GPU's approximate reciprocals, refined to about 12 digits; on a CPU the same as `F64`.
+    Fast,
+}
+
+impl From<Precision> for &'static str {
+    fn from(precision: Precision) -> Self {
+        match precision {
+            Precision::F64 => f64::NAME,
+            Precision::Fast => Fast::NAME,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str((*self).into())
+    }
+}
+
+impl FromStr for Precision {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let named = |precision: &Self| <&str>::from(*precision) == text.trim();
+        let found = [Self::F64, Self::Fast].into_iter().find(named);
+        found.ok_or("must be f64 or fast")
+    }
+}
+
+impl TryFrom<String> for Precision {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        text.parse()
+    }
+}
+
+impl Precision {
+    /// Number of `f64` operations of a kick on a GPU.
+    pub fn kick_operations(self) -> f64 {
+        match self {
+            Self::F64 => KICK_OPERATIONS,
+            Self::Fast => FAST_KICK_OPERATIONS,
+        }
+    }
+
+    /// Whether every device gives the same bits.
+    pub fn is_portable(self) -> bool {
+        match self {
+            Self::F64 => f64::IS_PORTABLE,
+            Self::Fast => Fast::IS_PORTABLE,
         }
     }
 }
@@ -173,6 +239,8 @@ pub struct Specification {
     /// Width and height of a map.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<[u64; 2]>,
+    /// The arithmetic of the steps.
+    pub precision: Precision,
     /// Order of the integrator.
     pub order: Order,
     /// Steps in a period of the fastest circular binary that has the system's energy.
@@ -207,6 +275,7 @@ impl Default for Specification {
             n: 10_000,
             seed: 1,
             size: None,
+            precision: Precision::default(),
             order,
             steps_per_period: order.steps_per_period(),
             jump: Jump::Tolerance(1e-6),

@@ -5,6 +5,7 @@ use cuda_std::Plain;
 use crate::device::Body;
 use crate::device::fetch::Tile;
 use crate::device::steps::Operation;
+use crate::encounters::step::Stage;
 use crate::encounters::{BodiesStart, Plan, Record};
 use crate::integrator::ExplicitEuler;
 use crate::lanes::Item;
@@ -29,3 +30,5 @@ unsafe impl Plain for Record {}
 unsafe impl Plain for BodiesStart {}
 // SAFETY: as above.
 unsafe impl Plain for Plan {}
+// SAFETY: the type is repr(C) and consists of two numbers without padding.
+unsafe impl Plain for Stage {}

@@ -85,6 +85,8 @@ fn invalid_options_are_rejected_by_name() {
         ("--jump 0.1", &["--jump", "1e-4"]),
         ("--jump on", &["--jump", "off"]),
         ("--escape-radius 1", &["--escape-radius", "from 5"]),
+        ("--seed -1", &["--seed", "a whole number from 0"]),
+        ("--precision f32", &["--precision", "f64 or fast"]),
         ("--radii 1,1,-1", &["--radii", "-1"]),
         ("--max-time 0", &["--max-time", "above 0"]),
         ("--max-steps 0", &["--max-steps"]),

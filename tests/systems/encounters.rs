@@ -4,10 +4,11 @@ use kernels_gpu::encounters::lanes::{Runs, integrate};
 use kernels_gpu::encounters::start::{BodiesStart, Start, pairs};
 use kernels_gpu::encounters::step::stages;
 use kernels_gpu::encounters::{Pairs, Record, Settings};
+use kernels_gpu::number::Fast;
 use trisolar::divergence::{Points, Unattended};
 use trisolar::encounters::{
-    Choice, CpuEngine, DeviceEngine, Engine, Jump, Limits, Order, Outcome, Setup, Specification,
-    Validated, same_bits,
+    Choice, CpuEngine, DeviceEngine, Engine, Jump, Limits, Order, Outcome, Precision, Setup,
+    Specification, Validated, same_bits,
 };
 use trisolar::simd::Simd;
 
@@ -540,6 +541,128 @@ fn jumps_do_not_change_the_statistics() {
         let error = (2.0 * b * (1.0 - b) / n as f64).sqrt();
         assert!((a - b).abs() < 3.0 * error, "{k}: {a} {b} ± {error}");
     }
+}
+
+/// Runs of an ensemble, one after the other.
+struct InTurn<'a> {
+    spec: &'a Validated,
+    begun: u64,
+    records: Vec<Record>,
+}
+
+impl Runs for InTurn<'_> {
+    fn next(&mut self) -> Option<u64> {
+        self.begun += 1;
+        (self.begun <= self.spec.runs()).then_some(self.begun - 1)
+    }
+
+    fn start(&mut self, run: u64) -> Start {
+        self.spec.start(run)
+    }
+
+    fn ended(&mut self, _: u64, record: &Record, _: &Pairs<f64>) {
+        self.records.push(*record);
+    }
+}
+
+/// The records of the fast arithmetic, on one lane with the seeds of the emulator.
+fn in_fast(spec: &Validated) -> Vec<Record> {
+    let mut runs = InTurn {
+        spec,
+        begun: 0,
+        records: Vec::new(),
+    };
+    #[cfg(target_arch = "x86_64")]
+    if trisolar::simd::has_fma() {
+        // SAFETY: the line above checks that the machine has the instruction.
+        unsafe { with_fma(spec, &mut runs) };
+        return runs.records;
+    }
+    integrate::<Fast, _>(spec.settings(), spec.stages(), &mut runs);
+    runs.records
+}
+
+/// With the instruction for a fused multiply-add instead of a function call.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "fma")]
+fn with_fma(spec: &Validated, runs: &mut InTurn<'_>) {
+    integrate::<Fast, _>(spec.settings(), spec.stages(), runs);
+}
+
+#[test]
+fn the_fast_kernel_takes_fast_steps() {
+    for order in [Order::Two, Order::Six, Order::Eight] {
+        let spec = Specification {
+            precision: Precision::Fast,
+            n: 30,
+            ..scattered(order)
+        };
+        let spec = spec.validate().unwrap();
+        let expected = in_fast(&spec);
+        let engine = DeviceEngine::emulated(2, 32, Some(3));
+        let got = engine.integrate(&spec, &Unattended).unwrap();
+        for (run, (a, b)) in got.iter().zip(&expected).enumerate() {
+            assert!(same_bits(a, b), "run {run}: {a:?}\n{b:?}");
+        }
+        let exact = fastest(&spec);
+        let differ = |(a, b): &(&Record, &Record)| !same_bits(a, b);
+        assert!(
+            got.iter().zip(&exact).any(|pair| differ(&pair)),
+            "{order:?}"
+        );
+    }
+}
+
+#[test]
+fn fast_steps_do_not_change_the_statistics() {
+    let n = 2000;
+    let spec = Specification {
+        n,
+        ..Specification::default()
+    };
+    let spec = spec.validate().unwrap();
+    let (exact, fast) = (fastest(&spec), in_fast(&spec));
+    // Runs that end soon have no time to diverge.
+    let year = 2.0 * std::f64::consts::PI;
+    let early = || {
+        let pairs = exact.iter().zip(&fast);
+        pairs.filter(|(a, _)| a.time < 60.0 * year && a.exchanges < 4)
+    };
+    let same = early().filter(|(a, b)| {
+        a.body == b.body && (a.time / b.time - 1.0).abs() < 1e-6 && (a.v_inf - b.v_inf).abs() < 1e-5
+    });
+    let (same, all) = (same.count(), early().count());
+    assert!(all > 500 && same * 100 >= all * 95, "{same} of {all}");
+    let share = |records: &[Record], f: &dyn Fn(&Record) -> bool| {
+        records.iter().filter(|r| f(r)).count() as f64 / n as f64
+    };
+    let statistics: [&dyn Fn(&Record) -> bool; 6] = [
+        &|r| r.outcome == Outcome::ESCAPE.0 && r.body == 0,
+        &|r| r.outcome == Outcome::ESCAPE.0 && r.body == 1,
+        &|r| r.outcome == Outcome::ESCAPE.0 && r.body == 2,
+        &|r| r.time < 60.0 * year,
+        &|r| r.time > 500.0 * year,
+        &|r| r.e * r.e > 0.5,
+    ];
+    for (k, f) in statistics.into_iter().enumerate() {
+        let (a, b) = (share(&fast, f), share(&exact, f));
+        let error = (2.0 * b * (1.0 - b) / n as f64).sqrt();
+        assert!((a - b).abs() < 3.0 * error, "{k}: {a} {b} ± {error}");
+    }
+    let errors = |records: &[Record]| {
+        let mut errors: Vec<f64> = records.iter().map(|r| r.energy_error.abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        errors
+    };
+    let (exact, fast) = (errors(&exact), errors(&fast));
+    assert!(fast[fast.len() - 1] < 1e-6, "{:e}", fast[fast.len() - 1]);
+    let median = fast.len() / 2;
+    assert!(
+        fast[median] < 1.1 * exact[median],
+        "{:e} {:e}",
+        fast[median],
+        exact[median]
+    );
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use kernels_gpu::encounters::step::KICK_OPERATIONS;
 use serde_json::json;
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::encounters::{
-    CpuEngine, Engine, Jump, Limits, Order, Record, Specification, Validated,
+    CpuEngine, Engine, Jump, Limits, Order, Precision, Record, Specification, Validated,
 };
 use trisolar::simd::Simd;
 
@@ -33,6 +32,9 @@ pub(crate) struct Args {
     /// Orders of the integrator, separated by commas: 2, 6 or 8
     #[arg(long, value_name = "P,...", value_delimiter = ',', default_value = "6", value_parser = order)]
     order: Vec<Order>,
+    /// Arithmetics of the steps on GPUs, separated by commas: f64 or fast, whose records are not compared
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "f64,fast", value_parser = str::parse::<Precision>)]
+    precision: Vec<Precision>,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
@@ -73,6 +75,7 @@ struct Rate {
     device: String,
     order: Order,
     jumps: bool,
+    precision: Precision,
     runs: u64,
     seconds: f64,
     encounters_per_second: f64,
@@ -117,12 +120,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     for order in &args.order {
         for jumps in &jumps {
-            let spec = |n| specification(n, *order, *jumps);
+            let spec = |n, precision| specification(n, *order, *jumps, precision);
             let mut before: Vec<Record> = Vec::new();
-            let mut add = |name: String, engine: &dyn Engine, limit: Option<f64>, n: u64| {
-                let (mut rate, records) = measure(name, engine, &spec(n)?, &before)?;
+            let mut add = |name: String,
+                           engine: &dyn Engine,
+                           limit: Option<f64>,
+                           n: u64,
+                           precision: Precision| {
+                let others: &[Record] = if precision.is_portable() {
+                    &before
+                } else {
+                    &[]
+                };
+                let (mut rate, records) = measure(name, engine, &spec(n, precision)?, others)?;
                 rate.of_limit = limit.map(|limit| rate.kicks_per_second / limit);
-                before = records;
+                if precision.is_portable() {
+                    before = records;
+                }
                 rates.push(rate);
                 Ok::<(), Failure>(())
             };
@@ -135,15 +149,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                         // The compiler vectorises scalar code, so the scalar peak is not a limit.
                         (simd != Simd::Scalar).then(|| engine.kicks_limit(PEAK_TIME)),
                         args.cpu_n,
+                        Precision::F64,
                     )?;
                 }
             }
             #[cfg(feature = "gpu")]
             if let Some(engine) = &gpu {
-                // The driver compiles the kernel on first use.
-                let warm = spec(1024)?;
-                engine.integrate(&warm, &Progress::new("", true))?;
-                add("GPU".into(), engine, engine.kicks_limit(), args.n)?;
+                for precision in &args.precision {
+                    // The driver compiles the kernel on first use.
+                    let warm = spec(1024, *precision)?;
+                    engine.integrate(&warm, &Progress::new("", true))?;
+                    let name = if precision.is_portable() {
+                        "GPU".into()
+                    } else {
+                        format!("GPU {precision}")
+                    };
+                    let limit = engine.kicks_limit(*precision);
+                    add(name, engine, limit, args.n, *precision)?;
+                }
             }
         }
     }
@@ -160,10 +183,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn specification(n: u64, order: Order, jumps: bool) -> Result<Validated, Failure> {
+fn specification(
+    n: u64,
+    order: Order,
+    jumps: bool,
+    precision: Precision,
+) -> Result<Validated, Failure> {
     let usual = Specification::default();
     let specification = Specification {
         n,
+        precision,
         order,
         steps_per_period: order.steps_per_period(),
         jump: if jumps { usual.jump } else { Jump::Off },
@@ -203,6 +232,7 @@ fn measure(
         device: engine.device(),
         order,
         jumps: spec.specification().jump != Jump::Off,
+        precision: spec.specification().precision,
         runs: spec.runs(),
         seconds,
         encounters_per_second: spec.runs() as f64 / seconds,
@@ -249,7 +279,9 @@ fn text(rates: &[Rate], notes: &[String]) -> String {
         }
     }
     text.push_str(&format!(
-        "\n\nThe limit is that of the f64 units, at {KICK_OPERATIONS} operations a kick.\n"
+        "\n\nThe limit is that of the f64 units, at {} operations a kick ({} in fast).\n",
+        Precision::F64.kick_operations(),
+        Precision::Fast.kick_operations()
     ));
     let mut devices: Vec<&str> = rates.iter().map(|r| r.device.as_str()).collect();
     devices.dedup();

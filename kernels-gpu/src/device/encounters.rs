@@ -130,9 +130,10 @@ impl Passages<'_> {
     }
 }
 
-impl Watch<f64> for Passages<'_> {
+impl<R: Bits<High = i32>> Watch<R> for Passages<'_> {
     #[inline(always)]
-    fn passage(&mut self, s: &Pairs<f64>, until: f64, turned: &[i32; 3], near: &mut i32) {
+    fn passage(&mut self, s: &Pairs<R>, until: R, turned: &[i32; 3], near: &mut i32) {
+        let (s, until) = (&s.take(0), until.to_f64(0));
         let mut turned = *turned;
         if self.last.pair != NO_PAIR as u32 {
             // Two pericentres in one block are rare. After the first has been evaluated, the second may no longer be of interest.
@@ -315,13 +316,20 @@ const THREADS_TO_ATTEND: u32 = 16;
 /// if each thread did it as soon as it is due, the rest of its warp would wait each time. Therefore a thread puts such a run aside and
 /// continues with another one of its own, until enough threads of the warp have something to do.
 ///
+/// `R` computes the steps; everything else is computed in `f64`.
+///
 /// # Safety
 /// For `job`, `stages` must be valid for `stage_count` stages, at least one; `plan` must be valid for one value, or `bodies` for
 /// `count`; and `records` must be valid for writing `count` records. `threads` must be valid for as many values as the grid has
 /// threads, and `shared` for one. Nothing else may use `threads` and `records` during the launch. All threads of the grid must call
 /// this function.
 #[inline(always)]
-pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: *const Shared) {
+pub unsafe fn integrate<R: Bits<High = i32>>(
+    job: &Job,
+    slice_ns: u64,
+    threads: *mut Thread,
+    shared: *const Shared,
+) {
     // SAFETY: the caller guarantees a value for each thread of the grid.
     let (runs, shared) = unsafe {
         let mine = threads.add(thread::index_1d() as usize);
@@ -335,7 +343,7 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
     // SAFETY: as above.
     let mut places = Places::of(unsafe { &*runs });
     let (mut place, mut run) = (0, runs.cast::<Run>());
-    let mut pairs = Pairs::<f64>::default();
+    let mut pairs = Pairs::<R>::spread(&Pairs::default());
     let (mut distances, mut growth) = ([0; 3], [0; 3]);
     let mut last = Minimum::NONE;
     let mut rounds = 0_u32;
@@ -347,7 +355,7 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             // SAFETY: each bit stands for one of the thread's places.
             unsafe {
                 run = runs.cast::<Run>().add(place as usize);
-                pairs = (*run).pairs;
+                pairs = Pairs::spread(&(*run).pairs);
                 (distances, growth) = ((*run).distances, (*run).growth);
             }
         }
@@ -357,10 +365,10 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             // SAFETY: the place belongs to this thread.
             let this = unsafe { &mut *run };
             let masses = this.encounter.masses.step;
-            let mut control = StepControl::<f64> {
-                binding: 2.0 * this.encounter.binding,
-                step: job.settings.step * this.encounter.masses.least_action,
-                left: this.encounter.left(),
+            let mut control = StepControl::<R> {
+                binding: R::from_f64(2.0 * this.encounter.binding),
+                step: R::from_f64(job.settings.step * this.encounter.masses.least_action),
+                left: R::from_f64(this.encounter.left()),
                 distances,
                 growth,
                 near: this.encounter.near(),
@@ -372,7 +380,7 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             };
             advance(
                 &mut pairs,
-                &masses,
+                &StepMasses::spread(&masses),
                 &mut control,
                 job.settings.block,
                 scheme,
@@ -380,8 +388,11 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             );
             watch.look();
             (distances, growth) = (control.distances, control.growth);
-            if this.encounter.survey(&mut pairs, &job.settings) {
-                this.pairs = pairs;
+            let mut state = pairs.take(0);
+            let found = this.encounter.survey(&mut state, &job.settings);
+            pairs.time = R::from_f64(state.time);
+            if found {
+                this.pairs = state;
                 (this.distances, this.growth) = (distances, growth);
                 this.state = Run::FOUND;
                 places.aside |= 1 << place;
@@ -417,7 +428,7 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
     if places.under_way {
         // SAFETY: as above.
         unsafe {
-            (*run).pairs = pairs;
+            (*run).pairs = pairs.take(0);
             ((*run).distances, (*run).growth) = (distances, growth);
         }
     }

@@ -3,9 +3,10 @@
 use cuda_std::prelude::*;
 
 use crate::device::encounters::{Job, Shared, Thread, integrate};
+use crate::number::{Bits, Fast};
 
 /// Integrates runs for about `slice_ns` nanoseconds. Another launch with the same memory continues where this one stopped; all runs
-/// have ended when `shared.ended` is `job.count`.
+/// have ended when `shared.ended` is `job.count`. `R` computes the steps.
 ///
 /// # Parameters
 /// - `job`: the runs, by value
@@ -18,8 +19,13 @@ use crate::device::encounters::{Job, Shared, Thread, integrate};
 ///
 /// # Safety
 /// See [`integrate`].
-#[kernel]
-pub unsafe fn encounters(job: Job, slice_ns: u64, threads: *mut Thread, shared: *const Shared) {
+#[kernel(instances(f64: f64, fast: Fast))]
+pub unsafe fn encounters<R: Bits<High = i32>>(
+    job: Job,
+    slice_ns: u64,
+    threads: *mut Thread,
+    shared: *const Shared,
+) {
     // SAFETY: the caller guarantees this.
-    unsafe { integrate(&job, slice_ns, threads, shared) };
+    unsafe { integrate::<R>(&job, slice_ns, threads, shared) };
 }

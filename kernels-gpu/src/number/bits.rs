@@ -70,6 +70,23 @@ pub trait Bits: Seeded {
         hy.mul_add(e.mul_add(e, e), hy)
     }
 
+    /// The factor of [`step_root`](Self::step_root), a power of two.
+    const STEP_ROOT: f64 = 1.0;
+
+    /// 1/√x for ordinary x, times [`STEP_ROOT`](Self::STEP_ROOT), with the accuracy of the integrator's steps: that of
+    /// [`reciprocal_root`](Self::reciprocal_root), unless the number is one that trades accuracy for speed.
+    #[inline(always)]
+    fn step_root(self) -> Self {
+        self.reciprocal_root()
+    }
+
+    /// h/x for ordinary x = `self` with the accuracy of the integrator's steps: that of [`divides`](Self::divides), unless the number
+    /// is one that trades accuracy for speed.
+    #[inline(always)]
+    fn step_quotient(self, h: Self) -> Self {
+        self.divides(h)
+    }
+
     /// Limits `self` to ±`most`, which must be positive.
     #[inline(always)]
     fn limited(self, most: Self) -> Self {
@@ -83,12 +100,11 @@ impl Bits for f64 {
 
     #[inline(always)]
     fn guess_reciprocal(self) -> (f32, f32) {
-        let t = upper(self).wrapping_sub(ORDINARY_BASE) << 3;
-        let m = t.wrapping_add(inv_cube::MANTISSA_BASE);
-        (
-            f32::from_bits(m),
-            f32::from_bits(RECIPROCAL_BASE.wrapping_sub(t)),
-        )
+        let u = inv_cube::upper_alone(self) << 3;
+        let base = ORDINARY_BASE << 3;
+        let m = u.wrapping_add(inv_cube::MANTISSA_BASE.wrapping_sub(base));
+        let y = RECIPROCAL_BASE.wrapping_add(base).wrapping_sub(u);
+        (f32::from_bits(m), f32::from_bits(y))
     }
 
     #[inline(always)]
@@ -99,7 +115,7 @@ impl Bits for f64 {
 
     #[inline(always)]
     fn high(self) -> i32 {
-        upper(self) as i32
+        inv_cube::upper(self) as i32
     }
 
     #[inline(always)]
@@ -131,12 +147,6 @@ impl Bits for f64 {
     fn any_negative(x: &[i32; 3]) -> bool {
         (x[0] | x[1] | x[2]) < 0
     }
-}
-
-/// The upper 32 bits.
-#[inline(always)]
-fn upper(x: f64) -> u32 {
-    (x.to_bits() >> 32) as u32
 }
 
 /// a/b, correctly rounded. On a GPU it is one function instead of a copy of the division at each use.

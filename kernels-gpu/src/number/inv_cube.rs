@@ -84,9 +84,11 @@ impl Seeded for f64 {
 
     #[inline(always)]
     fn guess(self) -> (f32, f32) {
-        let t = offset(self);
-        let m = (t << 3).wrapping_add(MANTISSA_BASE);
-        let y = GUESS_BASE.wrapping_sub(t << 2);
+        let u = upper_alone(self);
+        let m = (u << 3).wrapping_add(MANTISSA_BASE.wrapping_sub(ORDINARY_BASE << 3));
+        let y = GUESS_BASE
+            .wrapping_add(ORDINARY_BASE << 2)
+            .wrapping_sub(u << 2);
         (f32::from_bits(m), f32::from_bits(y))
     }
 
@@ -123,8 +125,30 @@ impl Seeded for f64 {
 
 /// The upper 32 bits.
 #[inline(always)]
-fn upper(x: f64) -> u32 {
+pub(super) fn upper(x: f64) -> u32 {
     (x.to_bits() >> 32) as u32
+}
+
+/// [`upper`], hidden from the compiler for GPUs, which would otherwise combine it with a shift to a shift of 64 bits and a mask: two
+/// instructions more than the shift of a register with the upper half, which is free to read.
+#[inline(always)]
+pub(super) fn upper_alone(x: f64) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let upper: u32;
+        // SAFETY: the instruction only copies half of a register.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b32 lower; mov.b64 {{lower, {0}}}, {1}; }}",
+                out(reg32) upper, in(reg64) x, options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        upper
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        upper(x)
+    }
 }
 
 /// The upper half of the bits, less the base of the ordinary range.

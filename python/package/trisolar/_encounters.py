@@ -191,6 +191,7 @@ def encounters(
     draw: Union[str, Sequence[str], None] = None,
     map: Union[str, Sequence[str], None] = None,
     size: Union[int, Sequence[int], None] = None,
+    precision: Optional[str] = None,
     order: Optional[int] = None,
     steps_per_period: Optional[float] = None,
     jump: Union[float, str, None] = None,
@@ -238,6 +239,8 @@ def encounters(
         "inclination=isotropic", "e=thermal" or "impact=disc:0:20".
     :param map: a map over one or two parameters, columns first: "NAME" or "NAME=LOW:HIGH", such as "phase,inclination".
     :param size: pixels of the map: its width, or width and height [300].
+    :param precision: the arithmetic of the steps: "f64", or "fast" (the GPU's approximate reciprocals, refined to 12 digits: the
+        bits depend on the device, and on a CPU they are those of f64) ["f64"].
     :param order: order of the integrator: 2, 6 or 8 [6].
     :param steps_per_period: steps in a period of the tightest circular binary that the energy allows, 10 to 1e6
         [1000, 50, 35 at order 2, 6, 8].
