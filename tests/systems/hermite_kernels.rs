@@ -130,23 +130,17 @@ fn moving_stars(n: usize) -> Vec<Star> {
 #[test]
 fn systems_with_more_than_128_partial_sums_give_the_same_bits_on_all_engines() {
     // The systems have 256, 512 and 2048 partial sums; the last partial sums of two of them are padded.
-    let cases: [(usize, usize, &[(Order, Precision)]); 3] = [
-        (
-            8192,
-            3,
-            &[
-                (Order::Four, Precision::F64),
-                (Order::Eight, Precision::F64),
-                (Order::Six, Precision::SplitF32),
-            ],
-        ),
-        (17_000, 20, &[(Order::Four, Precision::F64)]),
-        (65_600, 2, &[(Order::Six, Precision::F64)]),
-    ];
-    for (n, count, precisions) in cases {
+    for (n, count) in [(8192, 3), (17_000, 20), (65_600, 2)] {
         let stars = moving_stars(n);
-        let places: Vec<u32> = (0..count).map(|k| ((k * 4097 + 5) % n) as u32).collect();
-        for &(order, precision) in precisions {
+        let places: Vec<u32> = (0..count).map(|k| (k * 4097 + 5) % n as u32).collect();
+        let all = [
+            (Order::Four, Precision::F64),
+            (Order::Eight, Precision::F64),
+            (Order::Six, Precision::SplitF32),
+        ];
+        // The emulator takes long for the larger systems.
+        let some = if n > 8192 { &all[..1] } else { &all };
+        for &(order, precision) in some {
             let spec = Specification {
                 softening: 4.0 / n as f64,
                 precision,

@@ -97,8 +97,8 @@ mod tests {
             for step in 0..count {
                 sum = values[nth_to_merge(step, count) as usize];
                 let merges = step.trailing_ones() as usize;
-                for level in 0..merges {
-                    sum += waiting[level];
+                for other in &waiting[..merges] {
+                    sum += other;
                 }
                 waiting[merges] = sum;
             }
