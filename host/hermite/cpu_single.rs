@@ -3,7 +3,9 @@
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::split_body;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, SplitBody, SplitF32};
-use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
+use kernels_gpu::physics::summation::partial_sums::{
+    MAX_WAITING, SHORT_PARTIAL_SUMS, fold, nth_to_merge,
+};
 
 use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
 use super::cpu_force::AllPairs;
@@ -96,49 +98,66 @@ fn forces_lanes<R: LaneMemory<Element = f32>, const D: usize>(
     places: &[u32],
     out: &mut [Forces],
 ) {
-    let mut partial = [[0.0f64; MAX_PARTIAL_SUMS]; 12];
-    let (stride, sums) = (pairs.predicted.stride(), pairs.partial_sums);
+    let mut partial = [[0.0f64; SHORT_PARTIAL_SUMS]; 12];
+    let mut waiting = [[[0.0f64; PACKET_PARTICLES]; 12]; MAX_WAITING];
+    let (stored, merged) = pairs.stored_and_merged();
     let softening2 = R::from_f64(pairs.softening2);
     for (place, out) in places.iter().zip(out) {
         let i = spread::<R, D>(pairs.predicted, *place as usize);
-        for first in (0..sums).step_by(R::LANES) {
-            let mut sum = <SplitF32<R> as Arithmetic<D>>::zero();
-            let from = &pairs.predicted.data()
-                [first / PACKET_PARTICLES * stride + first % PACKET_PARTICLES..];
-            for packet in from.chunks(sums / PACKET_PARTICLES * stride) {
-                // SAFETY: `sums` is a multiple of PACKET_PARTICLES and the number of packets is sums / PACKET_PARTICLES, so a whole
-                // packet, less the lanes before, is left.
-                unsafe {
-                    let at = |component: usize| packet.as_ptr().add(component * PACKET_PARTICLES);
-                    let j = SplitBody {
-                        high: load_vector(at(1)),
-                        low: load_vector(at(4)),
-                        rates: std::array::from_fn(|k| {
-                            load_vector(at(if k + 1 < D { 7 + 3 * k } else { 4 }))
-                        }),
-                    };
-                    <SplitF32<R> as Arithmetic<D>>::pull(
-                        &i,
-                        &j,
-                        R::load(at(0)),
-                        softening2,
-                        &mut sum,
-                    );
-                }
-            }
-            let mut put = |component: usize, high: Vec3<R>, low: Option<Vec3<R>>| {
-                let high = [high.x, high.y, high.z].map(widened);
-                let low = low.map(|low| [low.x, low.y, low.z].map(widened));
-                for c in 0..3 {
-                    for lane in 0..R::LANES {
-                        let rest = low.map_or(0.0, |low| low[c][lane]);
-                        partial[component + c][first + lane] = high[c][lane] + rest;
+        for first in (0..stored).step_by(R::LANES) {
+            for step in 0..merged {
+                let nth = nth_to_merge(step as u32, merged as u32) as usize;
+                let mut sum = <SplitF32<R> as Arithmetic<D>>::zero();
+                for packet in pairs.packets_of(first + nth * stored) {
+                    // SAFETY: the partial sums are a multiple of PACKET_PARTICLES and the number of packets is a multiple of their number
+                    // divided by PACKET_PARTICLES, so a whole packet, less the lanes before, is left.
+                    unsafe {
+                        let at =
+                            |component: usize| packet.as_ptr().add(component * PACKET_PARTICLES);
+                        let j = SplitBody {
+                            high: load_vector(at(1)),
+                            low: load_vector(at(4)),
+                            rates: std::array::from_fn(|k| {
+                                load_vector(at(if k + 1 < D { 7 + 3 * k } else { 4 }))
+                            }),
+                        };
+                        <SplitF32<R> as Arithmetic<D>>::pull(
+                            &i,
+                            &j,
+                            R::load(at(0)),
+                            softening2,
+                            &mut sum,
+                        );
                     }
                 }
-            };
-            put(0, sum.high, Some(sum.low));
-            for k in 1..D {
-                put(3 * k, sum.rates[k - 1], None);
+                let merges = step.trailing_ones() as usize;
+                let (others, total) = waiting.split_at_mut(merges);
+                let total = &mut total[0];
+                let mut put = |component: usize, high: Vec3<R>, low: Option<Vec3<R>>| {
+                    let high = [high.x, high.y, high.z].map(widened);
+                    let low = low.map(|low| [low.x, low.y, low.z].map(widened));
+                    for c in 0..3 {
+                        for lane in 0..R::LANES {
+                            let rest = low.map_or(0.0, |low| low[c][lane]);
+                            total[component + c][lane] = high[c][lane] + rest;
+                        }
+                    }
+                };
+                put(0, sum.high, Some(sum.low));
+                for k in 1..D {
+                    put(3 * k, sum.rates[k - 1], None);
+                }
+                for other in others {
+                    for (total, other) in total[..3 * D].iter_mut().zip(other) {
+                        for (total, other) in total.iter_mut().zip(other) {
+                            *total += *other;
+                        }
+                    }
+                }
+            }
+            let total = &waiting[merged.ilog2() as usize];
+            for (to, total) in partial.iter_mut().zip(&total[..3 * D]) {
+                to[first..first + R::LANES].copy_from_slice(&total[..R::LANES]);
             }
         }
         *out = [Vec3 {
@@ -147,7 +166,7 @@ fn forces_lanes<R: LaneMemory<Element = f32>, const D: usize>(
             z: 0.0,
         }; 4];
         for k in 0..D {
-            let mut total = |c: usize| fold(&mut partial[3 * k + c][..sums]);
+            let mut total = |c: usize| fold(&mut partial[3 * k + c][..stored]);
             out[k] = Vec3 {
                 x: total(0),
                 y: total(1),

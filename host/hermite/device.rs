@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::neighbours::ListLaunch;
+use kernels_gpu::device::hermite::tiles::{Capacity, Shape};
 use kernels_gpu::device::hermite::{Launch, Record, lanes, star_width, tiles, width};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::kernels::{
@@ -14,12 +15,14 @@ use kernels_gpu::kernels::{
     HermiteTiles,
 };
 use kernels_gpu::physics::softening::{softening2, softening2_single};
-use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
+use kernels_gpu::physics::summation::partial_sums::{
+    SHORT_PARTIAL_SUMS, fold, partial_sums, terms,
+};
 
 use self::array::Array;
 use super::engine::{BlockStepOutcome, BlockStepRequest};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
-use trisolar_device::{Device, Entry, Grid};
+use trisolar_device::{Device, Entry, Grid, Residency};
 use trisolar_run::{EngineError, Workers, machine};
 
 mod array;
@@ -27,8 +30,10 @@ mod steps;
 
 /// Threads per block of force kernels with tiles on a GPU: few, because few particles are active at a time.
 const TILE_BLOCK_THREADS: u32 = 64;
-/// Largest number of terms of a partial sum for which few active particles have a block each.
-const MAX_TERMS_PER_BLOCK: u32 = 64;
+/// Threads of these blocks that a multiprocessor holds at order 4.
+const ORDER_4_THREADS: u32 = 640;
+/// Number of these blocks that a multiprocessor runs at a time, by their registers.
+const TILE_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 
 /// An engine on these devices together, which divide the source particles among them; `workers` do the part of the host.
 ///
@@ -84,8 +89,11 @@ fn predict_entry(order: Order) -> Entry<(*const f64, *mut f64, f64, u32)> {
 /// A kernel that sums forces on active bodies.
 type ForceEntry = Entry<(Launch, *const f64, *const u32, *mut f64)>;
 
+/// A kernel that sums forces in a [`Shape`].
+type TilesEntry = Entry<(Launch, Shape, *const f64, *const u32, *mut f64)>;
+
 /// The force kernel for many active bodies.
-fn tiles_entry(order: Order, precision: Precision) -> ForceEntry {
+fn tiles_entry(order: Order, precision: Precision) -> TilesEntry {
     match (precision, order) {
         (Precision::F64, Order::Four) => Entry::of::<HermiteTiles<Plain<f64>, 2, 2>>(),
         (Precision::F64, Order::Six) => Entry::of::<HermiteTiles<Plain<f64>, 3, 2>>(),
@@ -180,14 +188,12 @@ impl DeviceEngine {
         self.memories.iter_mut()
     }
 
-    /// Number of active particles up to which a block for each is faster than tiles, with this many terms per partial sum.
-    fn few(&self, device: &dyn Device, terms: u32) -> u32 {
-        let multiprocessors = device.info().multiprocessors;
-        match self.few {
-            Some(few) => few,
-            None if terms <= MAX_TERMS_PER_BLOCK => 2 * multiprocessors,
-            None => multiprocessors / 4,
+    /// Number of active particles up to which a block for each of this many bodies is faster than tiles.
+    fn few(&self, device: &dyn Device, bodies: usize) -> u32 {
+        if partial_sums(bodies) > SHORT_PARTIAL_SUMS {
+            return 0;
         }
+        self.few.unwrap_or(2 * device.info().multiprocessors)
     }
 
     /// Number of parts into which the partial sums of `bodies` are divided: a power of two.
@@ -253,7 +259,7 @@ impl DeviceMemory {
         let (n, p, d) = (stars.len(), order.number() as usize, order.derivatives());
         let slots = partial_sums(n) * terms(n);
         let numbers = |length: usize| Array::new(device, length, false);
-        let most = 3 * d * partial_sums(n);
+        let most = 3 * d * partial_sums(n).min(SHORT_PARTIAL_SUMS);
         let partial_length = (most * n).min(MAX_PARTIAL_RESULTS.max(most));
         let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
         let out = (parts.into_iter())
@@ -342,6 +348,12 @@ impl DeviceMemory {
         }
     }
 
+    /// Number of particles whose partial sums fit into the memory, whatever the [`Shape`].
+    fn room(&self, launch: &Launch) -> usize {
+        let sums = (launch.parts() as usize).min(SHORT_PARTIAL_SUMS);
+        self.partial_length / (3 * self.order.derivatives() * sums)
+    }
+
     /// Forces on the `count` places that are listed, for every part of this device.
     fn force(&mut self, count: usize, block: u32) -> Result<(), EngineError> {
         let values = 3 * self.order.derivatives();
@@ -352,7 +364,7 @@ impl DeviceMemory {
                 self.force_on_few(&launch, out)?;
             } else {
                 // As many at a time as fit into the memory.
-                let most = self.partial_length / (values * launch.parts() as usize);
+                let most = self.room(&launch);
                 for first in (0..count).step_by(most) {
                     let launch = Launch {
                         count: most.min(count - first) as u32,
@@ -389,16 +401,30 @@ impl DeviceMemory {
         let (words, bodies) = shape(self.order, self.precision);
         let partial = self.partial.as_mut_ptr();
         let places = self.active.as_ptr().wrapping_add(first);
-        let force = (*launch, self.predicted.as_ptr(), places, partial);
+        let multiprocessors = self.device.info().multiprocessors.max(1);
+        let capacity = Capacity {
+            multiprocessors,
+            blocks: TILE_BLOCKS_PER_MULTIPROCESSOR * multiprocessors,
+        };
+        let shape = Shape::fastest(launch, block, bodies, &capacity);
+        let force = (*launch, shape, self.predicted.as_ptr(), places, partial);
         let fold = (
             partial.cast_const(),
             out,
             components,
             launch.count,
-            launch.parts(),
+            shape.remaining,
         );
-        let blocks = launch.count.div_ceil(block * bodies) * launch.parts();
-        let grid = Grid::new(blocks, block).shared(tiles::shared_bytes(words, block));
+        let shared = tiles::shared_bytes(words, self.order.derivatives(), block);
+        // At order 4 a few registers less make room for a fifth warp on each part of a multiprocessor.
+        let residency =
+            (self.order == Order::Four && self.precision == Precision::F64).then(|| Residency {
+                threads: block,
+                blocks: (ORDER_4_THREADS / block).max(1),
+            });
+        let grid = Grid::new(shape.units(launch.count, bodies), block)
+            .shared(shared)
+            .residency(residency);
         let entry = tiles_entry(self.order, self.precision);
         // SAFETY: partial has room for what `force` allows, out for every body's forces.
         unsafe {
@@ -449,7 +475,7 @@ impl Engine for DeviceEngine {
                 first: first as u32,
                 stride: parts as u32,
             });
-            let few = self.few(&**device, terms(stars.len()) as u32);
+            let few = self.few(&**device, stars.len());
             let memory = DeviceMemory::new(device, few, specification, stars, mine.collect())?;
             self.memories.push(memory);
         }

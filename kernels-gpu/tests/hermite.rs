@@ -222,10 +222,10 @@ fn the_general_criterion_at_order_4_is_aarseths() {
 #[test]
 fn every_body_has_its_place_in_the_order_of_summation() {
     assert_eq!(
-        [1, 127, 128, 1024, 1 << 20].map(partial_sums),
-        [8, 8, 16, 128, 128]
+        [1, 127, 128, 1024, 8191, 65536, 1 << 20].map(partial_sums),
+        [8, 8, 16, 128, 128, 2048, 2048]
     );
-    for n in [1, 3, 9, 128, 1000, 1024, 5000] {
+    for n in [1, 3, 9, 128, 1000, 1024, 5000, 8192, 20_000, 65_537] {
         let (g, t) = (partial_sums(n), terms(n));
         assert!(g.is_power_of_two() && g * t >= n && g * (t - 1) < n);
     }

@@ -2,8 +2,8 @@
 
 use trisolar::divergence::Backend;
 use trisolar::hermite::{
-    AhmadCohen, BlockStep, BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Options, Order,
-    Precision, Scheme, Specification, emulator, resident_emulator,
+    AhmadCohen, BlockStep, BlockSteps, Cluster, Counters, CpuEngine, Engine, HermiteError, Options,
+    Order, Precision, Scheme, Specification, Star, emulator, resident_emulator,
 };
 use trisolar::nbody::{Bodies, Model};
 
@@ -115,6 +115,40 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
     let mut device = by_device(&spec, &bodies, resident_emulator(2, 100, 128, None));
     device.advance_to(time).unwrap();
     assert_same(&host, &device, "1030 bodies");
+}
+
+#[test]
+fn block_steps_with_more_than_128_partial_sums_have_the_same_bits() {
+    // The system has 256 partial sums. Most particles have steps too long to be due.
+    let n = 8200;
+    for order in Order::ALL {
+        let spec = Specification {
+            softening: 0.01,
+            ..Specification::new(order)
+        };
+        let bodies = Model::Plummer.build(Some(n), 1, 1.0, 3).unwrap();
+        let mut stars = Star::of(&bodies);
+        for (place, star) in stars.iter_mut().enumerate() {
+            star.step = match place % 400 {
+                7 => 1.0 / 4096.0,
+                9 => 1.0 / 2048.0,
+                _ => 1.0 / 32.0,
+            };
+        }
+        let resumed = |engine| {
+            let none = Counters::default();
+            Cluster::resumed(spec.clone(), stars.clone(), Vec::new(), 0.0, none, engine).unwrap()
+        };
+        let mut host = resumed(cpu());
+        host.advance_to(2.0 / 4096.0).unwrap();
+        assert!(host.counters().blocks >= 2 && host.counters().steps < 300);
+        for (grid, block) in [(2, 128), (3, 64)] {
+            let mut device = resumed(resident_emulator(grid, 0, block, Some(5)));
+            device.set_block_steps(BlockSteps::Device).unwrap();
+            device.advance_to(2.0 / 4096.0).unwrap();
+            assert_same(&host, &device, &format!("order {order}, {grid} blocks"));
+        }
+    }
 }
 
 #[test]

@@ -91,6 +91,111 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
     assert!(cpu == run(&spec, 1030, 1, emulator(1, 2000, 64, None)));
 }
 
+/// Forces on some particles, and the potentials at the first particles, as bits.
+fn forces_on(
+    spec: &Specification,
+    stars: &[Star],
+    places: &[u32],
+    mut engine: Box<dyn Engine>,
+) -> Vec<u64> {
+    engine.load(spec, stars).unwrap();
+    engine.predict(0.001).unwrap();
+    let zero = Vec3 {
+        x: 0.0,
+        y: 0.0,
+        z: 0.0,
+    };
+    let mut forces = vec![[zero; 4]; places.len()];
+    engine.forces(places, &mut forces).unwrap();
+    let numbers = forces.iter().flatten().flat_map(|v| [v.x, v.y, v.z]);
+    numbers.map(f64::to_bits).collect()
+}
+
+/// Stars whose higher derivatives are not 0.
+fn moving_stars(n: usize) -> Vec<Star> {
+    let mut stars = Star::of(&bodies(n));
+    for (place, star) in stars.iter_mut().enumerate() {
+        for (k, v) in star.taylor[2..8].iter_mut().enumerate() {
+            let x = (0.7 * place as f64 + k as f64).sin();
+            *v = Vec3 {
+                x,
+                y: 0.5 - x,
+                z: x * x,
+            };
+        }
+    }
+    stars
+}
+
+#[test]
+fn systems_with_more_than_128_partial_sums_give_the_same_bits_on_all_engines() {
+    // The systems have 256, 512 and 2048 partial sums; the last partial sums of two of them are padded.
+    for (n, count) in [(8192, 3), (17_000, 20), (65_600, 2)] {
+        let stars = moving_stars(n);
+        let places: Vec<u32> = (0..count).map(|k| (k * 4097 + 5) % n as u32).collect();
+        let all = [
+            (Order::Four, Precision::F64),
+            (Order::Eight, Precision::F64),
+            (Order::Six, Precision::SplitF32),
+        ];
+        // The emulator takes long for the larger systems.
+        let some = if n > 8192 { &all[..1] } else { &all };
+        for &(order, precision) in some {
+            let spec = Specification {
+                softening: 4.0 / n as f64,
+                precision,
+                ..Specification::new(order)
+            };
+            let of = |engine| forces_on(&spec, &stars, &places, engine);
+            let expected = of(Box::new(
+                CpuEngine::with_simd(Some(1), Simd::Scalar).unwrap(),
+            ));
+            for simd in Simd::available() {
+                for threads in [1, 3] {
+                    let engine = CpuEngine::with_simd(Some(threads), simd).unwrap();
+                    assert!(
+                        expected == of(Box::new(engine)),
+                        "order {order}, {precision}, {n} bodies, {simd}, {threads} threads"
+                    );
+                }
+            }
+            for (devices, block) in [(1, 32), (1, 128), (3, 64)] {
+                assert!(
+                    expected == of(emulator(devices, 0, block, None)),
+                    "order {order}, {precision}, {n} bodies, {devices} devices, {block} threads"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn potentials_of_more_than_128_partial_sums_have_the_same_bits() {
+    let n = 8200;
+    let spec = Specification {
+        softening: 0.01,
+        ..Specification::new(Order::Four)
+    };
+    let stars = moving_stars(n);
+    let of = |mut engine: Box<dyn Engine>| {
+        engine.load(&spec, &stars).unwrap();
+        engine.predict(0.0).unwrap();
+        // As many potentials as the test has time for.
+        let mut potentials = vec![0.0; 70];
+        engine.potentials(&mut potentials).unwrap();
+        potentials.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+    };
+    let expected = of(Box::new(
+        CpuEngine::with_simd(Some(1), Simd::Scalar).unwrap(),
+    ));
+    for simd in Simd::available() {
+        assert!(expected == of(Box::new(CpuEngine::with_simd(Some(2), simd).unwrap())));
+    }
+    for devices in [1, 2] {
+        assert!(expected == of(emulator(devices, 0, 64, None)), "{devices}");
+    }
+}
+
 #[test]
 fn lanes_and_threads_give_the_same_bits_in_split_f32_too() {
     for order in Order::ALL {

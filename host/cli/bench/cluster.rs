@@ -82,6 +82,12 @@ struct Unit {
     seconds: f64,
     seconds_per_unit: f64,
     seconds_per_block: f64,
+    /// Mean number of active particles in a block.
+    active_per_block: f64,
+    /// Time that the interactions of a mean block take at the rate with all particles active.
+    force_seconds_per_block: f64,
+    /// The second time divided by the first.
+    efficiency: f64,
     flops: f64,
     /// Shares of the time: predict, force, correct, schedule and copies.
     split: [f64; 4],
@@ -118,11 +124,32 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             }
         }
     }
+    let makers = run_makers(args, &gpus);
+    let mut all_active = Vec::new();
+    for maker in &makers {
+        for order in &args.order {
+            interrupt::check()?;
+            let same = |r: &&Rate| {
+                r.engine == maker.name
+                    && r.order == order.number()
+                    && r.precision == Precision::F64.name()
+            };
+            let known = rates.iter().find(same).map(|r| r.pairs_per_second);
+            all_active.push(match known {
+                Some(pairs_per_second) => pairs_per_second,
+                None => {
+                    rates.push(rate(maker, *order, Precision::F64)?);
+                    rates[rates.len() - 1].pairs_per_second
+                }
+            });
+        }
+    }
     for n in &args.n {
-        for maker in run_makers(args, &gpus) {
-            for order in &args.order {
+        let mut all_active = all_active.iter();
+        for maker in &makers {
+            for (order, all_active) in args.order.iter().zip(all_active.by_ref()) {
                 for by in maker.block_steps {
-                    units.push(unit(&maker, *by, *order, *n, args.seconds)?);
+                    units.push(unit(maker, *by, *order, *n, args.seconds, *all_active)?);
                 }
             }
         }
@@ -248,13 +275,15 @@ fn rate(maker: &Maker<'_>, order: Order, precision: Precision) -> Result<Rate, F
     })
 }
 
-/// Runs from the start to one N-body unit, or until the time limit.
+/// Runs from the start to one N-body unit, or until the time limit. `all_active` is the engine's number of pairs per second with all
+/// particles active.
 fn unit(
     maker: &Maker<'_>,
     by: BlockSteps,
     order: Order,
     n: usize,
     limit: f64,
+    all_active: f64,
 ) -> Result<Unit, Failure> {
     let mut cluster = cluster(maker, order, Precision::F64, n)?;
     cluster.set_block_steps(by)?;
@@ -270,6 +299,10 @@ fn unit(
         schedule,
         ..
     } = cluster.split();
+    let counters = cluster.counters();
+    let blocks = counters.blocks as f64;
+    let pairs = cluster.operations() / f64::from(order.operations());
+    let force_seconds = pairs / all_active;
     Ok(Unit {
         engine: maker.name.clone(),
         order: order.number(),
@@ -277,11 +310,14 @@ fn unit(
         particles: n,
         block_steps: by.name(),
         time: cluster.time(),
-        blocks: cluster.counters().blocks,
-        steps: cluster.counters().steps,
+        blocks: counters.blocks,
+        steps: counters.steps,
         seconds,
         seconds_per_unit: seconds / cluster.time(),
-        seconds_per_block: seconds / cluster.counters().blocks as f64,
+        seconds_per_block: seconds / blocks,
+        active_per_block: counters.steps as f64 / blocks,
+        force_seconds_per_block: force_seconds / blocks,
+        efficiency: force_seconds / seconds,
         flops: cluster.operations() / seconds,
         split: [predict, force, correct, schedule].map(|d| d.as_secs_f64() / seconds),
     })
@@ -312,21 +348,37 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
         ));
     }
     text.push_str(&format!(
-        "\n\nruns from the start, f64, block steps by host or device; split: predict,\nforce, correct, rest in %{}\n{:<11} {:>5} {:>7} {:<6} {:>7} {:>8} {:>8} {:>7}  split",
-        engines(units), "engine", "order", "N", "by", "to time", "s a unit", "us/block", "Gflop/s"
+        "\n\nruns from the start, f64, block steps by host or device; active: mean number of\n\
+         particles in a block; at rate: time of its interactions at the rate above with all\n\
+         particles active, and the time of the block as a multiple of that; split: predict,\n\
+         force, correct, rest in %{}\n\
+         {:<11} {:>5} {:>7} {:<6} {:>7} {:>8} {:>7} {:>8} {:>8} {:>6}  split",
+        engines(units),
+        "engine",
+        "order",
+        "N",
+        "by",
+        "to time",
+        "s a unit",
+        "active",
+        "us/block",
+        "at rate",
+        "times"
     ));
     for u in units {
         let name = short(&u.engine);
         let split = u.split.map(|s| format!("{:.0}", 100.0 * s)).join("/");
         text.push_str(&format!(
-            "\n{name:<11} {:>5} {:>7} {:<6} {:>7.4} {:>8.3} {:>8.1} {:>7.0}  {split}",
+            "\n{name:<11} {:>5} {:>7} {:<6} {:>7.4} {:>8.3} {:>7.1} {:>8.1} {:>8.1} {:>6.2}  {split}",
             u.order,
             u.particles,
             u.block_steps,
             u.time,
             u.seconds_per_unit,
+            u.active_per_block,
             u.seconds_per_block * 1e6,
-            u.flops / 1e9
+            u.force_seconds_per_block * 1e6,
+            1.0 / u.efficiency
         ));
     }
     text

@@ -9,6 +9,7 @@ use kernels_gpu::device::hermite::steps::{
     ACTIVE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS, NOISY,
     REPORT, REST_WIDTH, STEPS, Steps, TIME, moved_width,
 };
+use kernels_gpu::device::hermite::tiles::Capacity;
 use kernels_gpu::device::hermite::{lanes, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
@@ -188,6 +189,20 @@ impl DeviceMemory {
         let part = self.out[0].0;
         let force = self.launch(part, 0, self.force_softening2);
         let values = 3 * self.order.derivatives();
+        let threads = lanes::threads(force.parts())
+            .max(least)
+            .max(MIN_BLOCK_THREADS);
+        let (words, _) = shape(self.order, self.precision);
+        let mut shared = tiles::shared_bytes(words, self.order.derivatives(), threads);
+        if self.few > 0 {
+            shared = shared.max(lanes::shared_bytes(values, force.parts()));
+        }
+        let entry = steps_entry(self.order, self.precision);
+        // With more registers for each thread, fewer blocks are resident. That is faster: the barriers of many blocks take longer.
+        let grid = Grid::new(1, threads).shared(shared).cooperative();
+        let multiprocessors = self.device.info().multiprocessors.max(1);
+        let blocks = self.device.resident_blocks(entry, grid)?;
+        let grid = Grid { blocks, ..grid };
         let job = Steps {
             force,
             accuracy: accuracy(spec),
@@ -200,7 +215,11 @@ impl DeviceMemory {
             bodies: self.bodies as u32,
             iterations: spec.iterations,
             few: self.few,
-            room: (self.partial_length / (values * force.parts() as usize)) as u32,
+            room: self.room(&force) as u32,
+            capacity: Capacity {
+                multiprocessors: multiprocessors.min(blocks),
+                blocks,
+            },
         };
         let arguments = (
             job,
@@ -215,16 +234,6 @@ impl DeviceMemory {
             resident.control.as_ptr().cast(),
             resident.report.as_ptr().cast(),
         );
-        let threads = lanes::threads(force.parts())
-            .max(least)
-            .max(MIN_BLOCK_THREADS);
-        let (words, _) = shape(self.order, self.precision);
-        let shared =
-            lanes::shared_bytes(values, force.parts()).max(tiles::shared_bytes(words, threads));
-        let entry = steps_entry(self.order, self.precision);
-        let grid = Grid::new(1, threads).shared(shared).cooperative();
-        let blocks = self.device.resident_blocks(entry, grid)?;
-        let grid = Grid { blocks, ..grid };
         // SAFETY: every array is as long as the kernel asks for; no more blocks than are resident at the same time.
         unsafe { self.device.launch_entry(entry, grid, arguments)? };
         resident.report.ask(REPORT)?;

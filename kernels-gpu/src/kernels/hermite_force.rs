@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::device::hermite::{self as device, Launch, Record, lanes, tiles};
+use crate::device::hermite::tiles::{self, Shape};
+use crate::device::hermite::{self as device, Launch, Record, lanes};
 use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// Adds up the partial sums of [`hermite_tiles`] to one number for each component and body.
@@ -50,21 +51,22 @@ pub unsafe fn hermite_potential(launch: Launch, predicted: *const f64, out: *mut
     unsafe { lanes::potential(&launch, predicted, out, width) };
 }
 
-/// Computes partial sums of the forces on many active bodies, with `D` derivatives, for [`hermite_fold`]. A thread handles `BODIES`
-/// active bodies, which must equal [`device::Record::BODIES`].
+/// Computes sums of the forces on active bodies, with `D` derivatives, for [`hermite_fold`]. A thread handles `BODIES` active bodies,
+/// which must equal [`device::Record::BODIES`].
 ///
 /// # Parameters
 /// - `launch`: the problem, by value
+/// - `shape`: the division of the work, by value
 /// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
 /// - `places`: `launch.count` places of active bodies
-/// - `partial`: `3 · derivatives · launch.parts() · launch.count` numbers, indexed by component, part and body
+/// - `partial`: `3 · derivatives · shape.remaining · launch.count` numbers, indexed by component, sum and body
 ///
 /// # Tiling
-/// One body per thread of a block at a time, in dynamic shared memory of [`tiles::shared_bytes`]
+/// At least one body per thread of a block at a time, in dynamic shared memory of [`tiles::shared_bytes`]
 ///
 /// # Thread mapping
-/// One block for each part of each group of active bodies, with `BODIES` of them per thread; the blocks of a part are consecutive. The
-/// size of the blocks does not change the bits.
+/// [`Shape::units`] blocks in a one-dimensional grid, whose number of threads is a power of two. Neither their size nor the shape changes
+/// the bits.
 ///
 /// # Safety
 /// The pointers must be valid for the arrays described above; nothing else may use `partial` during the launch.
@@ -78,12 +80,13 @@ pub unsafe fn hermite_potential(launch: Launch, predicted: *const f64, out: *mut
 ))]
 pub unsafe fn hermite_tiles<A: Record<D>, const D: usize, const BODIES: usize>(
     launch: Launch,
+    shape: Shape,
     predicted: *const f64,
     places: *const u32,
     partial: *mut f64,
 ) {
     // SAFETY: the caller guarantees the pointers.
-    unsafe { tiles::pull::<A, D, BODIES>(&launch, predicted, places, partial) };
+    unsafe { tiles::pull::<A, D, BODIES>(&launch, &shape, predicted, places, partial) };
 }
 
 /// Computes the forces on few active bodies, with `D` derivatives.

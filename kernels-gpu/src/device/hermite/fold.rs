@@ -30,14 +30,22 @@ level!(of_128, of_64);
 #[inline(always)]
 fn tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
     match parts {
+        32 => of_32(&at, 0, 1),
+        64 => of_64(&at, 0, 1),
+        128 => of_128(&at, 0, 1),
+        _ => small_tree(at, parts),
+    }
+}
+
+/// The sum of `parts` partial results, a power of two up to 16.
+#[inline(always)]
+pub(super) fn small_tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
+    match parts {
         1 => of_1(&at, 0, 1),
         2 => of_2(&at, 0, 1),
         4 => of_4(&at, 0, 1),
         8 => of_8(&at, 0, 1),
-        16 => of_16(&at, 0, 1),
-        32 => of_32(&at, 0, 1),
-        64 => of_64(&at, 0, 1),
-        _ => of_128(&at, 0, 1),
+        _ => of_16(&at, 0, 1),
     }
 }
 

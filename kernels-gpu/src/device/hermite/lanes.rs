@@ -1,5 +1,5 @@
-//! Forces on few bodies, and potentials: a block computes the force on one body, each thread computes a partial sum, and the block
-//! folds the sums.
+//! Forces on few of a small number of bodies, and potentials: a block computes the force on one body, each thread computes partial
+//! sums, and the block folds them.
 
 use cuda_std::shared::SharedSlice;
 use cuda_std::thread;
@@ -7,11 +7,19 @@ use cuda_std::thread;
 use super::record::vector;
 use super::{Launch, Record, fold, width};
 use crate::physics::pair;
+use crate::physics::summation::partial_sums::SHORT_PARTIAL_SUMS;
 
 /// The number of threads per block for `parts` partial sums.
 pub const fn threads(parts: u32) -> u32 {
-    if parts < 32 { 32 } else { parts }
+    match parts {
+        0..32 => 32,
+        32..MOST_THREADS => parts,
+        _ => MOST_THREADS,
+    }
 }
+
+/// Largest number of threads per block.
+const MOST_THREADS: u32 = SHORT_PARTIAL_SUMS as u32;
 
 /// The bytes of dynamic shared memory for `values` numbers of each of `parts` partial sums.
 pub const fn shared_bytes(values: usize, parts: u32) -> u32 {
@@ -22,7 +30,8 @@ pub const fn shared_bytes(values: usize, parts: u32) -> u32 {
 ///
 /// # Safety
 /// `predicted` must be valid for sums · terms records, `places` for `count` numbers less than that, and `out` for count · 3D numbers.
-/// Blocks must have [`threads`] threads and [`shared_bytes`] for 3D values; all threads must call this.
+/// Blocks must have [`threads`] threads and [`shared_bytes`] for 3D values; all threads must call this. There must be at most
+/// [`SHORT_PARTIAL_SUMS`] parts.
 #[inline(always)]
 pub unsafe fn pull<A: Record<D>, const D: usize>(
     launch: &Launch,
@@ -121,15 +130,15 @@ unsafe fn fold_block(from: SharedSlice<f64>, values: u32, parts: u32, out: *mut 
 #[inline(always)]
 pub unsafe fn potential(launch: &Launch, predicted: *const f64, out: *mut f64, width: u32) {
     let body = thread::block_idx_x();
-    let part = thread::thread_idx_x();
+    let mut part = thread::thread_idx_x();
     let parts = launch.parts();
     // SAFETY: places are below sums · terms.
     let record = |place: u32| unsafe { predicted.add(place as usize * width as usize) };
     // SAFETY: the caller provides this much shared memory.
     let values = unsafe { SharedSlice::<f64>::dynamic(0, parts as usize) };
-    if part < parts {
-        // SAFETY: these are the second to fourth numbers of a record.
-        let i = unsafe { vector(record(body).add(1)) };
+    // SAFETY: these are the second to fourth numbers of a record.
+    let i = unsafe { vector(record(body).add(1)) };
+    while part < parts {
         let mut sum = 0.0;
         let mut place = launch.first + part * launch.stride;
         let mut term = 0;
@@ -143,7 +152,20 @@ pub unsafe fn potential(launch: &Launch, predicted: *const f64, out: *mut f64, w
         }
         // SAFETY: part < parts; a barrier follows.
         unsafe { values.set(part as usize, sum) };
+        part += thread::block_dim_x();
+    }
+    let mut half = parts / 2;
+    while half >= MOST_THREADS {
+        thread::sync_threads();
+        part = thread::thread_idx_x();
+        while part < half {
+            let at = part as usize;
+            // SAFETY: at + half < parts, and only this thread uses these two values between the barriers.
+            unsafe { values.set(at, values.get(at) + values.get(at + half as usize)) };
+            part += thread::block_dim_x();
+        }
+        half /= 2;
     }
     // SAFETY: every part has set its value; body < count.
-    unsafe { fold_block(values, 1, parts, out.add(body as usize)) };
+    unsafe { fold_block(values, 1, parts.min(MOST_THREADS), out.add(body as usize)) };
 }

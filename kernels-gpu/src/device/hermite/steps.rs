@@ -6,7 +6,6 @@
 //!
 //! Corrected steps are written to separate records. The first phase of the next block copies them to the stars, because only then do
 //! all threads know whether the block is valid.
-//! then do all threads know whether the block is valid.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -15,6 +14,7 @@ use cuda_std::thread;
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_ballot};
 
 use super::record::vector;
+use super::tiles::{Capacity, Shape};
 use super::{Launch, Record, fold, lanes, put, put_all, star_width, tiles, vectors, width};
 use crate::Vec3;
 use crate::device::grid_barrier::GridBarrier;
@@ -24,6 +24,8 @@ use crate::physics::hermite::step::{
     Accuracy, Limits, halved, halvings, judge, longest_at, lowest_step,
 };
 use crate::physics::hermite::{TERMS, Taylor};
+#[cfg(doc)]
+use crate::physics::summation::partial_sums::SHORT_PARTIAL_SUMS;
 
 /// Number of step lengths, each half of the previous one.
 pub const LEVELS: u32 = 64;
@@ -52,10 +54,12 @@ pub struct Steps {
     pub bodies: u32,
     /// Number of evaluations and corrections of each step.
     pub iterations: u32,
-    /// Number of active bodies up to which each has a block of threads.
+    /// Number of active bodies up to which each has a block of threads; 0 if there are more than [`SHORT_PARTIAL_SUMS`] partial sums.
     pub few: u32,
-    /// Number of active bodies whose partial sums fit into `partial`.
+    /// Number of active bodies for which [`SHORT_PARTIAL_SUMS`] sums, or all partial sums, fit into `partial`.
     pub room: u32,
+    /// The blocks that run at a time.
+    pub capacity: Capacity,
 }
 
 /// The addresses of all arrays.
@@ -73,7 +77,7 @@ pub struct State {
     pub active: *mut u32,
     /// The forces on the active bodies, 3D numbers for each.
     pub forces: *mut f64,
-    /// The partial sums, 3D · sums · room numbers.
+    /// The partial sums, 3D · room numbers for each sum that remains.
     pub partial: *mut f64,
     /// Number of bodies with steps of each of [`LEVELS`] lengths, the longest first.
     pub levels: *const AtomicU32,
@@ -414,9 +418,8 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
         }
         iteration += 1;
         let last = iteration == job.iterations;
-        let (mut k, stride);
         if count <= job.few {
-            (k, stride) = (thread::block_idx_x(), thread::grid_dim_x());
+            let mut k = thread::block_idx_x();
             while k < count {
                 // SAFETY: k is the same for all threads of the block.
                 unsafe { lanes::pull_at::<A, D>(&launch, at.predicted, at.active, at.forces, k) };
@@ -427,69 +430,92 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
                     unsafe { correct_body::<P, D>(job, at, block, k, last) };
                 }
                 correcting += clock() - begin;
-                k += stride;
+                k += thread::grid_dim_x();
             }
         } else {
             // SAFETY: all threads of the grid call it.
-            unsafe { forces_on_many::<A, D, I>(job, at, &launch, barrier) };
-            let begin = clock();
-            (k, stride) = (
-                thread::index_1d(),
-                thread::grid_dim_x() * thread::block_dim_x(),
-            );
-            while k < count {
-                // SAFETY: the forces have been computed, and each thread has bodies of its own.
-                unsafe { correct_body::<P, D>(job, at, block, k, last) };
-                k += stride;
-            }
-            correcting += clock() - begin;
+            correcting +=
+                unsafe { step_many::<A, P, D, I>(job, at, block, &launch, last, barrier) };
         }
     }
     correcting
 }
 
-/// Computes the forces on many bodies, as many at a time as fit into the memory. It ends with a barrier.
+/// Computes the forces on many bodies and corrects them, as many at a time as fit into the memory. Returns the cycles that this thread
+/// spent on correction.
 ///
 /// # Safety
 /// The same as for [`evaluate`].
 #[inline(always)]
-unsafe fn forces_on_many<A: Record<D>, const D: usize, const I: usize>(
+unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const I: usize>(
     job: &Steps,
     at: &State,
+    block: &Block,
     all: &Launch,
+    last: bool,
     barrier: &mut GridBarrier,
-) {
+) -> u64 {
     let threads = thread::block_dim_x();
     let components = const { 3 * D as u32 };
+    let mut correcting = 0;
     let mut first = 0;
     while first < all.count {
+        if first > 0 {
+            // The last partial sums have been read.
+            // SAFETY: all threads of the grid call it.
+            unsafe { barrier.wait() };
+        }
         let count = (all.count - first).min(job.room);
         let launch = Launch { count, ..*all };
-        let units = count.div_ceil(threads * I as u32) * launch.parts();
+        let shape = Shape::fastest(&launch, threads, I as u32, &job.capacity);
+        let units = shape.units(count, I as u32);
         let mut unit = thread::block_idx_x();
         while unit < units {
             // SAFETY: the unit is the same for all threads of the block; the places from `first` on are listed.
             unsafe {
                 let places = at.active.add(first as usize);
-                tiles::pull_unit::<A, D, I>(&launch, at.predicted, places, at.partial, unit);
+                tiles::pull_unit::<A, D, I>(
+                    &launch,
+                    &shape,
+                    at.predicted,
+                    places,
+                    at.partial,
+                    unit,
+                );
             }
             unit += thread::grid_dim_x();
         }
         // SAFETY: all threads of the grid call it.
         unsafe { barrier.wait() };
-        let mut value = thread::index_1d();
-        while value < components * count {
-            // SAFETY: each thread has values of its own.
-            unsafe {
-                let out = at.forces.add(first as usize * const { 3 * D });
-                fold::fold_value(at.partial, out, components, count, launch.parts(), value);
+        // Bodies that a block folds and corrects at a time, with a thread for each value.
+        let group = count
+            .div_ceil(thread::grid_dim_x())
+            .min(threads / components);
+        let (t, mut from) = (thread::thread_idx_x(), thread::block_idx_x() * group);
+        while from < count {
+            let bodies = (count - from).min(group);
+            if t < components * bodies {
+                let (component, k) = (t / bodies, from + t % bodies);
+                // SAFETY: each thread has a value of its own.
+                unsafe {
+                    let out = at.forces.add(first as usize * const { 3 * D });
+                    let value = component * count + k;
+                    fold::fold_value(at.partial, out, components, count, shape.remaining, value);
+                }
             }
-            value += thread::grid_dim_x() * threads;
+            // Makes the forces visible to the threads of the block.
+            thread::sync_threads();
+            let begin = clock();
+            if t < bodies {
+                // SAFETY: the forces have been computed, and each thread has bodies of its own.
+                unsafe { correct_body::<P, D>(job, at, block, first + from + t, last) };
+            }
+            correcting += clock() - begin;
+            from += thread::grid_dim_x() * group;
         }
-        // SAFETY: all threads of the grid call it.
-        unsafe { barrier.wait() };
         first += count;
     }
+    correcting
 }
 
 /// Replaces the predicted motions of active bodies by their corrected motions.
