@@ -380,18 +380,6 @@ pub fn open(index: u32) -> Result<Arc<dyn Device>, GpuError> {
     Ok(Arc::new(crate::Gpu::open(index)?))
 }
 
-/// Opens the first GPU or, where the program cannot use one, the emulator of the grid, and then says why on stderr.
-pub fn gpu_or_emulator() -> Arc<dyn Device> {
-    #[cfg(feature = "devices")]
-    let opened = crate::module::ptx().and_then(|_| open(0));
-    #[cfg(not(feature = "devices"))]
-    let opened = open(0);
-    opened.unwrap_or_else(|why| {
-        eprintln!("{why}; the kernels run in the emulator, on the CPU");
-        Arc::new(crate::Emulator::new("emulator".into()))
-    })
-}
-
 /// Opens a GPU that keeps released buffers for reuse instead of freeing them, for a device that does the same kind of work many
 /// times. Other devices must not access them.
 ///

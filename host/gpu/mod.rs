@@ -21,6 +21,7 @@ mod mark;
 mod module;
 #[cfg_attr(not(feature = "devices"), path = "no_power.rs")]
 mod power;
+mod select;
 mod typed;
 
 pub use cuda_std::{Code, Entry, Plain};
@@ -28,11 +29,10 @@ pub use cuda_std::{Code, Entry, Plain};
 pub use device::{Gpu, devices, driver_version};
 pub use emulator::Emulator;
 pub use error::GpuError;
-pub use interface::{
-    Device, Grid, Launch, Moment, Point, Queue, Usage, gpu_or_emulator, open, open_keeping,
-};
+pub use interface::{Device, Grid, Launch, Moment, Point, Queue, Usage, open, open_keeping};
 pub use module::{MODULES, Module, Residency, Text, kernels, linkme};
 pub use power::EnergyMeter;
+pub use select::gpu_or_emulator;
 pub use typed::{Buffer, HostBuffer};
 
 /// The properties of a GPU.

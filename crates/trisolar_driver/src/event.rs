@@ -1,7 +1,7 @@
 //! Events: points in a stream.
 
 use crate::error::{CudaError, CudaResult, check, handle, written};
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamWaitEventFlags};
 use crate::sys;
 
 /// Properties of an event.
@@ -89,6 +89,17 @@ impl Event {
     #[must_use]
     pub fn as_inner(&self) -> sys::CUevent {
         self.0
+    }
+}
+
+impl Stream {
+    /// Makes the work that is queued from now on wait for an event.
+    ///
+    /// # Errors
+    /// [`CudaError`](crate::error::CudaError).
+    pub fn wait_event(&self, event: Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
+        // SAFETY: stream and event exist; the driver keeps a destroyed event until it is done.
+        check(unsafe { sys::cuStreamWaitEvent(self.as_inner(), event.0, flags.0) })
     }
 }
 

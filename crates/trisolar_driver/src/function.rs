@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 
 use crate::device::attributes;
 use crate::error::{CudaResult, check, written};
-use crate::module::Module;
 use crate::sys;
 
 macro_rules! size {
@@ -86,7 +85,7 @@ attributes! {
 #[derive(Debug)]
 pub struct Function<'a> {
     raw: sys::CUfunction,
-    module: PhantomData<&'a Module>,
+    module: PhantomData<&'a ()>,
 }
 
 // SAFETY: the driver's functions may be used by any thread.
@@ -94,8 +93,9 @@ unsafe impl Send for Function<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Function<'_> {}
 
-impl<'a> Function<'a> {
-    pub(crate) fn of(raw: sys::CUfunction, _: &'a Module) -> Self {
+impl Function<'_> {
+    /// The function, which must not outlive its module.
+    pub(crate) fn of(raw: sys::CUfunction) -> Self {
         Self {
             raw,
             module: PhantomData,

@@ -90,7 +90,7 @@ impl Module {
         let name = CString::new(name.as_ref()).map_err(|_| CudaError::NotFound)?;
         // SAFETY: the module is loaded, and the name ends with a 0.
         handle(|raw| unsafe { sys::cuModuleGetFunction(raw, self.0, name.as_ptr()) })
-            .map(|raw| Function::of(raw, self))
+            .map(Function::of)
     }
 
     /// A variable of the kernels, in global or constant memory.

@@ -4,7 +4,6 @@ use std::ffi::c_void;
 use std::ptr;
 
 use crate::error::{CudaResult, check, handle};
-use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
 use crate::sys;
 
@@ -19,9 +18,9 @@ impl StreamFlags {
     pub const NON_BLOCKING: Self = Self(1);
 }
 
-/// Options of [`Stream::wait_event`], of which there are none.
+/// Options of `Stream::wait_event`, of which there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StreamWaitEventFlags(u32);
+pub struct StreamWaitEventFlags(pub(crate) u32);
 
 impl StreamWaitEventFlags {
     /// No option.
@@ -55,15 +54,6 @@ impl Stream {
     pub fn synchronize(&self) -> CudaResult<()> {
         // SAFETY: the stream exists.
         check(unsafe { sys::cuStreamSynchronize(self.0) })
-    }
-
-    /// Makes the work that is queued from now on wait for an event.
-    ///
-    /// # Errors
-    /// [`CudaError`](crate::error::CudaError).
-    pub fn wait_event(&self, event: Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
-        // SAFETY: stream and event exist; the driver keeps a destroyed event until it is done.
-        check(unsafe { sys::cuStreamWaitEvent(self.0, event.as_inner(), flags.0) })
     }
 
     /// Queues a kernel with the addresses of its arguments.
