@@ -97,14 +97,15 @@ fn dynamic(ptx: &str) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
     let mut instead = HashMap::new();
     for (begin, block) in lines.windows(6).enumerate() {
-        let [first, "{", ".reg .b64 a;", taken, converted, "}"] = *block else {
+        let block: Vec<&str> = block.iter().map(|line| line.trim()).collect();
+        let [first, "{", ".reg .b64 a;", taken, converted, "}"] = block[..] else {
             continue;
         };
         let target = converted
             .strip_prefix("cvta.shared.u64 ")
             .and_then(|rest| rest.strip_suffix(", a;"));
         let (true, Some(target)) = (
-            first.trim() == BEGIN_ASSEMBLY && taken == format!("mov.b64 a, {DYNAMIC};"),
+            first == BEGIN_ASSEMBLY && taken == format!("mov.b64 a, {DYNAMIC};"),
             target,
         ) else {
             continue;
@@ -640,7 +641,7 @@ mod tests {
         let declaration = format!(".extern .shared .align 16 .b8 {DYNAMIC}[];\n");
         let assembly = |line: &str| format!("\t// begin inline asm\n{line}\n\t// end inline asm\n");
         let taken = assembly(&format!(
-            "{{\n.reg .b64 a;\nmov.b64 a, {DYNAMIC};\ncvta.shared.u64 %rd1, a;\n}}"
+            "\t{{\n.reg .b64 a;\nmov.b64 a, {DYNAMIC};\ncvta.shared.u64 %rd1, a;\n}}"
         ));
         let short = assembly(&format!("mov.b32 %r1, {DYNAMIC};"));
         let rest = "\tadd.s64 \t%rd2, %rd1, %rd9;\n";
