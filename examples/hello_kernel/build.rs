@@ -1,20 +1,5 @@
 //! Builds the kernels to PTX with the stock toolchain.
 
-use std::path::PathBuf;
-
-use cuda_builder::{CudaBuilder, CudaBuilderError};
-
 fn main() {
-    let ptx = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo")).join("hello.ptx");
-    match CudaBuilder::new("kernels").copy_to(&ptx).build() {
-        Ok(_) => {}
-        // Without the sources of `core`, the example still runs on the CPU and reports what is missing.
-        Err(missing @ CudaBuilderError::NoRustSource { .. }) => {
-            for line in missing.to_string().lines() {
-                println!("cargo::warning={line}");
-            }
-            std::fs::write(&ptx, "").expect("the output folder can be written");
-        }
-        Err(error) => panic!("{error}"),
-    }
+    cuda_builder::CudaBuilder::new("kernels").embed();
 }

@@ -4,7 +4,7 @@
 use std::mem::forget;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cust::memory::{DeviceBuffer, DeviceCopy, LockedBuffer};
+use crate::cust::memory::{DeviceBuffer, DeviceCopy, LockedBuffer};
 
 use super::GpuError;
 

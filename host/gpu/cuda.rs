@@ -3,14 +3,14 @@
 use std::mem::forget;
 use std::ptr::NonNull;
 
-use cust::device::DeviceAttribute;
-use cust::error::CudaError;
-use cust::function::{BlockSize, FunctionAttribute};
-use cust::memory::{
+use crate::cust::device::DeviceAttribute;
+use crate::cust::error::CudaError;
+use crate::cust::function::{BlockSize, FunctionAttribute};
+use crate::cust::memory::{
     AsyncCopyDestination, CopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer,
     mem_get_info,
 };
-use cust::sys::cudaError_enum::{CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_SUCCESS};
+use crate::cust::sys::cudaError_enum::{CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_SUCCESS};
 
 use cuda_std::Code;
 
@@ -99,10 +99,8 @@ impl Device for Gpu {
             Some(buffer) => buffer,
             // SAFETY: whoever asked writes before it reads.
             None => unsafe { LockedBuffer::<u8>::uninitialized(bytes) }.map_err(|e| match e {
-                CudaError::OutOfMemory => GpuError::OutOfMemory {
-                    device: "host (page-locked)".into(),
+                CudaError::OutOfMemory => GpuError::OutOfLockedMemory {
                     needed: bytes as u64,
-                    available: trisolar_io::memory::available(),
                 },
                 other => self.fail("allocating page-locked memory", other),
             })?,
@@ -191,7 +189,7 @@ impl Device for Gpu {
         Self::wait_for(self, peer)?;
         // SAFETY: the caller guarantees this; each place is in the memory of its context.
         let result = unsafe {
-            cust::sys::cuMemcpyPeerAsync(
+            crate::cust::sys::cuMemcpyPeerAsync(
                 to,
                 self.context().as_raw(),
                 from,
@@ -252,7 +250,7 @@ impl Device for Gpu {
         let registers = function
             .get_attribute(FunctionAttribute::NumRegisters)
             .map_err(|e| self.fail("asking for a kernel's registers", e))?;
-        let most = cust::device::Device::get_device(Self::info(self).index)
+        let most = crate::cust::device::Device::get_device(Self::info(self).index)
             .and_then(|d| d.get_attribute(DeviceAttribute::MaxThreadsPerMultiprocessor))
             .map_err(|e| self.fail("reading the device's attributes", e))?;
         let resident = self.resident(code, grid)? / Self::info(self).multiprocessors;
@@ -282,7 +280,7 @@ impl Device for Gpu {
         }
         // SAFETY: as above.
         let result = unsafe {
-            cust::sys::cuLaunchCooperativeKernel(
+            crate::cust::sys::cuLaunchCooperativeKernel(
                 function.to_raw(),
                 blocks,
                 1,

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Once, OnceLock};
 
-use cust::context::{Context, CurrentContext};
-use cust::device::{Device, DeviceAttribute};
-use cust::error::CudaError;
-use cust::event::{Event, EventFlags};
-use cust::function::Function;
-use cust::module::Module;
-use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
+use crate::cust::context::{Context, CurrentContext};
+use crate::cust::device::{Device, DeviceAttribute};
+use crate::cust::error::CudaError;
+use crate::cust::event::{Event, EventFlags};
+use crate::cust::function::Function;
+use crate::cust::module::Module;
+use crate::cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use elsa::sync::FrozenMap;
 
 use super::buffer_pool::BufferPool;
@@ -31,17 +31,17 @@ fn initialise() -> Result<(), GpuError> {
     load()?;
     static UNPACKING: Once = Once::new();
     UNPACKING.call_once(unpack);
-    cust::init(cust::CudaFlags::empty()).map_err(|e| GpuError::Unavailable(explain(e)))
+    crate::cust::init(crate::cust::CudaFlags::empty())
+        .map_err(|e| GpuError::Unavailable(explain(e)))
 }
 
-/// The driver's error code in words. (`Display` of cust's error calls the driver and panics without one.)
 /// Version of CUDA that the driver supports: major, minor.
 ///
 /// # Errors
 /// [`GpuError::Unavailable`] without a driver.
 pub fn driver_version() -> Result<(u32, u32), GpuError> {
     initialise()?;
-    let v = cust::CudaApiVersion::get().map_err(|e| GpuError::Unavailable(explain(e)))?;
+    let v = crate::cust::CudaApiVersion::get().map_err(|e| GpuError::Unavailable(explain(e)))?;
     Ok((v.major() as u32, v.minor() as u32))
 }
 
@@ -283,7 +283,8 @@ impl Gpu {
         if let Some(loaded) = self.modules.0.get(&(name, residency)) {
             return Ok(&loaded.function);
         }
-        let mut ptx = with_entry_only(ptx()?, name)
+        let mut ptx = (ptx()?.iter())
+            .find_map(|text| with_entry_only(text, name))
             .ok_or_else(|| self.fail("finding a kernel", CudaError::NotFound))?;
         if let Some(residency) = residency {
             ptx = with_residency(&ptx, residency);
@@ -318,13 +319,15 @@ impl Gpu {
         let (mine, theirs) = (raw(self)?, raw(other)?);
         let mut can = 0;
         // SAFETY: both devices exist; the result is an integer of ours.
-        let asked = unsafe { cust::sys::cuDeviceCanAccessPeer(&raw mut can, mine, theirs) };
-        if asked != cust::sys::cudaError_enum::CUDA_SUCCESS || can == 0 {
+        let asked = unsafe { crate::cust::sys::cuDeviceCanAccessPeer(&raw mut can, mine, theirs) };
+        if asked != crate::cust::sys::cudaError_enum::CUDA_SUCCESS || can == 0 {
             return Ok(());
         }
         // SAFETY: the context of `other` lives as long as `other`, and its memory is freed before.
-        let enabled = unsafe { cust::sys::cuCtxEnablePeerAccess(other.context.as_raw(), 0) };
-        use cust::sys::cudaError_enum::{CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, CUDA_SUCCESS};
+        let enabled = unsafe { crate::cust::sys::cuCtxEnablePeerAccess(other.context.as_raw(), 0) };
+        use crate::cust::sys::cudaError_enum::{
+            CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, CUDA_SUCCESS,
+        };
         match enabled {
             CUDA_SUCCESS | CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
             _ => Err(self.fail("reaching another GPU's memory", CudaError::UnknownError)),
@@ -336,14 +339,16 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Call`].
     pub fn is_cooperative(&self) -> Result<bool, GpuError> {
-        let attribute = cust::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
+        let attribute =
+            crate::cust::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
         let mut can = 0;
         let fail = |e| self.fail("reading the device's attributes", e);
         let device = Device::get_device(self.info.index).map_err(fail)?.as_raw();
         // SAFETY: the device exists; the result is an integer of ours.
-        let asked = unsafe { cust::sys::cuDeviceGetAttribute(&raw mut can, attribute, device) };
+        let asked =
+            unsafe { crate::cust::sys::cuDeviceGetAttribute(&raw mut can, attribute, device) };
         match asked {
-            cust::sys::cudaError_enum::CUDA_SUCCESS => Ok(can != 0),
+            crate::cust::sys::cudaError_enum::CUDA_SUCCESS => Ok(can != 0),
             _ => Err(self.fail("reading the device's attributes", CudaError::UnknownError)),
         }
     }

@@ -26,4 +26,10 @@ pub enum GpuError {
         /// Free bytes.
         available: u64,
     },
+    /// The system cannot lock as much of the host's memory.
+    #[error("host: out of memory that can be page-locked: {needed} bytes are needed")]
+    OutOfLockedMemory {
+        /// Requested bytes.
+        needed: u64,
+    },
 }

@@ -218,7 +218,7 @@ pub trait Device: fmt::Debug + Send + Sync {
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError>;
 
     /// The GPU, if it is one.
-    #[cfg(feature = "gpu")]
+    #[cfg(feature = "devices")]
     #[doc(hidden)]
     fn as_gpu(&self) -> Option<&crate::Gpu> {
         None
@@ -239,7 +239,7 @@ pub enum Point {
     /// All work before was done at this time.
     Done(Instant),
     /// An event of a GPU.
-    #[cfg(feature = "gpu")]
+    #[cfg(feature = "devices")]
     #[doc(hidden)]
     Event(crate::mark::Mark),
 }
@@ -252,7 +252,7 @@ impl Moment {
     pub fn reached(&self) -> Result<bool, GpuError> {
         match &self.point {
             Point::Done(_) => Ok(true),
-            #[cfg(feature = "gpu")]
+            #[cfg(feature = "devices")]
             Point::Event(mark) => mark.reached(),
         }
     }
@@ -264,7 +264,7 @@ impl Moment {
     pub fn wait(&self) -> Result<(), GpuError> {
         match &self.point {
             Point::Done(_) => Ok(()),
-            #[cfg(feature = "gpu")]
+            #[cfg(feature = "devices")]
             Point::Event(mark) => mark.wait(),
         }
     }
@@ -276,9 +276,9 @@ impl Moment {
     pub fn since(&self, earlier: &Self) -> Result<Duration, GpuError> {
         match (&self.point, &earlier.point) {
             (Point::Done(end), Point::Done(begin)) => Ok(end.duration_since(*begin)),
-            #[cfg(feature = "gpu")]
+            #[cfg(feature = "devices")]
             (Point::Event(end), Point::Event(begin)) => end.since(begin),
-            #[cfg(feature = "gpu")]
+            #[cfg(feature = "devices")]
             _ => Ok(Duration::ZERO),
         }
     }
@@ -375,7 +375,7 @@ impl dyn Device {
 ///
 /// # Errors
 /// [`GpuError::Unavailable`] without one, or in a program without the feature `gpu`.
-#[cfg(feature = "gpu")]
+#[cfg(feature = "devices")]
 pub fn open(index: u32) -> Result<Arc<dyn Device>, GpuError> {
     Ok(Arc::new(crate::Gpu::open(index)?))
 }
@@ -385,7 +385,7 @@ pub fn open(index: u32) -> Result<Arc<dyn Device>, GpuError> {
 ///
 /// # Errors
 /// As [`open`].
-#[cfg(feature = "gpu")]
+#[cfg(feature = "devices")]
 pub fn open_keeping(index: u32) -> Result<Arc<dyn Device>, GpuError> {
     let mut gpu = crate::Gpu::open(index)?;
     gpu.keep_buffers();
@@ -396,7 +396,7 @@ pub fn open_keeping(index: u32) -> Result<Arc<dyn Device>, GpuError> {
 ///
 /// # Errors
 /// [`GpuError::Unavailable`]: there is none in a program without the feature `gpu`.
-#[cfg(not(feature = "gpu"))]
+#[cfg(not(feature = "devices"))]
 pub fn open(_: u32) -> Result<Arc<dyn Device>, GpuError> {
     Err(crate::without_gpus())
 }
@@ -405,7 +405,7 @@ pub fn open(_: u32) -> Result<Arc<dyn Device>, GpuError> {
 ///
 /// # Errors
 /// As [`open`].
-#[cfg(not(feature = "gpu"))]
+#[cfg(not(feature = "devices"))]
 pub fn open_keeping(index: u32) -> Result<Arc<dyn Device>, GpuError> {
     open(index)
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use cust::error::CudaError;
-use cust::event::{Event, EventStatus};
+use crate::cust::error::CudaError;
+use crate::cust::event::{Event, EventStatus};
 
 use super::GpuError;
 

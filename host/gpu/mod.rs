@@ -1,30 +1,38 @@
 //! Devices: buffers, queues, typed launches. A [`Device`] is a GPU, or the emulator of the grid; engines are written once for both. The
 //! only place that names `cust`.
 
+/// The types of the driver. Trisolar uses cust's; programs elsewhere, which could not build cust without setting variables, use ours.
 #[cfg(feature = "gpu")]
+pub(crate) use ::cust;
+#[cfg(all(feature = "driver", not(feature = "gpu")))]
+pub(crate) use trisolar_driver as cust;
+
+#[cfg(feature = "devices")]
 mod buffer_pool;
-#[cfg(feature = "gpu")]
+#[cfg(feature = "devices")]
 mod cuda;
-#[cfg(feature = "gpu")]
+#[cfg(feature = "devices")]
 mod device;
 mod emulator;
 mod error;
 mod interface;
-#[cfg(feature = "gpu")]
+#[cfg(feature = "devices")]
 mod mark;
 mod module;
-#[cfg_attr(not(feature = "gpu"), path = "no_power.rs")]
+#[cfg_attr(not(feature = "devices"), path = "no_power.rs")]
 mod power;
+mod select;
 mod typed;
 
 pub use cuda_std::{Code, Entry, Plain};
-#[cfg(feature = "gpu")]
+#[cfg(feature = "devices")]
 pub use device::{Gpu, devices, driver_version};
 pub use emulator::Emulator;
 pub use error::GpuError;
 pub use interface::{Device, Grid, Launch, Moment, Point, Queue, Usage, open, open_keeping};
 pub use module::{MODULES, Module, Residency, Text, kernels, linkme};
 pub use power::EnergyMeter;
+pub use select::gpu_or_emulator;
 pub use typed::{Buffer, HostBuffer};
 
 /// The properties of a GPU.
@@ -83,11 +91,11 @@ pub fn listed(count: u32) -> Vec<DeviceInfo> {
 
 /// Whether an NVIDIA driver is installed, be it usable or not.
 pub fn driver_present() -> bool {
-    #[cfg(feature = "gpu")]
+    #[cfg(feature = "devices")]
     {
         device::load().is_ok()
     }
-    #[cfg(not(feature = "gpu"))]
+    #[cfg(not(feature = "devices"))]
     {
         false
     }
@@ -97,12 +105,12 @@ pub fn driver_present() -> bool {
 ///
 /// # Errors
 /// [`GpuError::Unavailable`] without the feature `gpu`.
-#[cfg(not(feature = "gpu"))]
+#[cfg(not(feature = "devices"))]
 pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
     Err(without_gpus())
 }
 
-#[cfg(not(feature = "gpu"))]
+#[cfg(not(feature = "devices"))]
 fn without_gpus() -> GpuError {
     GpuError::Unavailable("this program was built without the feature `gpu`".into())
 }

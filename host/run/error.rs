@@ -117,6 +117,11 @@ impl From<GpuError> for EngineError {
                 needed,
                 available,
             },
+            GpuError::OutOfLockedMemory { needed } => Self::OutOfMemory {
+                device: "host (page-locked)".into(),
+                needed,
+                available: crate::io::memory::available(),
+            },
         }
     }
 }

@@ -129,9 +129,12 @@ pub fn descriptor(
                 #found
             }
 
-            unsafe fn call((#(#values,)*): Self::Arguments) {
+            unsafe fn call(__arguments: Self::Arguments) {
+                // A parameter may have the kernel's name.
+                let __kernel = #kernel #turbofish;
+                let (#(#values,)*) = __arguments;
                 // SAFETY: the caller guarantees what the kernel requires.
-                unsafe { #kernel #turbofish(#(#calls),*) }
+                unsafe { __kernel(#(#calls),*) }
             }
 
             fn each((#(#values,)*): &Self::Arguments, each: &mut dyn FnMut(*const ::core::ffi::c_void)) {

@@ -4,29 +4,14 @@
 //! cargo run --release -p hello_kernel
 
 use std::error::Error;
-use std::sync::Arc;
 
 use hello_kernel_kernels::{BLOCK, BlockSums};
-use trisolar_device::{Buffer, Device, Emulator, Grid, Module, Text, linkme, open};
+use trisolar_device::{Buffer, Grid, gpu_or_emulator, include_kernels};
 
-const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/hello.ptx"));
-
-/// The kernels of this program.
-#[linkme::distributed_slice(trisolar_device::MODULES)]
-#[linkme(crate = linkme)]
-static KERNELS: Module = Module {
-    origin: "built",
-    text: Text::Plain(PTX),
-};
+include_kernels!();
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if PTX.is_empty() {
-        return Err("built without kernels: see the warnings of the build".into());
-    }
-    let device: Arc<dyn Device> = open(0).unwrap_or_else(|missing| {
-        println!("{missing}; using the emulator of the grid instead");
-        Arc::new(Emulator::new("emulated grid".into()))
-    });
+    let device = gpu_or_emulator();
 
     let x: Vec<f32> = (0..1_000_019).map(|i| (i % 1009) as f32 / 7.0).collect();
     let on_device = Buffer::of(&device, &x)?;

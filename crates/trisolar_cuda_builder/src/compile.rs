@@ -1,0 +1,263 @@
+//! The nested cargo that compiles a kernel crate to a single PTX text.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::TARGET;
+use crate::error::{CudaBuilderError, at};
+use crate::legacy::Mirror;
+use crate::toolchain::{Toolchain, isolate};
+
+/// A compilation: its input, its options and its outputs.
+pub struct Job<'a> {
+    /// Folder of the kernel crate, absolute.
+    pub krate: &'a Path,
+    /// Folder in which cargo runs, and whose configuration it uses.
+    pub folder: &'a Path,
+    /// A private sysroot for the GPU.
+    pub sysroot: &'a Path,
+    /// cargo's target directory for this sysroot and these flags.
+    pub target_dir: &'a Path,
+    /// Flags for all crates of the build.
+    pub flags: &'a [String],
+    /// Three-digit architecture for `CUDA_ARCH`, `700`.
+    pub arch_number: String,
+    /// Whether to use cargo's release profile; otherwise it is the dev profile.
+    pub release: bool,
+    /// Whether to use optimisation level 3; otherwise it is 1, because level 0 would leave all of `core` in the PTX.
+    pub optimise: bool,
+    /// More arguments for cargo.
+    pub build_args: &'a [String],
+    /// Where to write the PTX.
+    pub ptx: &'a Path,
+    /// Further outputs of rustc: `llvm-ir` or `llvm-bc`, each with a file.
+    pub emit: &'a [(&'static str, PathBuf)],
+}
+
+/// The files and packages that took part in a build.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// Source files of the crates in the tree, absolute, sorted.
+    pub sources: Vec<PathBuf>,
+    /// Manifests of the crates in the tree, absolute, sorted.
+    pub manifests: Vec<PathBuf>,
+    /// Names and versions of all other crates, sorted.
+    pub packages: Vec<(String, String)>,
+}
+
+/// Waits for other builds in a target directory, and makes them wait until the returned file is dropped.
+///
+/// Two kernel crates of the same name, or two builds of one crate, use the same file names there.
+pub fn lock(target_dir: &Path) -> Result<File, CudaBuilderError> {
+    fs::create_dir_all(target_dir).map_err(at(target_dir))?;
+    let path = target_dir.join("cuda_builder.lock");
+    let file = File::create(&path).map_err(at(&path))?;
+    file.lock().map_err(at(&path))?;
+    Ok(file)
+}
+
+/// Runs cargo and passes on its messages to stderr as they arrive. The caller must hold the [`lock`].
+pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderError> {
+    let place = job.ptx.parent().unwrap_or(job.target_dir);
+    let mirror = Mirror::prepare(job.krate, place)?;
+    let mut command = command(toolchain, job);
+    if let Some(mirror) = &mirror {
+        command
+            .env("RUSTC_WORKSPACE_WRAPPER", &mirror.wrapper)
+            .env("CUDA_BUILDER_ROOT", &mirror.root)
+            .env("CUDA_BUILDER_MIRROR", &mirror.folder);
+    }
+    let (stdout, diagnostics, success) = run(toolchain, command)?;
+    if !success {
+        return Err(CudaBuilderError::BuildFailed {
+            krate: job.krate.to_owned(),
+            diagnostics,
+        });
+    }
+    let mut found = inputs(job, &stdout)?;
+    if let Some(mirror) = &mirror {
+        for path in &mut found.sources {
+            if let Some(original) = mirror.original(path) {
+                *path = original;
+            }
+        }
+        found.sources.sort();
+        found.sources.dedup();
+    }
+    Ok(found)
+}
+
+fn command(toolchain: &Toolchain, job: &Job) -> Command {
+    let mut rustflags = vec![
+        format!("--sysroot={}", job.sysroot.display()),
+        // This overrides cargo's profiles, also those of single packages, which the user's workspace sets for the host.
+        format!("-Copt-level={}", if job.optimise { 3 } else { 1 }),
+    ];
+    rustflags.extend_from_slice(job.flags);
+    let mut emit = format!("--emit=asm={}", job.ptx.display());
+    for (kind, path) in job.emit {
+        emit += &format!(",{kind}={}", path.display());
+    }
+
+    let mut command = Command::new(&toolchain.cargo);
+    isolate(&mut command);
+    let profile = if job.release { "RELEASE" } else { "DEV" };
+    command
+        .current_dir(job.folder)
+        .env("RUSTC", &toolchain.rustc)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CUDA_ARCH", &job.arch_number)
+        .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\x1f"))
+        // The rest of the profile is fixed here: the settings of the user's workspace for the host must not change the kernels.
+        .env(format!("CARGO_PROFILE_{profile}_DEBUG"), "0")
+        .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")
+        .env(format!("CARGO_PROFILE_{profile}_INCREMENTAL"), "false")
+        .env(
+            format!("CARGO_PROFILE_{profile}_DEBUG_ASSERTIONS"),
+            (!job.release).to_string(),
+        )
+        .env(
+            format!("CARGO_PROFILE_{profile}_OVERFLOW_CHECKS"),
+            (!job.release).to_string(),
+        )
+        .args([
+            "rustc",
+            "--lib",
+            "--crate-type=cdylib",
+            "--message-format=json-render-diagnostics",
+        ])
+        .arg("--manifest-path")
+        .arg(job.krate.join("Cargo.toml"))
+        .args(["--target", TARGET, "--target-dir"])
+        .arg(job.target_dir)
+        .args(job.release.then_some("--release"))
+        .args(job.build_args)
+        .args(["--", &emit, "-Clto=fat", "-Ccodegen-units=1"]);
+    command
+}
+
+/// Runs a command; returns its stdout, its stderr (which it also passes on line by line), and whether it succeeded.
+fn run(
+    toolchain: &Toolchain,
+    mut command: Command,
+) -> Result<(String, String, bool), CudaBuilderError> {
+    let fail = |source| CudaBuilderError::Tool {
+        what: format!("cannot run {}", toolchain.cargo.display()),
+        source,
+    };
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(fail)?;
+    let stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    let echo = std::thread::spawn(move || {
+        let mut text = String::new();
+        for line in stderr.split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            let _ = writeln!(std::io::stderr(), "{line}");
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    });
+    let output = child.wait_with_output().map_err(fail)?;
+    let diagnostics = echo.join().unwrap_or_default();
+    Ok((
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        diagnostics,
+        output.status.success(),
+    ))
+}
+
+/// Determines from cargo's messages and its dep-info file what took part in the build.
+fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
+    let mut found = Inputs::default();
+    let mut name = None;
+    for line in messages.lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        if message["reason"] != "compiler-artifact" {
+            continue;
+        }
+        let id = message["package_id"].as_str().unwrap_or_default();
+        if id.starts_with("path+") {
+            found
+                .manifests
+                .extend(message["manifest_path"].as_str().map(PathBuf::from));
+        } else if let Some((_, package)) = id.rsplit_once('#') {
+            // The form is `name@version`, or only the version where the name is the last part of the address.
+            let (package, version) = package.split_once('@').unwrap_or_else(|| {
+                (
+                    id.split(['#', '?'])
+                        .next()
+                        .unwrap_or_default()
+                        .rsplit('/')
+                        .next()
+                        .unwrap_or_default(),
+                    package,
+                )
+            });
+            found
+                .packages
+                .push((package.to_owned(), version.to_owned()));
+        }
+        if message["target"]["crate_types"]
+            .as_array()
+            .is_some_and(|t| t.iter().any(|t| t == "cdylib"))
+        {
+            name = message["target"]["name"]
+                .as_str()
+                .map(|n| n.replace('-', "_"));
+        }
+    }
+    let profile = if job.release { "release" } else { "debug" };
+    let dep_info = job
+        .target_dir
+        .join(TARGET)
+        .join(profile)
+        .join(format!("{}.d", name.unwrap_or_default()));
+    let text = fs::read_to_string(&dep_info).map_err(at(&dep_info))?;
+    found.sources = prerequisites(&text)
+        .into_iter()
+        .map(|p| job.krate.join(p))
+        .collect();
+    found.sources.sort();
+    found.sources.dedup();
+    found.manifests.sort();
+    found.manifests.dedup();
+    found.packages.sort();
+    found.packages.dedup();
+    Ok(found)
+}
+
+/// The files after the colon of a makefile rule, in which spaces within a name are escaped.
+fn prerequisites(rule: &str) -> Vec<PathBuf> {
+    let Some((_, files)) = rule.lines().next().and_then(|l| l.split_once(": ")) else {
+        return Vec::new();
+    };
+    files
+        .replace("\\ ", "\0")
+        .split(' ')
+        .filter(|f| !f.is_empty())
+        .map(|f| PathBuf::from(f.replace('\0', " ")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_blanks_survive_dep_info() {
+        assert_eq!(
+            prerequisites("/t/k.ptx: /a/b.rs /with\\ blank/c.rs\n"),
+            [PathBuf::from("/a/b.rs"), PathBuf::from("/with blank/c.rs")]
+        );
+    }
+}

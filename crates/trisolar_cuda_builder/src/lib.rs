@@ -1,0 +1,674 @@
+//! Builds a crate of GPU kernels to PTX with the stock Rust toolchain, usually from a build script.
+//!
+//! The interface is that of rust-cuda's crate of the same name, but the implementation uses rustc's own target
+//! `nvptx64-nvidia-cuda`, without a CUDA toolkit or a special compiler. It only needs the sources of Rust's core library
+//! (`rustup component add rust-src`, or Debian's package `rust-src`), from which `core` and `alloc` are compiled for the GPU
+//! once.
+//!
+//! ```no_run
+//! use cuda_builder::{CudaBuilder, NvvmArch};
+//!
+//! // in build.rs
+//! let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap());
+//! CudaBuilder::new("kernels").arch(NvvmArch::Compute75).copy_to(out.join("kernels.ptx")).build().unwrap();
+//! // in the program: include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))
+//! ```
+//!
+//! Where the sources of `core` may be missing, the kernel crate can ship a PTX file: see [`CudaBuilder::build_recorded`] and
+//! [`CudaBuilder::check_prebuilt`].
+//!
+//! Differences from rust-cuda:
+//! - floating-point contraction is off unless requested, so that kernels give the same numbers as the CPU;
+//! - there is no libdevice, so [`override_libm`](CudaBuilder::override_libm) is off and not supported;
+//! - the default architecture is 7.0;
+//! - an option that rustc's back end cannot support is an error when building instead of being ignored.
+
+mod arch;
+mod compile;
+mod error;
+mod legacy;
+mod module;
+mod passes;
+pub mod ptx;
+mod record;
+mod sysroot;
+mod toolchain;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use arch::{NvvmArch, UnknownArch};
+pub use error::CudaBuilderError;
+pub use record::{Record, Stale};
+pub use toolchain::RUST_SRC_VARIABLE;
+
+use error::at;
+use toolchain::Toolchain;
+
+const TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// The source information that profilers and debuggers can see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DebugInfo {
+    /// No debug information.
+    #[default]
+    None,
+    /// The source line of each instruction. The code itself does not change.
+    LineTables,
+}
+
+/// The form of the compiler's intermediate code to keep in addition to the PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmitOption {
+    /// LLVM's text form, `.ll`.
+    LlvmIr,
+    /// LLVM's binary form, `.bc`.
+    Bitcode,
+}
+
+/// Compiles one kernel crate. Set options, then call [`build`](Self::build).
+#[derive(Clone, Debug)]
+pub struct CudaBuilder {
+    path_to_crate: PathBuf,
+    /// The file within the crate that is the kernels' module, if they are not the whole crate.
+    module: Option<PathBuf>,
+    /// The dependencies of the module besides `cuda_std`.
+    dependencies: Vec<String>,
+    /// Whether to use cargo's release profile; otherwise it is the dev profile, which checks for overflow. `true` by default.
+    pub release: bool,
+    /// Where to copy the PTX.
+    pub ptx_file_copy_path: Option<PathBuf>,
+    /// Whether the PTX contains source lines. `false` by default.
+    pub generate_line_info: bool,
+    /// Whether LLVM optimises fully (level 3) or little (level 1). `true` by default.
+    pub nvvm_opts: bool,
+    /// The oldest architecture that the PTX must run on. 7.0 by default.
+    pub arch: NvvmArch,
+    /// Whether f32 denormals are flushed to zero; not supported.
+    pub ftz: bool,
+    /// Whether f32 square roots are approximate. `false` by default.
+    pub fast_sqrt: bool,
+    /// Whether f32 divisions are approximate. `false` by default.
+    pub fast_div: bool,
+    /// Whether `a * b + c` is fused in f32 and f64. `false` by default.
+    pub fma_contraction: bool,
+    /// Intermediate code to keep.
+    pub emit: Option<EmitOption>,
+    /// Whether to compile for OptiX; not supported.
+    pub optix: bool,
+    /// Whether to use libdevice instead of libm; not supported.
+    pub override_libm: bool,
+    /// Whether to place statics in constant memory; not supported.
+    pub use_constant_memory_space: bool,
+    /// The same as [`generate_line_info`](Self::generate_line_info).
+    pub debug: DebugInfo,
+    /// Additional arguments for cargo.
+    pub build_args: Vec<String>,
+    /// Where to write LLVM's text form of the whole program.
+    pub final_module_path: Option<PathBuf>,
+    cache: Option<PathBuf>,
+}
+
+impl CudaBuilder {
+    /// A builder for the crate in this folder. A relative path starts from the current folder, which in a build script is the
+    /// package's.
+    pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
+        Self {
+            path_to_crate: path_to_crate_root.as_ref().to_owned(),
+            module: None,
+            dependencies: Vec::new(),
+            release: true,
+            ptx_file_copy_path: None,
+            generate_line_info: false,
+            nvvm_opts: true,
+            arch: NvvmArch::default(),
+            ftz: false,
+            fast_sqrt: false,
+            fast_div: false,
+            fma_contraction: false,
+            emit: None,
+            optix: false,
+            override_libm: false,
+            use_constant_memory_space: false,
+            debug: DebugInfo::None,
+            build_args: Vec::new(),
+            final_module_path: None,
+            cache: None,
+        }
+    }
+
+    /// A builder for kernels that are a module of the package whose build script this is: `CudaBuilder::module("src/kernels.rs")`.
+    ///
+    /// The module is compiled for the GPU without the rest of the package. It may have modules of its own and use `cuda_std`, as well as
+    /// the dependencies that [`dependencies`](Self::dependencies) names.
+    pub fn module(file: impl AsRef<Path>) -> Self {
+        Self {
+            module: Some(file.as_ref().to_owned()),
+            ..Self::new(".")
+        }
+    }
+
+    /// Names dependencies of the package that the [`module`](Self::module) uses, as they are called in `Cargo.toml`.
+    pub fn dependencies(mut self, names: &[impl AsRef<str>]) -> Self {
+        self.dependencies
+            .extend(names.iter().map(|n| n.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds arguments for the nested cargo, such as `--features=x`.
+    pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        self.build_args
+            .extend(args.iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets how much source information the PTX contains.
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.debug = debug;
+        self
+    }
+
+    /// Sets whether to use cargo's release profile or its dev profile, which checks for overflow and optimises little.
+    pub fn release(mut self, release: bool) -> Self {
+        self.release = release;
+        self.nvvm_opts = release;
+        self
+    }
+
+    /// Sets whether the PTX contains the source line of each instruction.
+    pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
+        self.generate_line_info = generate_line_info;
+        self
+    }
+
+    /// Sets whether LLVM optimises fully (level 3) or little (level 1; level 0 would leave code that no kernel needs).
+    pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
+        self.nvvm_opts = nvvm_opts;
+        self
+    }
+
+    /// Sets the oldest architecture that the PTX must run on.
+    pub fn arch(mut self, arch: NvvmArch) -> Self {
+        self.arch = arch;
+        self
+    }
+
+    /// Flushes f32 denormals to zero. `true` is an error when building.
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.ftz = ftz;
+        self
+    }
+
+    /// Sets [`ftz`](Self::ftz), [`fast_sqrt`](Self::fast_sqrt), [`fast_div`](Self::fast_div) and
+    /// [`fma_contraction`](Self::fma_contraction) at once. Because the first is not supported, call `.ftz(false)` afterwards.
+    pub fn fast_math(self) -> Self {
+        self.ftz(true)
+            .fast_sqrt(true)
+            .fast_div(true)
+            .fma_contraction(true)
+    }
+
+    /// Sets whether f32 square roots are `sqrt.approx.f32`.
+    pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
+        self.fast_sqrt = fast_sqrt;
+        self
+    }
+
+    /// Sets whether f32 divisions are `div.approx.f32`.
+    pub fn fast_div(mut self, fast_div: bool) -> Self {
+        self.fast_div = fast_div;
+        self
+    }
+
+    /// Sets whether `a * b + c` becomes one instruction that rounds once. The numbers then differ from the CPU's.
+    pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
+        self.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Sets whether to keep LLVM's text form beside the PTX, as `.ll`.
+    pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
+        self.emit = emit_llvm_ir.then_some(EmitOption::LlvmIr);
+        self
+    }
+
+    /// Sets whether to keep LLVM's binary form beside the PTX, as `.bc`.
+    pub fn emit_llvm_bitcode(mut self, emit_llvm_bitcode: bool) -> Self {
+        self.emit = emit_llvm_bitcode.then_some(EmitOption::Bitcode);
+        self
+    }
+
+    /// Sets where to copy the PTX; [`build`](Self::build) then returns this path.
+    pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.ptx_file_copy_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Compiles for OptiX. `true` is an error when building.
+    pub fn optix(mut self, optix: bool) -> Self {
+        self.optix = optix;
+        self
+    }
+
+    /// Uses libdevice where a crate calls libm. `true` is an error when building.
+    pub fn override_libm(mut self, override_libm: bool) -> Self {
+        self.override_libm = override_libm;
+        self
+    }
+
+    /// Places statics in constant memory. `true` is an error when building.
+    pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
+        self.use_constant_memory_space = use_constant_memory_space;
+        self
+    }
+
+    /// Sets where to write LLVM's text form of the whole program, with all crates merged and optimised.
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the folder for the compiled `core` and the nested cargo's files. By default it is `cuda-builder` in cargo's target
+    /// directory, which all kernel crates of a workspace share.
+    pub fn cache_dir(mut self, path: impl AsRef<Path>) -> Self {
+        self.cache = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Compiles the crate and returns the path of the PTX file, which is that of [`copy_to`](Self::copy_to) if it was set.
+    ///
+    /// In a build script it also tells cargo which files to watch for changes.
+    ///
+    /// # Errors
+    /// See [`CudaBuilderError`]. The compiler's own messages go to stderr.
+    pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
+        self.build_recorded().map(|(path, _)| path)
+    }
+
+    /// Compiles the kernels for `trisolar_device::include_kernels!`, which embeds them in the program. This is all that a build script
+    /// has to do:
+    ///
+    /// ```no_run
+    /// cuda_builder::CudaBuilder::module("src/kernels.rs").embed(); // in `main` of build.rs
+    /// ```
+    ///
+    /// Without the sources of `core` the build goes on with a warning that says how to install them, and the program runs its kernels
+    /// in the emulator. After any other error the process ends with a message and exit code 1.
+    pub fn embed(self) {
+        let Some(out) = env::var_os("OUT_DIR").filter(|_| in_build_script()) else {
+            eprintln!("CudaBuilder::embed is for build scripts, where cargo sets OUT_DIR");
+            std::process::exit(1);
+        };
+        let ptx = PathBuf::from(out).join("kernels.ptx");
+        let failure = match self.copy_to(&ptx).build() {
+            Ok(_) => return,
+            Err(missing @ CudaBuilderError::NoRustSource { .. }) => {
+                for line in missing.to_string().lines() {
+                    println!("cargo::warning={line}");
+                }
+                let text = missing.to_string();
+                let first = text.lines().next().unwrap_or_default();
+                let written = fs::write(&ptx, format!("{}{first}\n", ptx::NOT_COMPILED));
+                written.map_err(at(&ptx)).err()
+            }
+            Err(other) => Some(other),
+        };
+        if let Some(error) = failure {
+            for line in error.to_string().lines() {
+                println!("cargo::error={line}");
+            }
+            std::process::exit(1);
+        }
+    }
+
+    /// Does the same as [`build`](Self::build) and also returns a record of what the PTX was made from. [`Record::header`]
+    /// followed by the PTX is a file that [`check_prebuilt`](Self::check_prebuilt) can check.
+    ///
+    /// # Errors
+    /// See [`CudaBuilderError`].
+    pub fn build_recorded(self) -> Result<(PathBuf, Record), CudaBuilderError> {
+        self.reject_unsupported()?;
+        let krate = self.krate()?;
+        let toolchain = Toolchain::current()?;
+        watch_toolchain(&toolchain);
+        let folder = self.folder()?;
+        self.watch(&krate, &folder.join("Cargo.toml"));
+
+        let cache = self.cache_folder(&folder)?;
+        let target_flags = self.target_flags();
+        let sysroot = sysroot::sysroot(&toolchain, &target_flags, &cache)?;
+        let flags = [target_flags, self.crate_flags()].concat();
+        let settings = self.settings();
+        let sysroot_name = sysroot.file_name().unwrap_or_default().to_string_lossy();
+        let target_dir = cache.join(format!(
+            "target-{}",
+            sysroot::key(&[&sysroot_name, &settings])
+        ));
+        let output = target_dir
+            .join("ptx")
+            .join(sysroot::key(&[&krate.to_string_lossy(), &settings]));
+        fs::create_dir_all(&output).map_err(at(&output))?;
+        let (written_by_rustc, ptx_path) = (output.join("kernels.s"), output.join("kernels.ptx"));
+        let _lock = compile::lock(&target_dir)?;
+
+        let mut emit = Vec::new();
+        match self.emit {
+            Some(EmitOption::LlvmIr) => emit.push(("llvm-ir", output.join("kernels.ll"))),
+            Some(EmitOption::Bitcode) => emit.push(("llvm-bc", output.join("kernels.bc"))),
+            None => {}
+        }
+        if self.final_module_path.is_some() && self.emit != Some(EmitOption::LlvmIr) {
+            emit.push(("llvm-ir", output.join("kernels.ll")));
+        }
+        let inputs = compile::compile(
+            &toolchain,
+            &compile::Job {
+                krate: &krate,
+                folder: &folder,
+                sysroot: &sysroot,
+                target_dir: &target_dir,
+                flags: &flags,
+                arch_number: format!("{}0", self.arch.capability_value()),
+                release: self.release,
+                optimise: self.nvvm_opts,
+                build_args: &self.build_args,
+                ptx: &written_by_rustc,
+                emit: &emit,
+            },
+        )?;
+        inputs
+            .sources
+            .iter()
+            .chain(&inputs.manifests)
+            .for_each(|p| self.watch(&krate, p));
+        if let Some(lock) = record::lock_file(&folder) {
+            watch(&lock);
+        }
+
+        let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
+        verify(&text, &krate)?;
+        let text = passes::apply(&text)?;
+        // The file is renamed into place, so that a concurrent reader always sees a complete file.
+        let unfinished = output.join("kernels.part");
+        fs::write(&unfinished, &text).map_err(at(&unfinished))?;
+        fs::rename(&unfinished, &ptx_path).map_err(at(&ptx_path))?;
+        if let Some(path) = &self.final_module_path {
+            fs::copy(output.join("kernels.ll"), path).map_err(at(path))?;
+        }
+        let record = Record::gather(
+            &toolchain,
+            &krate,
+            &settings,
+            &inputs.sources,
+            &inputs.manifests,
+            &inputs.packages,
+        )?;
+        let path = match &self.ptx_file_copy_path {
+            Some(copy) => {
+                fs::write(copy, &text).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+                copy.clone()
+            }
+            None => ptx_path,
+        };
+        Ok((path, record))
+    }
+
+    /// Checks whether a PTX text with a record was made from the current sources with these options. It is meant for the case
+    /// that [`build`](Self::build) fails with [`CudaBuilderError::NoRustSource`], and needs neither the network nor `core`.
+    ///
+    /// `Ok(Err(_))` lists the differences.
+    ///
+    /// # Errors
+    /// [`CudaBuilderError`] if the crate cannot be read.
+    pub fn check_prebuilt(&self, ptx: &str) -> Result<Result<(), Stale>, CudaBuilderError> {
+        self.check(ptx, false)
+    }
+
+    /// Checks whether a PTX text with a record is what [`build`](Self::build) would return: in addition to
+    /// [`check_prebuilt`](Self::check_prebuilt), the compiler and this crate must be the same.
+    ///
+    /// # Errors
+    /// The same as for [`check_prebuilt`](Self::check_prebuilt).
+    pub fn check_same(&self, ptx: &str) -> Result<Result<(), Stale>, CudaBuilderError> {
+        self.check(ptx, true)
+    }
+
+    fn check(&self, ptx: &str, with_tools: bool) -> Result<Result<(), Stale>, CudaBuilderError> {
+        self.reject_unsupported()?;
+        let krate = self.krate()?;
+        let toolchain = Toolchain::current()?;
+        watch_toolchain(&toolchain);
+        match Record::parse(ptx) {
+            None => Ok(Err(Stale {
+                differences: vec!["it has no record".into()],
+            })),
+            Some(record) => {
+                record.files(&krate).iter().for_each(|p| watch(p));
+                if let Some(lock) = record::lock_file(&krate) {
+                    watch(&lock);
+                }
+                record.check(&toolchain, &krate, &self.settings(), with_tools)
+            }
+        }
+    }
+
+    /// The folder of the package that the user has given.
+    fn folder(&self) -> Result<PathBuf, CudaBuilderError> {
+        let path = &self.path_to_crate;
+        if !path.join("Cargo.toml").is_file() {
+            return Err(CudaBuilderError::CratePathDoesntExist(path.clone()));
+        }
+        path.canonicalize().map_err(at(path))
+    }
+
+    /// The folder of the package to compile.
+    fn krate(&self) -> Result<PathBuf, CudaBuilderError> {
+        let folder = self.folder()?;
+        match &self.module {
+            None => Ok(folder),
+            Some(file) => {
+                let cache = self.cache_folder(&folder)?;
+                let toolchain = Toolchain::current()?;
+                module::package(&toolchain, &folder, file, &self.dependencies, &cache)
+            }
+        }
+    }
+
+    /// Watches a file of the package to compile. Of a module's package, that is the file to which a link leads.
+    fn watch(&self, krate: &Path, path: &Path) {
+        if self.module.is_none() {
+            return watch(path);
+        }
+        let real = path.canonicalize().ok();
+        if let Some(real) = real.filter(|real| !real.starts_with(krate)) {
+            watch(&real);
+        }
+    }
+
+    fn reject_unsupported(&self) -> Result<(), CudaBuilderError> {
+        let options = [
+            (
+                self.ftz,
+                "ftz(true)",
+                "rustc cannot set the denormal mode of a function; f32 denormals are always kept",
+            ),
+            (self.optix, "optix(true)", "the PTX is for the CUDA driver"),
+            (
+                self.override_libm,
+                "override_libm(true)",
+                "libdevice belongs to the CUDA toolkit, which is not used; calls to libm remain calls to the crate libm",
+            ),
+            (
+                self.use_constant_memory_space,
+                "use_constant_memory_space(true)",
+                "rustc places all statics in global memory",
+            ),
+        ];
+        match options.into_iter().find(|(asked, ..)| *asked) {
+            Some((_, option, reason)) => {
+                Err(CudaBuilderError::UnsupportedOption { option, reason })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Flags that `core` and the kernels must share.
+    fn target_flags(&self) -> Vec<String> {
+        let mut flags = vec![format!("-Ctarget-cpu={}", self.arch.target_cpu())];
+        flags.extend(
+            self.arch
+                .ptx_feature()
+                .map(|f| format!("-Ctarget-feature={f}")),
+        );
+        flags.extend(
+            [
+                "-Zunstable-options",
+                "-Cpanic=immediate-abort",
+                "-Cembed-bitcode=yes",
+                // This pass duplicates barriers into the preceding branches.
+                "-Zmir-enable-passes=-JumpThreading",
+            ]
+            .map(String::from),
+        );
+        flags
+    }
+
+    /// Flags of the kernel crate and its dependencies only.
+    fn crate_flags(&self) -> Vec<String> {
+        let mut flags = vec![
+            // Kernel crates do not have to declare `no_std`.
+            "-Zcrate-attr=no_std".to_owned(),
+            "-Aunused_attributes".to_owned(),
+            // In rust-cuda's programming model, shared memory is a `static mut`.
+            "-Astatic_mut_refs".to_owned(),
+            // The PTX must not contain paths of this machine.
+            "-Zremap-cwd-prefix=.".to_owned(),
+            "-Aexplicit_builtin_cfgs_in_flags".to_owned(),
+            // Dependencies are merged only if there is a link step, and dependencies that are also cdylibs have one of their
+            // own, so the linker is a program that does nothing.
+            "-Clinker=true".to_owned(),
+            // The pass for shared arrays expects symbols of this form.
+            "-Csymbol-mangling-version=v0".to_owned(),
+        ];
+        for feature in self.arch.all_target_features() {
+            flags.push(format!("--cfg=target_feature=\"{feature}\""));
+        }
+        let known: Vec<_> = NvvmArch::ALL
+            .iter()
+            .map(|a| format!("\"{}\"", a.target_feature()))
+            .collect();
+        flags.push(format!(
+            "--check-cfg=cfg(target_feature, values({}))",
+            known.join(", ")
+        ));
+
+        let mut llvm = vec![
+            format!(
+                "-nvptx-fma-level={}",
+                if self.fma_contraction { 2 } else { 0 }
+            ),
+            // This pass treats an index that is the sign-extended negation of a condition like one that is the condition minus
+            // one, which is wrong; `sort_unstable` of integers, for example, then reads the wrong elements.
+            "-disable-separate-const-offset-from-gep".to_owned(),
+        ];
+        if self.fast_sqrt {
+            llvm.push("-nvptx-prec-sqrtf32=0".into());
+        }
+        if self.fast_div {
+            llvm.push("-nvptx-prec-divf32=0".into());
+        }
+        flags.push(format!("-Cllvm-args={}", llvm.join(" ")));
+        if self.generate_line_info || self.debug == DebugInfo::LineTables {
+            // Full line tables would mark the whole program as compiled for the debugger.
+            flags.push("-Cdebuginfo=line-directives-only".into());
+        }
+        flags
+    }
+
+    /// A text of everything that changes the PTX and is not a file; equal texts mean equal PTX.
+    fn settings(&self) -> String {
+        let mut settings = vec![
+            self.arch.to_string(),
+            format!("release={}", self.release),
+            format!("nvvm_opts={}", self.nvvm_opts),
+            format!("fma_contraction={}", self.fma_contraction),
+            format!("fast_sqrt={}", self.fast_sqrt),
+            format!("fast_div={}", self.fast_div),
+            format!(
+                "line_info={}",
+                self.generate_line_info || self.debug == DebugInfo::LineTables
+            ),
+        ];
+        settings.extend(self.build_args.iter().cloned());
+        // The flags contain no path. Those that every build shares appear only in this digest.
+        let flags = [self.target_flags(), self.crate_flags()].concat().join(" ");
+        settings.push(format!("digest={}", sysroot::key(&[&flags, passes::NAME])));
+        settings.join(" ")
+    }
+
+    /// The folder of the compiled `core` and of the nested target directories.
+    fn cache_folder(&self, krate: &Path) -> Result<PathBuf, CudaBuilderError> {
+        if let Some(cache) = &self.cache {
+            fs::create_dir_all(cache).map_err(at(cache))?;
+            return cache.canonicalize().map_err(at(cache));
+        }
+        let folder = match env::var_os("OUT_DIR").map(PathBuf::from) {
+            // <target>/<profile>/build/<package>/out
+            Some(out) => match out.ancestors().nth(4) {
+                Some(target) if out.ancestors().nth(2).is_some_and(|b| b.ends_with("build")) => {
+                    target.join("cuda-builder")
+                }
+                _ => out.join("cuda-builder"),
+            },
+            None => match env::var_os("CARGO_TARGET_DIR") {
+                Some(target) => PathBuf::from(target).join("cuda-builder"),
+                None => krate.join("target/cuda-builder"),
+            },
+        };
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        folder.canonicalize().map_err(at(&folder))
+    }
+}
+
+/// Rejects PTX that cannot be loaded or has nothing to launch.
+fn verify(text: &str, krate: &Path) -> Result<(), CudaBuilderError> {
+    if ptx::entry_points(text).is_empty() {
+        return Err(CudaBuilderError::NoEntryPoint(krate.to_owned()));
+    }
+    let symbols: Vec<String> = ptx::unresolved(text)
+        .iter()
+        .map(|s| format!("{:#}", rustc_demangle::demangle(s)))
+        .collect();
+    if symbols.is_empty() {
+        Ok(())
+    } else {
+        Err(CudaBuilderError::Unresolved { symbols })
+    }
+}
+
+/// In a build script, tells cargo to run it again when the file changes.
+fn watch(path: &Path) {
+    if in_build_script() {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}
+
+fn watch_toolchain(toolchain: &Toolchain) {
+    if in_build_script() {
+        println!("cargo::rerun-if-env-changed={RUST_SRC_VARIABLE}");
+        // Repeats a build that fell back to a prebuilt file once rust-src is installed.
+        if let Some(list) = toolchain.component_list() {
+            watch(&list);
+        }
+    }
+}
+
+fn in_build_script() -> bool {
+    // cargo sets this variable only for build scripts.
+    env::var_os("OUT_DIR").is_some()
+        && env::var_os("HOST").is_some()
+        && env::var_os("TARGET").is_some()
+}

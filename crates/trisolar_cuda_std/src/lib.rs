@@ -1,0 +1,101 @@
+//! The GPU side of Rust kernels: rust-cuda's device API over rustc's own NVPTX back end, and an emulator of the grid
+//! for the CPU.
+//!
+//! A kernel crate written for rust-cuda compiles against this crate unchanged: `cuda_builder` compiles it to PTX, and a CPU
+//! build gives functions that the [`emulator`] runs.
+//!
+//! - [`thread`]: indices, barriers, fences; [`warp`]: shuffles, votes, reductions
+//! - [`shared`]: shared memory; [`atomic`]: atomics with a scope
+//! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions
+//! - [`io`]: printing and assertions; [`mem`], [`misc`], [`ptr`], [`cfg`](mod@cfg)
+//!
+//! On the device the crate also provides the panic handler, which traps, and the global allocator, which calls the driver's
+//! `malloc`.
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(
+        abi_ptx,
+        allow_internal_unstable,
+        asm_experimental_arch,
+        core_float_math,
+        freeze,
+        link_llvm_intrinsics,
+        stdarch_nvptx
+    ),
+    allow(internal_features)
+)]
+
+extern crate alloc;
+// The macros refer to `::cuda_std`, also in this crate.
+extern crate self as cuda_std;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+pub mod approx;
+pub mod atomic;
+pub mod cfg;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod emulator;
+pub mod float;
+mod float_ext;
+pub mod io;
+#[cfg(not(target_arch = "nvptx64"))]
+mod kernel;
+pub mod mem;
+pub mod misc;
+mod plain;
+pub mod ptr;
+#[cfg(target_arch = "nvptx64")]
+mod runtime;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
+pub use float::GpuFloat;
+pub use float_ext::FloatExt;
+pub use glam;
+pub use half;
+pub use half::{bf16, f16};
+#[cfg(target_arch = "nvptx64")]
+pub use io::{assert_eq, assert_ne, print, println};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use kernel::{Code, Entry, Exported, Kernel, RawSlice, RawSliceMut};
+pub use plain::Plain;
+#[cfg(feature = "vek")]
+pub use vek;
+// These are the standard prelude's own macros, so that a glob import of this crate is not ambiguous.
+#[cfg(not(target_arch = "nvptx64"))]
+pub use std::{assert_eq, assert_ne, print, println};
+
+/// The items that nearly every kernel needs.
+pub mod prelude {
+    pub use crate::{f16, kernel, print, println, thread};
+    pub use alloc::borrow::ToOwned;
+    pub use alloc::boxed::Box;
+    pub use alloc::format;
+    pub use alloc::rc::Rc;
+    pub use alloc::string::{String, ToString};
+    pub use alloc::vec::Vec;
+    pub use core::{assert_eq, assert_ne};
+}
+
+/// Declares the entry that `#[kernel]` generates. The macro is in this crate because the calling convention is unstable and the
+/// kernel's crate should not have to enable it.
+#[cfg(target_arch = "nvptx64")]
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unstable(abi_ptx)]
+macro_rules! __ptx_entry {
+    (
+        [$($attributes:tt)*] [$($visibility:tt)*] $name:ident [$($generics:tt)*] [$($parameters:tt)*] [$($condition:tt)*]
+        $body:tt
+    ) => {
+        $($attributes)*
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, improper_ctypes_definitions)]
+        $($visibility)* unsafe extern "ptx-kernel" fn $name $($generics)* ($($parameters)*) $($condition)* $body
+    };
+}

@@ -1,0 +1,3 @@
+fn main() {
+    cuda_builder::CudaBuilder::module("src/kernels.rs").embed();
+}

@@ -1,0 +1,355 @@
+//! Somebody else's first kernel: the session of docs/kernels.md in an empty folder outside of the repository, with the crates as they
+//! are published.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use serde_json::Value;
+
+/// The packages that are published for kernels, from the bottom up.
+const KIT: [&str; 6] = [
+    "trisolar-cuda-std-macros",
+    "trisolar-cuda-std",
+    "trisolar-cuda-builder",
+    "libcuda_lazy",
+    "trisolar-driver",
+    "trisolar-device",
+];
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().expect("the program can be run");
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+fn metadata() -> Value {
+    let output = run(Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--offline", "--locked"])
+        .current_dir(root()));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The folder of each package of the registry that the kit depends on, on this system.
+fn registry_packages(metadata: &Value) -> BTreeSet<PathBuf> {
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let package = |id: &Value| packages.iter().find(|p| p["id"] == *id).unwrap();
+    let mut waiting: Vec<&Value> = packages
+        .iter()
+        .filter(|p| KIT.contains(&p["name"].as_str().unwrap()) && p["source"].is_null())
+        .map(|p| &p["id"])
+        .collect();
+    assert_eq!(waiting.len(), KIT.len());
+    let mut seen: Vec<&Value> = Vec::new();
+    let mut folders = BTreeSet::new();
+    while let Some(id) = waiting.pop() {
+        if seen.contains(&id) {
+            continue;
+        }
+        seen.push(id);
+        if !package(id)["source"].is_null() {
+            let manifest = Path::new(package(id)["manifest_path"].as_str().unwrap());
+            folders.insert(manifest.parent().unwrap().to_owned());
+        }
+        let node = nodes.iter().find(|node| node["id"] == *id).unwrap();
+        for dependency in node["deps"].as_array().unwrap() {
+            let kinds = dependency["dep_kinds"].as_array().unwrap();
+            if kinds.iter().any(|kind| kind["kind"] != "dev") {
+                waiting.push(&dependency["pkg"]);
+            }
+        }
+    }
+    folders
+}
+
+/// A folder that stands for the registry: the kit as `cargo package` packs it, and the packages that it depends on.
+fn registry(to: &Path) {
+    let packed = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packed");
+    let mut command = Command::new(env!("CARGO"));
+    command.args([
+        "package",
+        "--no-verify",
+        "--allow-dirty",
+        "--offline",
+        "--target-dir",
+    ]);
+    command.arg(&packed).current_dir(root());
+    for name in KIT {
+        command.args(["-p", name]);
+    }
+    run(&mut command);
+    let metadata = metadata();
+    for name in KIT {
+        let package = metadata["packages"].as_array().unwrap().iter();
+        let package = package.clone().find(|p| p["name"] == name).unwrap();
+        for field in ["description", "license", "repository", "readme"] {
+            assert!(package[field].is_string(), "{name} has no {field}");
+        }
+        let full = format!("{name}-{}", package["version"].as_str().unwrap());
+        let file = packed.join(format!("package/{full}.crate"));
+        run(Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(to));
+        checksum(&to.join(&full));
+    }
+    for folder in registry_packages(&metadata) {
+        let copy = to.join(folder.file_name().unwrap());
+        run(Command::new("cp").arg("-r").arg(&folder).arg(&copy));
+        checksum(&copy);
+    }
+}
+
+fn checksum(package: &Path) {
+    let text = "{\"files\": {}, \"package\": null}";
+    fs::write(package.join(".cargo-checksum.json"), text).unwrap();
+}
+
+/// The block of commands after this heading of the page.
+fn session(heading: &str) -> String {
+    let page = fs::read_to_string(root().join("docs/kernels.md")).unwrap();
+    let (_, section) = page.split_once(&format!("## {heading}\n")).expect(heading);
+    let (_, block) = section.split_once("```sh\n").expect("a block of commands");
+    block.split_once("\n```").expect("its end").0.to_owned() + "\n"
+}
+
+/// The sum of times as bash's `times` prints them, such as `0m1.250s 0m0.500s`.
+fn seconds_of(times: &str) -> f64 {
+    let seconds = |time: &str| {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+    };
+    let each = times
+        .split_whitespace()
+        .map(|time| seconds(time).expect(times));
+    each.sum()
+}
+
+/// A machine as a stranger's: an empty folder, a registry, and no variable that the documentation does not name.
+struct Stranger {
+    folder: tempfile::TempDir,
+}
+
+impl Stranger {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let crates = folder.path().join("registry");
+        fs::create_dir_all(&crates).unwrap();
+        registry(&crates);
+        fs::create_dir_all(folder.path().join(".cargo")).unwrap();
+        let config = format!(
+            "[source.crates-io]\nreplace-with = \"packaged\"\n[source.packaged]\ndirectory = {crates:?}\n"
+        );
+        fs::write(folder.path().join(".cargo/config.toml"), config).unwrap();
+        Self { folder }
+    }
+
+    fn shell(&self, script: &str, source_of_core: bool) -> Command {
+        let mut command = Command::new("bash");
+        command.args(["-euc", script]).current_dir(&self.folder);
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            let of_this_build = name.starts_with("CARGO_") && name != "CARGO_HOME";
+            if of_this_build || name.starts_with("CUDA_") || name.starts_with("TRISOLAR_") {
+                command.env_remove(name);
+            }
+        }
+        // In place of the component rust-src, or of its absence.
+        let source = std::env::var_os(cuda_builder::RUST_SRC_VARIABLE);
+        match (source_of_core, source) {
+            (true, Some(source)) => command.env(cuda_builder::RUST_SRC_VARIABLE, source),
+            (true, None) => &mut command,
+            (false, _) => command.env(cuda_builder::RUST_SRC_VARIABLE, self.folder.path()),
+        };
+        // The stranger has the toolchain of this test, and no GPU even if this machine has one.
+        let bin = Path::new(env!("CARGO")).parent().unwrap();
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        command.env("TRISOLAR_LIBCUDA", "none");
+        command
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.folder.path().join(file)
+    }
+}
+
+const RESULT: &str = "emulator: [0.0, 0.5, 1.0, 1.5, 2.0]";
+
+#[test]
+fn a_stranger_has_a_kernel_in_a_minute() {
+    let stranger = Stranger::new();
+    let session = session("Your first kernel");
+
+    let start = Instant::now();
+    let output = run(&mut stranger.shell(&(session.clone() + "times >&2\n"), true));
+    let took = start.elapsed();
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    let computed = seconds_of(stderr.lines().last().unwrap());
+    println!("from an empty folder to the first result: {took:?}, {computed} s of processor time");
+    assert!(stdout.contains(RESULT), "{stdout}\n{stderr}");
+    assert!(
+        stderr.contains("no usable GPU: no NVIDIA driver")
+            && stderr.contains("the kernels run in the emulator, on the CPU"),
+        "{stderr}"
+    );
+    // A minute of two cores. The time on the clock would also measure what else the machine does.
+    assert!(computed <= 120.0, "{computed} s");
+
+    // The steps are as many as promised: every command of the page is one.
+    let mut inside = false;
+    let steps: Vec<&str> = (session.lines())
+        .filter(|line| {
+            let starts = !inside && !line.trim().is_empty();
+            inside = (inside || line.contains("<<'END'")) && *line != "END";
+            starts
+        })
+        .collect();
+    assert!(steps.len() <= 10, "{steps:?}");
+
+    // The template is what the session makes.
+    for file in ["Cargo.toml", "build.rs", "src/kernels.rs", "src/main.rs"] {
+        let read = |path: &Path| fs::read_to_string(path).unwrap();
+        let template = root().join("examples/first_kernel").join(file);
+        let made = read(&stranger.path("first_kernel").join(file));
+        assert_eq!(made, read(&template), "{file}");
+    }
+
+    // The program has the kernel for a GPU.
+    let ptx = run(&mut stranger.shell(
+        "cat first_kernel/target/debug/build/*/out/kernels.ptx",
+        true,
+    ));
+    let ptx = String::from_utf8_lossy(&ptx.stdout).into_owned();
+    assert_eq!(cuda_builder::ptx::entry_points(&ptx), ["scale"]);
+    let folder = stranger.folder.path().to_str().unwrap();
+    assert!(!ptx.contains(folder), "the PTX names the folder");
+
+    // Nothing is built again when nothing has changed, and a change of the kernels is seen.
+    let again = run(&mut stranger.shell("cd first_kernel; cargo build 2>&1", true));
+    let again = String::from_utf8_lossy(&again.stdout);
+    assert!(!again.contains("Compiling"), "{again}");
+    let change = "cd first_kernel; sed -i 's/\\*= by/*= by + by/' src/kernels.rs; cargo run";
+    let changed = run(&mut stranger.shell(change, true));
+    let stdout = String::from_utf8_lossy(&changed.stdout);
+    assert!(stdout.contains("[0.0, 1.0, 2.0, 3.0, 4.0]"), "{stdout}");
+    let after = run(&mut stranger.shell(
+        "cat first_kernel/target/debug/build/*/out/kernels.ptx",
+        true,
+    ));
+    assert_ne!(String::from_utf8_lossy(&after.stdout), ptx);
+
+    // Modules within the module, other dependencies, and glam's vectors.
+    let nested = r#"cd first_kernel
+cargo add libm trisolar-cuda-std
+mkdir src/kernels
+cat > src/kernels/lengths.rs <<'END'
+use cuda_std::{glam::Vec3, prelude::*};
+/// # Safety
+/// As many lengths as vectors.
+#[kernel]
+pub unsafe fn lengths(x: &[Vec3], lengths: *mut f32) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        unsafe { *lengths.add(i) = libm::sqrtf(x[i].dot(x[i])) + crate::kernels::ZERO };
+    }
+}
+END
+printf 'pub mod lengths;\npub const ZERO: f32 = 0.0;\n' >> src/kernels.rs
+cat > build.rs <<'END'
+fn main() {
+    cuda_builder::CudaBuilder::module("src/kernels.rs").dependencies(&["libm"]).embed();
+}
+END
+cat > src/main.rs <<'END'
+mod kernels;
+trisolar_device::include_kernels!();
+use cuda_std::glam::Vec3;
+use trisolar_device::{Buffer, Grid, gpu_or_emulator};
+fn main() {
+    let device = gpu_or_emulator();
+    let x = Buffer::of(&device, &[Vec3::new(3.0, 4.0, 0.0), Vec3::X]).unwrap();
+    let lengths = Buffer::<f32>::filled(&device, 2, 0).unwrap();
+    unsafe { device.launch::<kernels::lengths::Lengths>(Grid::covering(2, 32), (x.slice(), lengths.as_mut_ptr())) }.unwrap();
+    let mut result = [0.0; 2];
+    lengths.download(&mut result).unwrap();
+    println!("{result:?}");
+}
+END
+cargo run
+cat target/debug/build/*/out/kernels.ptx"#;
+    let output = run(&mut stranger.shell(nested, true));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.starts_with("[5.0, 1.0]\n"), "{stdout}");
+    assert!(stdout.contains(".entry lengths("), "{stdout}");
+
+    // A wrong path is a message, not a panic.
+    let wrong = "cd first_kernel; sed -i s,src/kernels.rs,src/kernel.rs, build.rs; cargo build";
+    let output = stranger.shell(wrong, true).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        stderr.contains("the module src/kernel.rs cannot be compiled for the GPU")
+            && !stderr.contains("panicked"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_stranger_without_rust_src_is_told_and_has_the_emulator() {
+    let stranger = Stranger::new();
+    let output = run(&mut stranger.shell(&session("Your first kernel"), false));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stdout.contains(RESULT), "{stdout}");
+    assert!(stderr.contains("rustup component add rust-src"), "{stderr}");
+    assert!(
+        stderr.contains(
+            "kernels are not compiled for GPUs: GPU kernels need the sources of Rust's core library"
+        ),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn kernels_may_be_a_crate_of_their_own() {
+    let stranger = Stranger::new();
+    let script = r#"cargo new two_crates && cd two_crates
+cargo new --lib kernels
+(cd kernels && cargo add trisolar-cuda-std)
+cp "$EXAMPLE/src/kernels.rs" kernels/src/lib.rs
+cp "$EXAMPLE/src/main.rs" src/main.rs
+sed -i 's/^mod kernels;//' src/main.rs
+cargo add trisolar-device
+cargo add --path kernels
+cargo add --build trisolar-cuda-builder
+cat > build.rs <<'END'
+fn main() {
+    cuda_builder::CudaBuilder::new("kernels").embed();
+}
+END
+cargo run
+cat target/debug/build/*/out/kernels.ptx"#;
+    let mut command = stranger.shell(script, true);
+    let example = root().join("examples/first_kernel").canonicalize().unwrap();
+    command.env("EXAMPLE", example);
+    let output = run(&mut command);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        stdout.contains(RESULT) && stdout.contains(".entry scale("),
+        "{stdout}"
+    );
+}
