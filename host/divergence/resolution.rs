@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use super::{Precision, Validated};
 use trisolar_run::Monitor;
 use trisolar_run::machine;
-use trisolar_simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use trisolar_simd::F64x4;
+use trisolar_simd::Simd;
 
 /// The share of unresolved pixels above which there is a warning, if the sample is large enough.
 pub const UNRESOLVED_LIMIT: f64 = 0.1;
