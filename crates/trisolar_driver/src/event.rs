@@ -96,7 +96,7 @@ impl Stream {
     /// Makes the work that is queued from now on wait for an event.
     ///
     /// # Errors
-    /// [`CudaError`](crate::error::CudaError).
+    /// [`CudaError`].
     pub fn wait_event(&self, event: Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
         // SAFETY: stream and event exist; the driver keeps a destroyed event until it is done.
         check(unsafe { sys::cuStreamWaitEvent(self.as_inner(), event.0, flags.0) })

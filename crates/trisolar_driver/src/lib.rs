@@ -1,6 +1,6 @@
 //! NVIDIA's driver from Rust. The types and their methods are those of the crate `cust`, but a program needs no CUDA toolkit, no
 //! driver and no environment variable to be built: the driver is found when [`init`] is called, and without one `init` fails with
-//! [`CudaError::NoDevice`](error::CudaError::NoDevice).
+//! [`CudaError::NoDevice`].
 //!
 //! The crate `trisolar-device` has typed launches, and an emulator for machines without a GPU, on top of it. Use this crate for what
 //! `trisolar-device` does not offer: modules of your own, two-dimensional copies, constants of kernels.

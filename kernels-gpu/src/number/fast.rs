@@ -140,6 +140,11 @@ impl Bits for Fast {
     }
 
     #[inline(always)]
+    fn guess_root(self) -> (f32, f32) {
+        self.0.guess_root()
+    }
+
+    #[inline(always)]
     fn guess_reciprocal(self) -> (f32, f32) {
         self.0.guess_reciprocal()
     }

@@ -11,7 +11,7 @@
 /// Number of partial sums of the largest systems.
 pub const MAX_PARTIAL_SUMS: usize = 2048;
 
-/// Number of partial sums up to which each of them needs only [`FEW_TERMS`] bodies.
+/// Number of partial sums up to which each of them needs only `FEW_TERMS` bodies.
 pub const SHORT_PARTIAL_SUMS: usize = 128;
 
 /// Least number of bodies of a partial sum if there are up to [`SHORT_PARTIAL_SUMS`] (and more than 8) of them.
