@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
 
 use serde_json::Value;
 
@@ -123,18 +122,6 @@ fn session(heading: &str) -> String {
     block.split_once("\n```").expect("its end").0.to_owned() + "\n"
 }
 
-/// The sum of times as bash's `times` prints them, such as `0m1.250s 0m0.500s`.
-fn seconds_of(times: &str) -> f64 {
-    let seconds = |time: &str| {
-        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
-        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
-    };
-    let each = times
-        .split_whitespace()
-        .map(|time| seconds(time).expect(times));
-    each.sum()
-}
-
 /// A machine as a stranger's: an empty folder, a registry, and no variable that the documentation does not name.
 struct Stranger {
     folder: tempfile::TempDir,
@@ -187,28 +174,21 @@ impl Stranger {
 const RESULT: &str = "emulator: [0.0, 0.5, 1.0, 1.5, 2.0]";
 
 #[test]
-fn a_stranger_has_a_kernel_in_a_minute() {
+fn a_stranger_has_a_kernel_in_ten_steps() {
     let stranger = Stranger::new();
     let session = session("Your first kernel");
 
-    let start = Instant::now();
-    let output = run(&mut stranger.shell(&(session.clone() + "times >&2\n"), true));
-    let took = start.elapsed();
+    let output = run(&mut stranger.shell(&session, true));
     let (stdout, stderr) = (
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr),
     );
-    let computed = seconds_of(stderr.lines().last().unwrap());
-    println!("from an empty folder to the first result: {took:?}, {computed} s of processor time");
     assert!(stdout.contains(RESULT), "{stdout}\n{stderr}");
     assert!(
         stderr.contains("no usable GPU: no NVIDIA driver")
             && stderr.contains("the kernels run in the emulator, on the CPU"),
         "{stderr}"
     );
-    // A minute of two cores. The time on the clock would also measure what else the machine does.
-    assert!(computed <= 120.0, "{computed} s");
-
     // The steps are as many as promised: every command of the page is one.
     let mut inside = false;
     let steps: Vec<&str> = (session.lines())
