@@ -349,36 +349,32 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
     }
     text.push_str(&format!(
         "\n\nruns from the start, f64, block steps by host or device; active: mean number of\n\
-         particles in a block; at rate: time of its interactions at the rate above with all\n\
-         particles active, and the time of the block as a multiple of that; split: predict,\n\
-         force, correct, rest in %{}\n\
-         {:<11} {:>5} {:>7} {:<6} {:>7} {:>8} {:>7} {:>8} {:>8} {:>6}  split",
+         particles in a block; times: the time of a block as a multiple of that of its\n\
+         interactions at the rate above; split: predict, force, correct, rest in %{}\n\
+         {:<11} {:>5} {:>7} {:<6} {:>8} {:>7} {:>8} {:>6}  split",
         engines(units),
         "engine",
         "order",
         "N",
         "by",
-        "to time",
         "s a unit",
         "active",
         "us/block",
-        "at rate",
         "times"
     ));
     for u in units {
         let name = short(&u.engine);
         let split = u.split.map(|s| format!("{:.0}", 100.0 * s)).join("/");
+        let times = 1.0 / u.efficiency;
+        let digits = if times < 100.0 { 2 } else { 0 };
         text.push_str(&format!(
-            "\n{name:<11} {:>5} {:>7} {:<6} {:>7.4} {:>8.3} {:>7.1} {:>8.1} {:>8.1} {:>6.2}  {split}",
+            "\n{name:<11} {:>5} {:>7} {:<6} {:>8.3} {:>7.1} {:>8.1} {times:>6.digits$}  {split}",
             u.order,
             u.particles,
             u.block_steps,
-            u.time,
             u.seconds_per_unit,
             u.active_per_block,
             u.seconds_per_block * 1e6,
-            u.force_seconds_per_block * 1e6,
-            1.0 / u.efficiency
         ));
     }
     text
