@@ -448,7 +448,8 @@ mod tests {
             .filter_map(|l| l.split('(').next())
             .collect();
         assert!(
-            names.contains(&"map_divergence_explicit_euler_f64") && names.contains(&"encounters")
+            names.contains(&"map_divergence_explicit_euler_f64")
+                && names.contains(&"encounters_f64")
         );
         for name in &names {
             let alone = with_entry_only(all, name).expect("it is there");

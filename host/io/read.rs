@@ -362,7 +362,7 @@ mod tests {
                     .next()
                     .unwrap_or_default();
                 let name = path.to_string_lossy().into_owned();
-                if !name.ends_with("tests.rs") {
+                if !name.ends_with("tests.rs") && !name.contains("/tests/") {
                     found.push((name, program.to_owned()));
                 }
             }

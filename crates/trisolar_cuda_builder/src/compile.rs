@@ -112,7 +112,12 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", &job.arch_number)
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\x1f"))
-        // The rest of the profile is fixed here: the settings of the user's workspace for the host must not change the kernels.
+        // The rest of the profile is fixed here: the settings of the user's workspace for the host must not change the kernels. Cargo leaves
+        // the checks of level 0 to rustc's defaults, so it is told the level as well.
+        .env(
+            format!("CARGO_PROFILE_{profile}_OPT_LEVEL"),
+            if job.optimise { "3" } else { "1" },
+        )
         .env(format!("CARGO_PROFILE_{profile}_DEBUG"), "0")
         .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")
         .env(format!("CARGO_PROFILE_{profile}_INCREMENTAL"), "false")

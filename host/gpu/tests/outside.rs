@@ -94,7 +94,7 @@ fn registry(to: &Path) {
     for name in KIT {
         let package = metadata["packages"].as_array().unwrap().iter();
         let package = package.clone().find(|p| p["name"] == name).unwrap();
-        for field in ["description", "license", "repository", "readme"] {
+        for field in ["description", "license", "readme"] {
             assert!(package[field].is_string(), "{name} has no {field}");
         }
         let full = format!("{name}-{}", package["version"].as_str().unwrap());
