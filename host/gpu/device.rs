@@ -460,7 +460,7 @@ mod tests {
         }
         // A module contains exactly the functions that its kernel calls.
         let functions = |ptx: &str| ptx.lines().filter(|l| l.contains(".func ")).count();
-        let alone = with_entry_only(all, "encounters").expect("it is there");
+        let alone = with_entry_only(all, "encounters_f64").expect("it is there");
         assert!(functions(&alone) > 20 && alone.contains("atan2"));
         let alone = with_entry_only(all, "map_divergence_explicit_euler_f64").expect("it is there");
         assert_eq!(functions(&alone), 0);
