@@ -31,10 +31,10 @@ const ZERO: Vec3<f64> = Vec3 {
     y: 0.0,
     z: 0.0,
 };
-/// Least number of active particles that a thread corrects: some microseconds of work.
-const MIN_SHARE_CORRECTIONS: usize = 1 << 7;
-/// Least number of active particles for which a thread chooses the steps: some microseconds of work.
-const MIN_SHARE_VERDICTS: usize = 1 << 6;
+/// Least number of active particles that a thread corrects: two microseconds of work or more.
+const MIN_SHARE_CORRECTIONS: usize = 1 << 6;
+/// Least number of active particles for which a thread chooses the steps: two microseconds of work or more.
+const MIN_SHARE_VERDICTS: usize = 1 << 5;
 
 /// The place of a verdict that will be written.
 const UNDECIDED: Verdict = Verdict {
