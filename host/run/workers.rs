@@ -223,6 +223,24 @@ mod tests {
     }
 
     #[test]
+    fn no_more_threads_work_than_were_asked_for() {
+        for threads in [1, 2, 3] {
+            let workers = Workers::new(Some(threads)).unwrap();
+            let workers = workers.with_short_tasks().unwrap();
+            let mut by = std::collections::HashSet::new();
+            let mut items = vec![None; 64];
+            for _ in 0..200 {
+                workers.for_shares(&mut items, 1, 1, |_, part| {
+                    part.fill(Some(std::thread::current().id()));
+                });
+                by.extend(items.iter().copied());
+            }
+            assert!(by.contains(&Some(std::thread::current().id())));
+            assert!(by.len() <= threads, "{} threads", by.len());
+        }
+    }
+
+    #[test]
     fn little_work_is_not_shared_and_much_work_is_shared_finely() {
         assert_eq!(shares(7, 4, 16), 1);
         assert_eq!(shares(8, 4, 16), 2);
