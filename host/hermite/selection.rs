@@ -144,7 +144,7 @@ impl OpenDevices {
         if self.gpus.is_empty() {
             return Ok(Box::new(CpuEngine::new(self.options.threads)?));
         }
-        let workers = Workers::new(self.options.threads)?;
+        let workers = Workers::new(self.options.threads)?.with_short_tasks()?;
         Ok(super::on_devices(self.gpus.clone(), workers))
     }
 

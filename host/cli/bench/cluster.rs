@@ -185,7 +185,10 @@ fn on_gpu(gpus: &Gpus, threads: Option<usize>) -> Option<Maker<'_>> {
         name: gpu.info().name.clone(),
         particles: GPU_PARTICLES,
         block_steps: &[BlockSteps::Host, BlockSteps::Device],
-        make: Box::new(move || Ok(on_devices(gpus.clone(), Workers::new(threads)?))),
+        make: Box::new(move || {
+            let workers = Workers::new(threads)?.with_short_tasks()?;
+            Ok(on_devices(gpus.clone(), workers))
+        }),
     })
 }
 
