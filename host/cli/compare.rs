@@ -13,6 +13,7 @@ use trisolar::run::Outputs;
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::short;
 
+use super::cpu_args::CpuArgs;
 use super::parameters::ParameterArgs;
 use super::progress::Progress;
 use super::report::{self, Lines};
@@ -60,9 +61,8 @@ pub(crate) struct Args {
     /// Where to compute: auto (a GPU if one can be used, otherwise the CPU), cpu or gpu
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     backend: Backend,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
     /// Print one JSON object instead of the table
     #[arg(long, help_heading = "Report")]
     json: bool,
@@ -138,7 +138,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
     let options = RunOptions {
         backend: args.backend,
-        threads: args.threads,
+        threads: args.cpu.threads,
+        simd: args.cpu.simd(),
         ..RunOptions::default()
     };
     let mut rows: Vec<Row> = Vec::new();

@@ -8,6 +8,7 @@ mod bench;
 mod cluster;
 mod compare;
 mod config;
+mod cpu_args;
 mod devices;
 mod divergence;
 mod encounters;

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use trisolar::config;
 use trisolar::divergence::{self, Backend, Overrides};
 use trisolar::nbody::files::Carried;
+use trisolar::simd::Simd;
 
 use crate::errors;
 
@@ -108,6 +109,13 @@ pub(crate) fn backend(name: &str) -> PyResult<Backend> {
 pub(crate) fn threads(given: Option<i64>) -> PyResult<Option<usize>> {
     let parsed = |n: i64| option(&n.to_string(), "--threads", divergence::threads);
     given.map(parsed).transpose()
+}
+
+/// An instruction set by name, which this machine must have.
+pub(crate) fn simd(given: Option<&str>) -> PyResult<Option<Simd>> {
+    given
+        .map(|name| option(name, "--simd", str::parse))
+        .transpose()
 }
 
 /// A number of GPUs.

@@ -20,6 +20,7 @@ mod points;
 mod reading;
 mod resume;
 mod run;
+mod simd;
 #[path = "../support/mod.rs"]
 mod support;
 mod sweep;

@@ -47,7 +47,7 @@ const COLUMNS: [&str; 11] = [
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
-    Workers::limit_process(args.threads);
+    Workers::limit_process(args.cpu.threads);
     let begun = match &args.resume {
         // The options are checked before anything is read, as far as they are known.
         None => {

@@ -6,6 +6,7 @@ use trisolar::divergence::Backend;
 use trisolar::hermite::{BlockStep, Options, Overrides, Scheme};
 
 use super::outputs::OutputArgs;
+use crate::cpu_args::CpuArgs;
 use crate::explore::live::LiveArgs;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::{Failure, values};
@@ -34,9 +35,8 @@ pub(crate) struct Args {
     /// gpu; the bits are the same
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     pub(super) backend: Backend,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    pub(super) threads: Option<usize>,
+    #[command(flatten)]
+    pub(super) cpu: CpuArgs,
 
     /// Where particles are corrected and steps chosen: host, device (one GPU performs whole block steps, many in a launch), or auto
     /// (the device, on one GPU with --scheme plain); the bits are the same
@@ -67,7 +67,8 @@ impl Args {
     pub(super) fn options(&self, scheme: Option<Scheme>) -> Result<Options, Failure> {
         let options = Options {
             backend: self.backend,
-            threads: self.threads,
+            threads: self.cpu.threads,
+            simd: self.cpu.simd(),
             gpus: self.gpus,
             block_step: self.block_step,
         };

@@ -41,7 +41,7 @@ const COMPUTATION: &str = "computation";
 /// Integrates and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let communicator = Communicator::join()?;
-    Workers::limit_process(communicator.threads(args.threads));
+    Workers::limit_process(communicator.threads(args.cpu.threads));
     let result = run_as(args, typed, &communicator);
     communicator.end(result)
 }
@@ -208,7 +208,8 @@ fn follow(
 fn asked(args: &Args, communicator: &Communicator) -> Options {
     Options {
         backend: args.backend,
-        threads: communicator.threads(args.threads),
+        threads: communicator.threads(args.cpu.threads),
+        simd: args.cpu.simd(),
         schedule: args.schedule,
         partials: args.partials,
         device: args.device,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Spec, bodies_of, merged, names, parameters, source, told_of, wholes
+from ._spec import Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 """The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
@@ -155,6 +155,7 @@ def cluster(
     max_error: Optional[float] = None,
     backend: str = "auto",
     threads: Optional[int] = None,
+    simd: Optional[str] = None,
     gpus: Optional[int] = None,
     block_step: str = "auto",
     progress: Progress = None,
@@ -203,6 +204,7 @@ def cluster(
     :param backend: the engine: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2" or "avx512"; the bits are the same [the fastest of this machine].
     :param gpus: number of GPUs that share the work, all of which must exist; more than 1 needs ``backend="gpu"``; the bits do not
         depend on it [1].
     :param block_step: the place where particles are corrected and steps chosen: "host", "device" (one GPU performs whole
@@ -222,6 +224,7 @@ def cluster(
     """
     options = parameters("cluster", locals())
     names(backend=backend, block_step=block_step)
+    names_or_none(simd=simd)
     wholes(threads=threads, gpus=gpus)
     given = source(spec)
     arrays, told = None, None
@@ -234,4 +237,4 @@ def cluster(
     problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays, told)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    return Cluster(problem.run(backend, threads, gpus, block_step), values, problem.toml, progress)
+    return Cluster(problem.run(backend, threads, simd, gpus, block_step), values, problem.toml, progress)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Numbers, Spec, bodies_of, merged, names, parameters, source, told_of, wholes
+from ._spec import Numbers, Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
 from ._warnings import TrisolarWarning
 
 
@@ -128,6 +128,7 @@ def nbody(
     device: Optional[int] = None,
     gpus: Optional[int] = None,
     threads: Optional[int] = None,
+    simd: Optional[str] = None,
     schedule: str = "dynamic",
     partials: str = "rows",
     progress: Progress = None,
@@ -185,6 +186,7 @@ def nbody(
     :param gpus: number of GPUs that compute together, from ``device`` on, 1 to 64, all of which must exist; their number
         changes no bit [all from 131072 bodies on].
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2" or "avx512"; the bits are the same [the fastest of this machine].
     :param schedule: how threads share rows of bodies: "dynamic" (a free thread takes the next row), "block", "cyclic", or
         "cyclic-forces" (cyclic, but sums in blocks).
     :param partials: partial sums of the reduced solver on the CPU: "rows" (the same bits for any number of threads) or
@@ -204,6 +206,7 @@ def nbody(
     """
     options = parameters("nbody", locals())
     names(backend=backend, schedule=schedule, partials=partials)
+    names_or_none(simd=simd)
     wholes(every=every, threads=threads, device=device, gpus=gpus)
     given = source(spec)
     arrays, told = None, None
@@ -216,5 +219,5 @@ def nbody(
         warnings.warn(message, TrisolarWarning, stacklevel=2)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    computing = problem.run(every, backend, threads, schedule, partials, device, gpus)
+    computing = problem.run(every, backend, threads, simd, schedule, partials, device, gpus)
     return Nbody(computing, values, problem.toml, progress)
