@@ -132,7 +132,7 @@ pub(crate) fn carried(told: Option<Told>) -> PyResult<(Carried, Option<u8>)> {
     let mut found = (Carried::default(), None);
     if let Some(json) = json {
         let value = serde_json::from_str(&json)
-            .map_err(|e| PyValueError::new_err(format!("bodies: spec.json: {e}")))?;
+            .map_err(|e| PyValueError::new_err(format!("bodies: specification.json: {e}")))?;
         found = Carried::from_specification(&value);
     }
     found.0.time = time;

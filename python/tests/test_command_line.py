@@ -219,4 +219,4 @@ def test_an_npz_holds_the_array_and_its_specification(
     with np.load(tmp_path / "map.npz") as file:
         assert np.array_equal(file["steps_together"], small.steps_together)
     with zipfile.ZipFile(tmp_path / "map.npz") as file:
-        assert json.load(io.TextIOWrapper(file.open("spec.json"), "utf-8")) == small.spec
+        assert json.load(io.TextIOWrapper(file.open("specification.json"), "utf-8")) == small.spec

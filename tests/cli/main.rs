@@ -1,6 +1,7 @@
 //! Tests of the program. All subcommands share one executable, because each executable takes time to link and start.
 
 mod accuracy;
+mod agreement;
 mod bad_input;
 mod bench_solvers;
 mod body_files;

@@ -53,10 +53,7 @@ pub(crate) struct Args {
 const PEAK_TIME: Duration = Duration::from_millis(300);
 
 fn runs(text: &str) -> Result<u64, String> {
-    match text.trim().parse() {
-        Ok(n @ 1..=4_294_967_296) => Ok(n),
-        _ => Err("must be a whole number from 1 to 4294967296 (2^32)".into()),
-    }
+    trisolar::spec::read::whole(text, 1..=1 << 32)
 }
 
 fn order(text: &str) -> Result<Order, String> {

@@ -25,8 +25,16 @@ pub(crate) struct Args {
     pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
     /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
     /// the checkpoint is renewed. Options of the run that are given again must have the same values; --end extends the run
-    #[arg(long, value_name = "FILE.npz", help_heading = "Start")]
+    #[arg(
+        long,
+        value_name = "FILE.npz",
+        help_heading = "Start",
+        conflicts_with = "config"
+    )]
     pub(super) resume: Option<PathBuf>,
+    /// Read start and integration from a TOML file; options on the command line override it
+    #[arg(long, value_name = "FILE.toml", help_heading = "Start")]
+    pub(super) config: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) output: OutputArgs,

@@ -151,6 +151,7 @@ def cluster(
     neighbours: Optional[int] = None,
     eta_regular: Optional[float] = None,
     end: Optional[float] = None,
+    steps: Optional[int] = None,
     every: Optional[float] = None,
     max_error: Optional[float] = None,
     backend: str = "auto",
@@ -197,7 +198,8 @@ def cluster(
         shorter steps, order 4) ["plain"].
     :param neighbours: ahmad-cohen: number of neighbours that a particle should have, 1 to 4096 [the root of n, 10 to 50].
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
-    :param end: time at which the run ends [1 after the start].
+    :param end: time at which the run ends [1 after the start; 70 for "burrau", a period for "figure-eight"].
+    :param steps: number of longest steps (``max_step``) after which the run ends, instead of ``end``.
     :param every: time between two states [0.25].
     :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
         [none; above 0.01 there is a warning].

@@ -200,7 +200,7 @@ class DivergenceMap:
 
         :param path: ``.png`` (picture of the values; of a divergence map, of steps - steps_together), ``.tif`` (picture without
             axes, for very large maps), ``.npy`` (array) or ``.npz`` (array ``steps_together``, or ``values`` for other quantities;
-            ``spec.json``; and ``points``, if there are any). A file of that name is replaced, once the new one is complete.
+            ``specification.json``; and ``points``, if there are any). A file of that name is replaced, once the new one is complete.
         :param bare: the picture alone, a pixel of the map each, without axes and colour bar.
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
         :param title: above the picture.

@@ -117,6 +117,7 @@ def nbody(
     softening: Optional[float] = None,
     dt: Optional[float] = None,
     steps: Optional[int] = None,
+    end: Optional[float] = None,
     dimensions: Optional[int] = None,
     integrator: Optional[str] = None,
     solver: Optional[str] = None,
@@ -149,7 +150,7 @@ def nbody(
     :param spec: the source of values that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
     :param model: start model: "plummer", "king", "cube", "sphere", "kepler", "burrau", "figure-eight", "lagrange", "line",
-        "outer-planets" or "six-bodies" ["plummer"].
+        "outer-planets", "solar-system" or "six-bodies" ["plummer"].
     :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
         mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
@@ -169,10 +170,13 @@ def nbody(
         otherwise 6.673e-11 for text in the format of Pacheco & Malensek (2021) and 1 for others; ``notes`` says so].
     :param softening: softening length (length) [that of the file or bodies, or 0].
     :param dt: time step (time) [one that suits the model, that of the file or bodies, or 0.001].
-    :param steps: number of steps [1000].
+    :param steps: number of steps [those of a period or of the known history for "kepler", "burrau", "figure-eight", "lagrange",
+        "outer-planets" and "solar-system"; 1000 for others].
+    :param end: time at which the run ends, on the clock of the file if it has one, instead of ``steps`` (time).
     :param dimensions: 2 (the plane z = 0) or 3.
     :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth",
-        "adams-bashforth-2", "adams-bashforth-4" or "runge-kutta-4" ["velocity-verlet"].
+        "adams-bashforth-2", "adams-bashforth-4" or "runge-kutta-4" ["velocity-verlet"; "forest-ruth" for
+        "kepler", "burrau", "figure-eight", "lagrange", "outer-planets" and "solar-system"].
     :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
         ["reduced"].
     :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].

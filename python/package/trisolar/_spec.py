@@ -90,7 +90,7 @@ def told_of(bodies: Any) -> Told:
         return state.told
     if not isinstance(bodies, Mapping):
         return None, None
-    json = bodies.get("spec.json")
+    json = bodies.get("specification.json", bodies.get("spec.json"))
     time = bodies.get("time")
     if isinstance(json, (bytes, bytearray)):
         json = json.decode("utf-8")
