@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use trisolar_explore::{Content, Options, Server};
 
+use trisolar::run::Refused;
+
 use super::map_devices::MapDevices;
 use super::{Failure, interrupt, report};
 
@@ -146,6 +148,10 @@ fn open(link: &str) {
 /// Serves until Ctrl-C.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
+    if let Some(path) = &args.cache {
+        std::fs::create_dir_all(path)
+            .map_err(|e| Refused::new("--cache", path, format!("cannot create it: {e}")))?;
+    }
     let maps = Arc::new(maps::Maps::new(args.devices.options())?);
     let server = args.serve.serve(
         Options {

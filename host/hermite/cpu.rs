@@ -43,14 +43,17 @@ impl CpuEngine {
     /// # Errors
     /// [`EngineError::Threads`](trisolar_run::EngineError::Threads) if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, HermiteError> {
-        Self::with_simd(threads, Simd::best())
+        Self::with_simd(threads, None)
     }
 
-    /// An engine with lanes that the caller chooses from [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`] (`None`: the fastest).
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, HermiteError> {
+    pub fn with_simd(
+        threads: Option<usize>,
+        simd: impl Into<Option<Simd>>,
+    ) -> Result<Self, HermiteError> {
         Ok(Self {
             workers: Workers::with_simd(threads, simd)?.with_short_tasks()?,
             order: Order::Four,

@@ -39,21 +39,23 @@ impl Workers {
     /// # Errors
     /// [`EngineError::Threads`] for 0, or if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, EngineError> {
-        Self::with_simd(threads, Simd::best())
+        Self::with_simd(threads, None)
     }
 
-    /// This many threads with an instruction set out of [`Simd::available`].
+    /// This many threads with an instruction set out of [`Simd::available`] (`None`: the fastest).
     ///
     /// # Errors
-    /// As [`new`](Self::new).
-    ///
-    /// # Panics
-    /// If the machine does not have the instruction set.
-    pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, EngineError> {
-        assert!(
-            Simd::available().contains(&simd),
-            "{simd} is not available on this machine"
-        );
+    /// As [`new`](Self::new), and [`EngineError::Refused`] if the machine does not have the instruction set.
+    pub fn with_simd(
+        threads: Option<usize>,
+        simd: impl Into<Option<Simd>>,
+    ) -> Result<Self, EngineError> {
+        let simd = match simd.into() {
+            // The text of the name is refused with the reason, if the machine does not have the instruction set.
+            Some(simd) => (simd.name().parse())
+                .map_err(|reason: String| EngineError::refused("simd", simd.name(), reason))?,
+            None => Simd::best(),
+        };
         let given = threads.unwrap_or_else(crate::machine::threads);
         let fail = |reason: String| EngineError::Threads { given, reason };
         if given == 0 {

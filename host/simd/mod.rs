@@ -2,6 +2,7 @@
 //! program selects the instruction set at run time; every one gives the same bits.
 
 use std::fmt;
+use std::str::FromStr;
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
@@ -64,6 +65,25 @@ impl Simd {
             .expect("the scalar one is always there")
     }
 
+    /// The names of all instruction sets, on this and on other machines, as a user writes them.
+    pub const NAMES: &[&str] = &["scalar", "avx2", "avx512"];
+
+    /// The name by which a user chooses the instruction set, one of [`NAMES`](Self::NAMES).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// The chosen instruction set alone, or all that this machine can run, slowest first: those to measure or to check.
+    pub fn chosen_or_all(chosen: Option<Self>) -> Vec<Self> {
+        chosen.map_or_else(Self::available, |simd| vec![simd])
+    }
+
     /// Number of lanes.
     pub fn lanes(self) -> usize {
         match self {
@@ -73,6 +93,27 @@ impl Simd {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => 8,
         }
+    }
+}
+
+/// One of [`Simd::NAMES`] that this machine can run.
+impl FromStr for Simd {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let available = Self::available();
+        if let Some(found) = available.iter().find(|simd| simd.name() == text) {
+            return Ok(*found);
+        }
+        if Self::NAMES.contains(&text) {
+            let names: Vec<&str> = available.iter().map(|simd| simd.name()).collect();
+            let names = names.join(", ");
+            return Err(format!(
+                "this machine does not have it; it can use: {names}"
+            ));
+        }
+        let (last, others) = Self::NAMES.split_last().expect("there are some");
+        Err(format!("must be {} or {last}", others.join(", ")))
     }
 }
 
@@ -98,6 +139,34 @@ pub fn has_fma() -> bool {
     #[cfg(not(target_arch = "x86_64"))]
     {
         cfg!(target_arch = "aarch64")
+    }
+}
+
+#[cfg(test)]
+mod names {
+    use super::Simd;
+
+    #[test]
+    fn an_instruction_set_is_chosen_by_name_where_the_machine_has_it() {
+        for name in Simd::NAMES {
+            let found = name.parse::<Simd>();
+            match Simd::available().iter().find(|simd| simd.name() == *name) {
+                Some(simd) => assert_eq!(found, Ok(*simd)),
+                None => {
+                    let said = found.expect_err(name);
+                    assert!(said.starts_with("this machine does not have it; it can use: scalar"));
+                }
+            }
+        }
+        for simd in Simd::available() {
+            assert!(Simd::NAMES.contains(&simd.name()), "{simd}");
+            assert_eq!(Simd::chosen_or_all(Some(simd)), [simd]);
+        }
+        let said = "AVX2".parse::<Simd>().expect_err("names are in lower case");
+        assert!(
+            said.starts_with("must be scalar, ") && said.contains(" or "),
+            "{said}"
+        );
     }
 }
 
