@@ -8,7 +8,8 @@ use kernels_gpu::integrator::MapIntegrator;
 use kernels_gpu::lanes::{LaneMasses, LaneState, Pixel, PixelSource};
 use kernels_gpu::map::{Job, Masses, Point};
 use kernels_gpu::methods::Entries;
-use kernels_gpu::number::Precision as Number;
+use kernels_gpu::number::bits::Bits;
+use kernels_gpu::number::{Precision as Number, Single};
 use kernels_gpu::quantity::Quantity;
 
 use super::Specification;
@@ -19,9 +20,7 @@ use super::queue::Share;
 use super::scheduler::{self, Worker};
 use super::value::Value;
 use trisolar_run::{EngineError, Monitor, Workers};
-use trisolar_simd::Simd;
-#[cfg(target_arch = "x86_64")]
-use trisolar_simd::{F32x8, F32x16, F64x4, F64x8};
+use trisolar_simd::{OnLanes, Simd};
 
 /// Computes maps on the CPU.
 #[derive(Debug)]
@@ -111,12 +110,12 @@ fn work(
     thread: usize,
 ) -> Result<(), EngineError> {
     let (precision, integrator) = (method.precision.kind(), method.integrator.name());
-    let on_lanes = OnLanes {
+    let work = OfThread {
         simd,
         shared,
         thread,
     };
-    let done = (method.quantity).with_method(precision, integrator, on_lanes);
+    let done = (method.quantity).with_method(precision, integrator, work);
     done.expect("validated: the method is in the table")
 }
 
@@ -132,74 +131,58 @@ impl OfMethod for LanesOf {
         self,
         _: Entries<Q, P, I>,
     ) -> usize {
-        match self.simd {
-            Simd::Scalar => <P::OnLanes<f64, f32> as Real>::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => <P::OnLanes<F64x4, F32x8> as Real>::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => <P::OnLanes<F64x8, F32x16> as Real>::LANES,
-        }
+        self.simd.run(CountOf(PhantomData::<P>))
+    }
+}
+
+/// The number of lanes of a precision.
+struct CountOf<P>(PhantomData<P>);
+
+impl<P: Number> OnLanes for CountOf<P> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn on<D: Bits<Alone = f64>, S: Single>(self) -> usize {
+        <P::OnLanes<D, S> as Real>::LANES
     }
 }
 
 /// A thread's work in an instruction set.
-struct OnLanes<'a> {
+struct OfThread<'a> {
     simd: Simd,
     shared: &'a SharedBatches<'a>,
     thread: usize,
 }
 
-impl OfMethod for OnLanes<'_> {
+impl OfMethod for OfThread<'_> {
     type Output = Result<(), EngineError>;
 
     fn visit<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator>(
         self,
         _: Entries<Q, P, I>,
     ) -> Self::Output {
-        let Self {
-            simd,
-            shared,
-            thread,
-        } = self;
-        match simd {
-            Simd::Scalar => worker_scalar::<Q, I, P::OnLanes<f64, f32>>(shared, thread),
-            // SAFETY: a CpuEngine holds only instruction sets that the machine has.
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => unsafe { worker_avx2::<Q, I, P::OnLanes<F64x4, F32x8>>(shared, thread) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => unsafe {
-                worker_avx512::<Q, I, P::OnLanes<F64x8, F32x16>>(shared, thread)
-            },
-        }
+        self.simd.run(ByMethod {
+            shared: self.shared,
+            thread: self.thread,
+            method: PhantomData::<(Q, P, I)>,
+        })
     }
 }
 
-/// Not inlined, because the compiler takes twice as long for a function that contains all of them.
-#[inline(never)]
-fn worker_scalar<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
-    shared: &SharedBatches<'_>,
+/// A thread's work by a method.
+struct ByMethod<'a, M> {
+    shared: &'a SharedBatches<'a>,
     thread: usize,
-) -> Result<(), EngineError> {
-    worker::<Q, I, R>(shared, thread)
+    method: PhantomData<M>,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn worker_avx2<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
-    shared: &SharedBatches<'_>,
-    thread: usize,
-) -> Result<(), EngineError> {
-    worker::<Q, I, R>(shared, thread)
-}
+impl<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator> OnLanes for ByMethod<'_, (Q, P, I)> {
+    type Output = Result<(), EngineError>;
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn worker_avx512<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
-    shared: &SharedBatches<'_>,
-    thread: usize,
-) -> Result<(), EngineError> {
-    worker::<Q, I, R>(shared, thread)
+    #[inline(always)]
+    fn on<D: Bits<Alone = f64>, S: Single>(self) -> Self::Output {
+        worker::<Q, I, P::OnLanes<D, S>>(self.shared, self.thread)
+    }
 }
 
 /// Takes the steps of pixels until the run is over. Inlined into a function with the lanes' instruction set.

@@ -4,13 +4,15 @@
 //! onto each other, within the step. What happens afterwards is an effect of the step. A pixel is *unresolved* if that
 //! happens before its twins part; a pixel whose twins part earlier is not affected. Every chaotic map has a few such pixels.
 
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kernels_gpu::integrator::MapIntegrator;
 use kernels_gpu::lanes;
 use kernels_gpu::map::{Job, Masses, Point};
 use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
-use kernels_gpu::number::Precision as Number;
+use kernels_gpu::number::bits::Bits;
+use kernels_gpu::number::{Precision as Number, Single};
 use kernels_gpu::physics::three_body::Relative;
 use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
 use kernels_gpu::{Mask as _, PerLane, Real};
@@ -19,9 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::{Precision, Validated};
 use trisolar_run::machine;
 use trisolar_run::{Monitor, RunOptions};
-#[cfg(target_arch = "x86_64")]
-use trisolar_simd::F64x4;
-use trisolar_simd::Simd;
+use trisolar_simd::{OnLanes, Simd};
 
 /// The share of unresolved pixels above which there is a warning, if the sample is large enough.
 pub const UNRESOLVED_LIMIT: f64 = 0.1;
@@ -219,20 +219,21 @@ impl Visitor<Divergence> for &mut Walk<'_> {
     type Output = ();
 
     fn visit<P: Number, I: MapIntegrator>(self, _: Entries<Divergence, P, I>) {
-        match self.simd {
-            Simd::Scalar => walk_all::<f64, I>(self),
-            // The sample is too small for wider lanes to be worth the size of their code.
-            // SAFETY: the instruction set is one that the machine has, and AVX-512 includes AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 | Simd::Avx512 => unsafe { walk_avx2::<I>(self) },
-        }
+        self.simd.run(OfIntegrator(self, PhantomData::<I>));
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn walk_avx2<I: MapIntegrator>(walk: &mut Walk<'_>) {
-    walk_all::<F64x4, I>(walk);
+/// The steps of all pixels by an integrator.
+struct OfIntegrator<'a, 'w, I>(&'a mut Walk<'w>, PhantomData<I>);
+
+impl<I: MapIntegrator> OnLanes for OfIntegrator<'_, '_, I> {
+    type Output = ();
+    const NARROW: bool = true;
+
+    #[inline(always)]
+    fn on<D: Bits<Alone = f64>, S: Single>(self) {
+        walk_all::<D, I>(self.0);
+    }
 }
 
 /// The squared distance of each pair below which the step is too long, and the softening length squared.

@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::encounters::lanes::{Runs, integrate};
 use kernels_gpu::encounters::{Pairs, Record, Start};
+use kernels_gpu::number::Single;
+use kernels_gpu::number::bits::Bits;
 
 use super::Precision;
 use super::engine::{Engine, Task, together};
 use trisolar_run::queue::{Pace, Share};
 use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{EngineError, Monitor, Workers};
-use trisolar_simd::{Simd, peak};
+use trisolar_simd::{OnLanes, Simd, peak};
 
 /// Integrates encounters on the CPU.
 #[derive(Clone, Debug)]
@@ -182,16 +184,17 @@ fn scalar_fma(task: &Task<'_>, runs: &mut OfThread<'_>) {
     integrate::<f64, _>(task.spec.settings(), task.spec.stages(), runs);
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn avx2(task: &Task<'_>, runs: &mut OfThread<'_>) {
-    integrate::<trisolar_simd::F64x4, _>(task.spec.settings(), task.spec.stages(), runs);
-}
+/// A thread's work.
+struct Integration<'a, 'b, 'c>(&'a Task<'b>, &'a mut OfThread<'c>);
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn avx512(task: &Task<'_>, runs: &mut OfThread<'_>) {
-    integrate::<trisolar_simd::F64x8, _>(task.spec.settings(), task.spec.stages(), runs);
+impl OnLanes for Integration<'_, '_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn on<D: Bits<Alone = f64>, S: Single>(self) {
+        let Self(task, runs) = self;
+        integrate::<D, _>(task.spec.settings(), task.spec.stages(), runs);
+    }
 }
 
 /// Integrates the runs that the thread can draw.
@@ -200,15 +203,7 @@ fn lanes(simd: Simd, task: &Task<'_>, runs: &mut OfThread<'_>) {
         // SAFETY: the line above checks that the machine has the instruction.
         #[cfg(target_arch = "x86_64")]
         Simd::Scalar if trisolar_simd::has_fma() => unsafe { scalar_fma(task, runs) },
-        Simd::Scalar => {
-            integrate::<f64, _>(task.spec.settings(), task.spec.stages(), runs);
-        }
-        // SAFETY: a CpuEngine holds only instruction sets that the machine has.
-        #[cfg(target_arch = "x86_64")]
-        Simd::Avx2 => unsafe { avx2(task, runs) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Simd::Avx512 => unsafe { avx512(task, runs) },
+        _ => simd.run(Integration(task, runs)),
     }
 }
 

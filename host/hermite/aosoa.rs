@@ -44,6 +44,8 @@ macro_rules! memory {
 memory!(f64, f64; f32, f32;);
 #[cfg(target_arch = "x86_64")]
 memory!(trisolar_simd::F64x4, f64; trisolar_simd::F64x8, f64; trisolar_simd::F32x8, f32;);
+#[cfg(target_arch = "aarch64")]
+memory!(trisolar_simd::F64x2, f64; trisolar_simd::F32x4, f32;);
 
 /// Numbers of particles, `components` each.
 ///

@@ -62,12 +62,20 @@ fn forces_by<const D: usize>(
     fn avx2<const D: usize>(pairs: &AllPairs<'_, f32>, places: &[u32], out: &mut [Forces]) {
         forces_lanes::<trisolar_simd::F32x8, D>(pairs, places, out);
     }
+    #[cfg(target_arch = "aarch64")]
+    #[target_feature(enable = "neon")]
+    fn neon<const D: usize>(pairs: &AllPairs<'_, f32>, places: &[u32], out: &mut [Forces]) {
+        forces_lanes::<trisolar_simd::F32x4, D>(pairs, places, out);
+    }
     match simd {
         Simd::Scalar => forces_lanes::<f32, D>(pairs, places, out),
         // 16 lanes would be more than a packet; every machine with AVX-512 has AVX2.
         // SAFETY: a CpuEngine holds only instruction sets that the machine has.
         #[cfg(target_arch = "x86_64")]
         Simd::Avx2 | Simd::Avx512 => unsafe { avx2::<D>(pairs, places, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        Simd::Neon => unsafe { neon::<D>(pairs, places, out) },
     }
 }
 

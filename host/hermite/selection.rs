@@ -151,7 +151,8 @@ impl OpenDevices {
                 self.options.simd,
             )?));
         }
-        let workers = Workers::with_simd(self.options.threads, self.options.simd)?.with_short_tasks()?;
+        let workers =
+            Workers::with_simd(self.options.threads, self.options.simd)?.with_short_tasks()?;
         Ok(super::on_devices(self.gpus.clone(), workers))
     }
 

@@ -1,4 +1,4 @@
-//! The code that the lanes of all x86-64 instruction sets share: everything except the names of the intrinsics.
+//! The code that the lanes of all instruction sets share: everything except the names of the intrinsics.
 //!
 //! Each module that calls [`lanes`] brings its registers as the types `Double`, `Single`, `Int`, `Answers` and its
 //! intrinsics under the plain names used here. (A generic type cannot do this: the intrinsics share no trait.)

@@ -1,4 +1,4 @@
-//! The code that the `f32` lanes of all x86-64 instruction sets share; built as [`lanes`](super::lanes) are, and with the
+//! The code that the `f32` lanes of all instruction sets share; built as [`lanes`](super::lanes) are, and with the
 //! same conditions for every unsafe block.
 
 macro_rules! lanes_single {

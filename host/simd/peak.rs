@@ -4,8 +4,11 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use crate::Simd;
 use kernels_gpu::Real;
+use kernels_gpu::number::Single;
+use kernels_gpu::number::bits::Bits;
+
+use crate::{OnLanes, Simd};
 
 /// `f64` operations (a fused multiply-add is one) of one pixel-step: both systems' separations, squares, r^-3 and
 /// sums, and the test.
@@ -29,36 +32,27 @@ fn one_thread(simd: Simd, length: Duration) -> f64 {
     let start = Instant::now();
     let mut operations = 0.0;
     while start.elapsed() < length {
-        operations += match simd {
-            Simd::Scalar => burst::<f64>(1),
-            // SAFETY: the caller's set is one that the machine has, see Simd::available.
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => unsafe { burst_avx2() },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => unsafe { burst_avx512() },
-        };
+        operations += simd.run(Burst);
     }
     operations / start.elapsed().as_secs_f64()
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn burst_avx2() -> f64 {
-    burst::<crate::F64x4>(4)
-}
+struct Burst;
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn burst_avx512() -> f64 {
-    burst::<crate::F64x8>(8)
+impl OnLanes for Burst {
+    type Output = f64;
+
+    #[inline(always)]
+    fn on<D: Bits<Alone = f64>, S: Single>(self) -> f64 {
+        burst::<D>()
+    }
 }
 
 const ROUNDS: usize = 100_000;
 
 /// Enough independent chains to hide the latency, and few enough for 16 registers.
 #[inline(always)]
-fn burst<R: Real>(lanes: usize) -> f64 {
+fn burst<R: Real>() -> f64 {
     let k = R::from_f64(black_box(0.5));
     let mut products = [k; 11];
     let mut sums = [k; 4];
@@ -71,5 +65,5 @@ fn burst<R: Real>(lanes: usize) -> f64 {
         }
     }
     black_box((products, sums));
-    (ROUNDS * (products.len() + sums.len()) * lanes) as f64
+    (ROUNDS * (products.len() + sums.len()) * R::LANES) as f64
 }

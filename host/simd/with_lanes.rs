@@ -14,6 +14,11 @@ macro_rules! with_lanes {
         fn avx512($($argument: $type),*) {
             $call::<$crate::F64x8 $($generic)*>($($argument),*);
         }
+        #[cfg(target_arch = "aarch64")]
+        #[target_feature(enable = "neon")]
+        fn neon($($argument: $type),*) {
+            $call::<$crate::F64x2 $($generic)*>($($argument),*);
+        }
         match $simd {
             $crate::Simd::Scalar => $call::<f64 $($generic)*>($($argument),*),
             // SAFETY: callers have only instruction sets that the machine has.
@@ -22,6 +27,9 @@ macro_rules! with_lanes {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             $crate::Simd::Avx512 => unsafe { avx512($($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            $crate::Simd::Neon => unsafe { neon($($argument),*) },
         }
     }};
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use kernels_gpu::Real;
 use kernels_gpu::integrator::ExplicitEuler;
 use kernels_gpu::lanes::{Ended, LaneState, Pixel, PixelSource, ResumableSource};
+use kernels_gpu::number::Single;
+use kernels_gpu::number::bits::Bits;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::super::batches::{Batches, ROUNDS_PER_SLICE, SharedBatches, Work};
@@ -13,7 +15,7 @@ use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
 use crate::Value as _;
 use trisolar_run::EngineError;
-use trisolar_simd::Simd;
+use trisolar_simd::{OnLanes, Simd};
 
 impl Stepper for CpuEngine {
     fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
@@ -79,35 +81,27 @@ fn work(
     shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    match simd {
-        Simd::Scalar => worker::<f64>(task, shared, thread),
-        // SAFETY: a CpuEngine holds only instruction sets that the machine has.
-        #[cfg(target_arch = "x86_64")]
-        Simd::Avx2 => unsafe { worker_avx2(task, shared, thread) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Simd::Avx512 => unsafe { worker_avx512(task, shared, thread) },
+    simd.run(OfThread {
+        task,
+        shared,
+        thread,
+    })
+}
+
+/// A thread's work.
+struct OfThread<'a> {
+    task: &'a Resuming<'a>,
+    shared: &'a SharedBatches<'a>,
+    thread: usize,
+}
+
+impl OnLanes for OfThread<'_> {
+    type Output = Result<(), EngineError>;
+
+    #[inline(always)]
+    fn on<D: Bits<Alone = f64>, S: Single>(self) -> Self::Output {
+        worker::<D>(self.task, self.shared, self.thread)
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn worker_avx2(
-    task: &Resuming<'_>,
-    shared: &SharedBatches<'_>,
-    thread: usize,
-) -> Result<(), EngineError> {
-    worker::<trisolar_simd::F64x4>(task, shared, thread)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn worker_avx512(
-    task: &Resuming<'_>,
-    shared: &SharedBatches<'_>,
-    thread: usize,
-) -> Result<(), EngineError> {
-    worker::<trisolar_simd::F64x8>(task, shared, thread)
 }
 
 /// Steps items until the run is over. Inlined into a function with the lanes' instruction set.

@@ -127,10 +127,16 @@ entries! {
     avx2, trisolar_simd::F64x4, 2, "avx2,fma";
     #[cfg(target_arch = "x86_64")]
     avx512, trisolar_simd::F64x8, 2, "avx512f";
+    #[cfg(target_arch = "aarch64")]
+    neon, trisolar_simd::F64x2, 2, "neon";
     single, f32, 3;
     #[cfg(target_arch = "x86_64")]
     single_avx2, trisolar_simd::F32x8, 3, "avx2,fma";
+    #[cfg(target_arch = "aarch64")]
+    single_neon, trisolar_simd::F32x4, 3, "neon";
     double, FloatFloat<f32>, 3;
     #[cfg(target_arch = "x86_64")]
     double_avx2, FloatFloat<trisolar_simd::F32x8>, 3, "avx2,fma";
+    #[cfg(target_arch = "aarch64")]
+    double_neon, FloatFloat<trisolar_simd::F32x4>, 3, "neon";
 }

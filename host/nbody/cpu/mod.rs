@@ -321,6 +321,8 @@ fn lanes(simd: Simd, precision: Precision) -> Entries {
         (Precision::F64, Simd::Avx2) => entries::avx2::LANES,
         #[cfg(target_arch = "x86_64")]
         (Precision::F64, Simd::Avx512) => entries::avx512::LANES,
+        #[cfg(target_arch = "aarch64")]
+        (Precision::F64, Simd::Neon) => entries::neon::LANES,
         (Precision::F32, Simd::Scalar) => entries::single::LANES,
         (Precision::FloatFloat, Simd::Scalar) => entries::double::LANES,
         // Bodies move within vectors of at most 8 lanes.
@@ -328,6 +330,10 @@ fn lanes(simd: Simd, precision: Precision) -> Entries {
         (Precision::F32, _) => entries::single_avx2::LANES,
         #[cfg(target_arch = "x86_64")]
         (Precision::FloatFloat, _) => entries::double_avx2::LANES,
+        #[cfg(target_arch = "aarch64")]
+        (Precision::F32, Simd::Neon) => entries::single_neon::LANES,
+        #[cfg(target_arch = "aarch64")]
+        (Precision::FloatFloat, Simd::Neon) => entries::double_neon::LANES,
     }
 }
 

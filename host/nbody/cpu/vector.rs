@@ -62,18 +62,21 @@ impl Vector for f64 {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes {
     use kernels_gpu::number::inv_cube::{Seeded, inv_cube_or_zero};
 
     use super::super::field::VECTORS_TOGETHER;
     use super::Vector;
+    #[cfg(target_arch = "aarch64")]
+    use trisolar_simd::F64x2;
+    #[cfg(target_arch = "x86_64")]
     use trisolar_simd::{F64x4, F64x8};
 
     macro_rules! vector {
         ($($name:ident, $n:literal, $module:ident;)*) => {$(
             impl Vector for $name {
-                // 16 of 4 lanes, 32 of 8.
+                // 16 of 4 lanes, 32 of 2 and of 8.
                 const FEW_REGISTERS: bool = $n == 4;
                 // A store of 8 lanes takes two cycles; a store of 4 lanes takes one, so keeping them is faster.
                 const SEPARATIONS_AGAIN: bool = $n == 8;
@@ -124,6 +127,11 @@ mod lanes {
         )*};
     }
 
+    #[cfg(target_arch = "aarch64")]
+    vector! {
+        F64x2, 2, neon;
+    }
+    #[cfg(target_arch = "x86_64")]
     vector! {
         F64x4, 4, avx2;
         F64x8, 8, avx512;
@@ -151,22 +159,31 @@ impl Singles for f32 {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-impl Singles for trisolar_simd::F32x8 {
-    const COUNT: usize = 8;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! singles {
+    ($name:ty, $n:literal) => {
+        impl Singles for $name {
+            const COUNT: usize = $n;
 
-    #[inline(always)]
-    fn put(from: &[f32]) -> Self {
-        let mut a = [0.0; 8];
-        a.copy_from_slice(&from[..8]);
-        Self::from_array(a)
-    }
+            #[inline(always)]
+            fn put(from: &[f32]) -> Self {
+                let mut a = [0.0; $n];
+                a.copy_from_slice(&from[..$n]);
+                Self::from_array(a)
+            }
 
-    #[inline(always)]
-    fn get(self, to: &mut [f32]) {
-        to[..8].copy_from_slice(&self.to_array());
-    }
+            #[inline(always)]
+            fn get(self, to: &mut [f32]) {
+                to[..$n].copy_from_slice(&self.to_array());
+            }
+        }
+    };
 }
+
+#[cfg(target_arch = "x86_64")]
+singles!(trisolar_simd::F32x8, 8);
+#[cfg(target_arch = "aarch64")]
+singles!(trisolar_simd::F32x4, 4);
 
 /// Largest number of `f32` lanes.
 const MAX_F32_LANES: usize = 8;
@@ -248,3 +265,5 @@ macro_rules! vector_of_singles {
 vector_of_singles!(f32);
 #[cfg(target_arch = "x86_64")]
 vector_of_singles!(trisolar_simd::F32x8);
+#[cfg(target_arch = "aarch64")]
+vector_of_singles!(trisolar_simd::F32x4);

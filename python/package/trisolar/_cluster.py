@@ -206,7 +206,7 @@ def cluster(
     :param backend: the engine: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param simd: instruction set of the CPU engine: "scalar", "avx2" or "avx512"; the bits are the same [the fastest of this machine].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param gpus: number of GPUs that share the work, all of which must exist; more than 1 needs ``backend="gpu"``; the bits do not
         depend on it [1].
     :param block_step: the place where particles are corrected and steps chosen: "host", "device" (one GPU performs whole

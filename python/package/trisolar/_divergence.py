@@ -384,7 +384,7 @@ def divergence(
     :param driver: how several GPUs are driven: "threads" (a thread for each, with pixels handed out on demand, so that
         all finish together) or "single" (one thread, with an equal part for each GPU).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param simd: instruction set of the CPU engine: "scalar", "avx2" or "avx512"; the bits are the same [the fastest of this machine].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param progress: a function that is called a few times a second, in the calling thread, with the number of steps
         accounted for and that of the whole map; an exception that it raises ends the run. ``True`` shows a bar (needs tqdm).
     :returns: the map; ``.steps_together`` (of divergence) or ``.values`` (of any quantity) is the array.

@@ -255,7 +255,7 @@ def encounters(
     :param backend: the engine: "auto" (GPUs, where there are any, for 20000 runs or more), "cpu", "gpu", or "gpu+cpu"
         (both together).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param simd: instruction set of the CPU engine: "scalar", "avx2" or "avx512"; the bits are the same [the fastest of this machine].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param gpus: number of GPUs that share the work, which chooses ``backend="gpu"`` [all, but only as many as the runs can
         keep busy].
     :param progress: a function that is called a few times a second, in the calling thread, with the number of runs that

@@ -190,7 +190,7 @@ def nbody(
     :param gpus: number of GPUs that compute together, from ``device`` on, 1 to 64, all of which must exist; their number
         changes no bit [all from 131072 bodies on].
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
-    :param simd: instruction set of the CPU engine: "scalar", "avx2" or "avx512"; the bits are the same [the fastest of this machine].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param schedule: how threads share rows of bodies: "dynamic" (a free thread takes the next row), "block", "cyclic", or
         "cyclic-forces" (cyclic, but sums in blocks).
     :param partials: partial sums of the reduced solver on the CPU: "rows" (the same bits for any number of threads) or

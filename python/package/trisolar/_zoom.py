@@ -42,7 +42,7 @@ def zoom(
     :param gpus: the GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param simd: instruction set of the CPU engine: "scalar", "avx2" or "avx512"; the bits are the same [the fastest of this machine].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param progress: a function that is called after each frame with the number of frames done and the total number; an
         exception of it ends the zoom. ``True`` shows a bar (needs tqdm).
     :param options: options of every map, as for :func:`divergence`, such as ``size`` or ``max_error``; ``center`` overrides
