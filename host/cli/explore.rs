@@ -134,7 +134,11 @@ fn open(link: &str) {
         .stderr(std::process::Stdio::null())
         .spawn();
     match started {
-        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Ok(mut child) => drop(std::thread::spawn(move || {
+            if !child.wait().is_ok_and(|status| status.success()) {
+                report::to_stderr(&format!("warning: {program} could not open the link"));
+            }
+        })),
         Err(error) => report::to_stderr(&format!("warning: cannot start {program}: {error}")),
     }
 }

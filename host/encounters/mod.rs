@@ -6,6 +6,7 @@
 //! computation goes on. Run i depends on the seed and i alone; all engines give the same bits.
 
 mod adjustable;
+mod course;
 mod cpu;
 mod device;
 mod devices;
@@ -23,6 +24,7 @@ pub mod store;
 pub mod summary;
 
 pub use adjustable::Adjustable;
+pub use course::{Course, Place};
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use devices::Devices;
