@@ -567,11 +567,11 @@ fn correct_lanes<R: LaneMemory<Element = f64>, const D: usize>(
     for (stars, forces) in (stars.chunks_mut(R::LANES)).zip(forces.chunks(R::LANES)) {
         for (lane, (star, force)) in stars.iter().zip(forces).enumerate() {
             steps[lane] = time - star.time;
-            for k in 0..2 + D {
-                put(&mut start, 3 * k, lane, star.taylor[k]);
+            for (k, v) in star.taylor[..2 + D].iter().enumerate() {
+                put(&mut start, 3 * k, lane, *v);
             }
-            for k in 0..D {
-                put(&mut end, 3 * k, lane, force[k]);
+            for (k, v) in force[..D].iter().enumerate() {
+                put(&mut end, 3 * k, lane, *v);
             }
         }
         let mut x = [Vec3::<R>::zero(); TERMS];
@@ -581,22 +581,22 @@ fn correct_lanes<R: LaneMemory<Element = f64>, const D: usize>(
             h[lane] = 0.5 * steps[lane];
             inv_h[lane] = 2.0 / steps[lane];
         }
-        for k in 0..2 + D {
-            x[k] = load_rows(&start, 3 * k, 0);
+        for (k, x) in x[..2 + D].iter_mut().enumerate() {
+            *x = load_rows(&start, 3 * k, 0);
         }
-        for k in 0..D {
-            f[k] = load_rows(&end, 3 * k, 0);
+        for (k, f) in f.iter_mut().enumerate() {
+            *f = load_rows(&end, 3 * k, 0);
         }
         // SAFETY: there are as many numbers as a packet has places, at least as many as lanes.
         let corrected =
             unsafe { correct::<R, D>(&x, &f, R::load(h.as_ptr()), R::load(inv_h.as_ptr())) };
-        for k in 0..TERMS {
-            store_rows(corrected[k], &mut start, 3 * k, 0);
+        for (k, v) in corrected.into_iter().enumerate() {
+            store_rows(v, &mut start, 3 * k, 0);
         }
         for (lane, star) in stars.iter_mut().enumerate() {
             star.time = time;
-            for k in 0..TERMS {
-                star.taylor[k] = Vec3 {
+            for (k, v) in star.taylor.iter_mut().enumerate() {
+                *v = Vec3 {
                     x: start[3 * k][lane],
                     y: start[3 * k + 1][lane],
                     z: start[3 * k + 2][lane],

@@ -15,8 +15,9 @@ use super::{
 use trisolar_run::Workers;
 use trisolar_simd::{Simd, with_lanes};
 
-/// Least number of pairs in a thread's share: two microseconds of work or more.
-const MIN_SHARE_PAIRS: usize = 1 << 11;
+/// Least number of pairs in a thread's share: five microseconds of work or more. In less time a thread would hardly get the predicted
+/// particles out of another core's cache.
+const MIN_SHARE_PAIRS: usize = 1 << 12;
 /// Least number of particles in a thread's share of the predictions: two microseconds of work or more.
 const MIN_SHARE_PREDICTIONS: usize = 1 << 11;
 

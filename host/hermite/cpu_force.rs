@@ -76,8 +76,8 @@ fn forces_lanes<R: LaneMemory<Element = f64>, const D: usize>(
     for (places, out) in places.chunks(GROUP).zip(out.chunks_mut(GROUP)) {
         let mut i = [[zero; D]; GROUP];
         for (i, place) in i.iter_mut().zip(places) {
-            for k in 0..D {
-                i[k] = pairs.predicted.vector(*place as usize, 1 + 3 * k).convert();
+            for (k, i) in i.iter_mut().enumerate() {
+                *i = pairs.predicted.vector(*place as usize, 1 + 3 * k).convert();
             }
         }
         for step in 0..columns {
@@ -92,12 +92,12 @@ fn forces_lanes<R: LaneMemory<Element = f64>, const D: usize>(
                         let column = column[lane..].as_ptr();
                         let mut sum = column_sum::<R, D>(i, column, stride, terms, softening2);
                         for other in &waiting[..merges] {
-                            for k in 0..D {
-                                sum[k] = sum[k] + load_vector(row(other, 3 * k).add(lane));
+                            for (k, sum) in sum.iter_mut().enumerate() {
+                                *sum = *sum + load_vector(row(other, 3 * k).add(lane));
                             }
                         }
-                        for k in 0..D {
-                            store_vector(sum[k], row_mut(&mut waiting[merges], 3 * k).add(lane));
+                        for (k, sum) in sum.into_iter().enumerate() {
+                            store_vector(sum, row_mut(&mut waiting[merges], 3 * k).add(lane));
                         }
                     }
                 }
@@ -108,8 +108,8 @@ fn forces_lanes<R: LaneMemory<Element = f64>, const D: usize>(
             // SAFETY: the last step has written all lanes of the rows of `D` vectors.
             let mut total = |c: usize| fold(unsafe { &mut *row_mut(total, c).cast::<Row>() });
             *out = [Vec3::zero(); 4];
-            for k in 0..D {
-                out[k] = Vec3 {
+            for (k, out) in out[..D].iter_mut().enumerate() {
+                *out = Vec3 {
                     x: total(3 * k),
                     y: total(3 * k + 1),
                     z: total(3 * k + 2),
@@ -188,22 +188,22 @@ unsafe fn add_batch<R: LaneMemory<Element = f64>, const D: usize, const K: usize
     sum: &mut [Vec3<R>; D],
 ) {
     let mut r2 = [softening2; K];
-    for k in 0..K {
+    for (k, r2) in r2.iter_mut().enumerate() {
         // SAFETY: the caller guarantees that there are `K` packets.
         let x: Vec3<R> = unsafe { load_vector(first.add(k * stride + PACKET_PARTICLES)) };
-        r2[k] = (x - i[0]).norm2_plus(softening2);
+        *r2 = (x - i[0]).norm2_plus(softening2);
     }
     let inv3 = R::inv_cubes(r2);
-    for k in 0..K {
+    for (k, (r2, inv3)) in r2.into_iter().zip(inv3).enumerate() {
         // SAFETY: as above.
         unsafe {
             let packet = first.add(k * stride);
             let mut j = [Vec3::zero(); D];
-            for d in 0..D {
-                j[d] = load_vector(packet.add((1 + 3 * d) * PACKET_PARTICLES));
+            for (d, j) in j.iter_mut().enumerate() {
+                *j = load_vector(packet.add((1 + 3 * d) * PACKET_PARTICLES));
             }
             let difference = Plain::difference(i, &j);
-            let (w, t) = terms(&difference, r2[k], inv3[k], R::load(packet));
+            let (w, t) = terms(&difference, r2, inv3, R::load(packet));
             Plain::add(w, &t, sum);
         }
     }
