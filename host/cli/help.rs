@@ -248,25 +248,4 @@ mod tests {
             assert_eq!(brief(help).as_deref(), short, "{help}");
         }
     }
-
-    #[test]
-    fn every_command_has_examples_and_every_example_can_be_read() {
-        let command = crate::command();
-        for inner in command.get_subcommands() {
-            let name = inner.get_name();
-            let found = EXAMPLES.iter().find(|(of, _)| *of == name);
-            let (_, examples) = found.unwrap_or_else(|| panic!("{name} has no examples"));
-            for (example, _) in *examples {
-                let line = example
-                    .split(" > ")
-                    .next()
-                    .unwrap_or_default()
-                    .replace('\'', "");
-                // What a machine lacks is no fault of the example.
-                let line = line.replace("--simd avx2", "--simd scalar");
-                let read = crate::command().try_get_matches_from(line.split(' '));
-                assert!(read.is_ok(), "{example}: {}", read.unwrap_err());
-            }
-        }
-    }
 }

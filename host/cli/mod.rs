@@ -124,9 +124,9 @@ pub fn main() -> ExitCode {
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Completions(args) => {
-            ranks::refuse("completions").and_then(|()| shell::completions(&args))
+            ranks::refuse("completions").and_then(|()| shell::completions(&args, command()))
         }
-        Command::Man(args) => ranks::refuse("man").and_then(|()| shell::man(&args)),
+        Command::Man(args) => ranks::refuse("man").and_then(|()| shell::man(&args, command())),
         Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),
     };
     match result {
@@ -134,6 +134,32 @@ pub fn main() -> ExitCode {
         Err(failure) => {
             failure.say();
             ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{command, help};
+
+    #[test]
+    fn every_command_has_examples_and_every_example_can_be_read() {
+        let whole = command();
+        for inner in whole.get_subcommands() {
+            let name = inner.get_name();
+            let found = help::EXAMPLES.iter().find(|(of, _)| *of == name);
+            let (_, examples) = found.unwrap_or_else(|| panic!("{name} has no examples"));
+            for (example, _) in *examples {
+                let line = example
+                    .split(" > ")
+                    .next()
+                    .unwrap_or_default()
+                    .replace('\'', "");
+                // What a machine lacks is no fault of the example.
+                let line = line.replace("--simd avx2", "--simd scalar");
+                let read = command().try_get_matches_from(line.split(' '));
+                assert!(read.is_ok(), "{example}: {}", read.unwrap_err());
+            }
         }
     }
 }

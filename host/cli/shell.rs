@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::Command;
 use clap_complete::Shell;
 use trisolar::io::atomic::write_with;
 use trisolar::run::{Names, Outputs};
@@ -26,16 +27,16 @@ pub(crate) struct ManArgs {
     folder: PathBuf,
 }
 
-/// Prints the completions of a shell.
-pub(crate) fn completions(args: &CompletionArgs) -> Result<(), Failure> {
+/// Prints the completions of a shell for the whole command line.
+pub(crate) fn completions(args: &CompletionArgs, mut command: Command) -> Result<(), Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut super::command(), "trisolar", &mut text);
+    clap_complete::generate(args.shell, &mut command, "trisolar", &mut text);
     let text = String::from_utf8(text).map_err(|e| Failure::Failed(e.to_string()))?;
     report::to_stdout(text.trim_end())
 }
 
-/// Writes a manual page for each command.
-pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
+/// Writes a manual page for each command of the whole command line.
+pub(crate) fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
     const PAGES: Names = Names {
         what: "manual pages",
         owns: |name| {
@@ -47,13 +48,13 @@ pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
     let mut outputs = Outputs::new();
     outputs.folder("FOLDER", &args.folder, PAGES);
     let _claim = outputs.claim()?;
-    let mut command = super::command().disable_help_subcommand(true);
+    let mut command = command.disable_help_subcommand(true);
     command.build();
     page(&args.folder, "trisolar", &command)
 }
 
 /// Writes the page of a command, and those of its subcommands.
-fn page(folder: &Path, name: &str, command: &clap::Command) -> Result<(), Failure> {
+fn page(folder: &Path, name: &str, command: &Command) -> Result<(), Failure> {
     let mut text = Vec::new();
     // clap keeps static names only, without a feature that would make all names owned.
     let named = command.clone().name(name.to_owned().leak() as &str);

@@ -363,7 +363,7 @@ fn short_help_is_short_and_both_have_examples() {
         let [short, long] =
             ["-h", "--help"].map(|flag| stdout(folder.path(), &format!("{command} {flag}")));
         assert!(
-            short.len() * 3 < long.len() * 2,
+            short.len() * 5 < long.len() * 4,
             "{command}: {} {}",
             short.len(),
             long.len()
