@@ -41,7 +41,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [width, height] = map.specification.size.map(|n| n as usize);
     let mut file = NpzWriter::create("plane.npz")?;
     file.array("steps_together", &[height, width], map.steps_together())?;
-    file.text("spec.json", &serde_json::to_string(&map.specification)?)?;
+    file.text(
+        "specification.json",
+        &serde_json::to_string(&map.specification)?,
+    )?;
     file.finish()?;
     println!(
         "plane.npz: {} pixel-steps in {:.2?}",

@@ -6,8 +6,10 @@ to FOLDER if it is given.
 
 import pathlib
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -40,6 +42,36 @@ class Program:
         self.process.wait(5)
         self.process.stdout.close()
         self.process.stderr.close()
+
+
+class Tunnel:
+    """Forwards a port of this machine to that of a link, as `ssh -L` does."""
+
+    def __init__(self, link):
+        self.to = ("127.0.0.1", int(re.search(r":(\d+)", link)[1]))
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.link = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                here, _ = self.listener.accept()
+            except OSError:
+                return
+            there = socket.create_connection(self.to)
+            for a, b in (here, there), (there, here):
+                threading.Thread(target=self.copy, args=(a, b), daemon=True).start()
+
+    @staticmethod
+    def copy(a, b):
+        try:
+            while part := a.recv(65536):
+                b.sendall(part)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            a.close()
+            b.close()
 
 
 class Explorer(unittest.TestCase):
@@ -114,6 +146,17 @@ class Explorer(unittest.TestCase):
         # While nothing else is to be done, the neighbours are prefetched.
         self.wait(page, "trisolar.map.onScreen(trisolar.map.level, 1).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
 
+    def test_through_a_tunnel_with_another_port(self):
+        tunnel = Tunnel(self.program.link)
+        self.addCleanup(tunnel.listener.close)
+        page = self.open(f"{tunnel.link}#{QUICK}")
+        self.settle(page)
+        self.assertGreater(self.colours(page), 100)
+        page.mouse.click(700, 420)
+        self.orbit(page)
+        for url in self.requests:
+            self.assertTrue(url.startswith(tunnel.link), url)
+
     def test_pan_zoom_undo_redo_and_the_link(self):
         page = self.open()
         self.settle(page)
@@ -187,7 +230,8 @@ class Explorer(unittest.TestCase):
         at = page.evaluate("trisolar.orbitCard.at")
         page.wait_for_timeout(200)
         self.assertEqual(page.evaluate("trisolar.orbitCard.at"), at)
-        page.locator("#orbit-time").fill("20")
+        # 0.8 of the duration of 25.
+        page.locator("#orbit-time").fill("0.8")
         self.assertEqual(page.inner_text("#orbit-now"), "20")
         page.reload()
         self.orbit(page)
@@ -271,7 +315,17 @@ class Explorer(unittest.TestCase):
         self.assertEqual(page.evaluate("trisolar.recordCard.summary.class"), seen["class"])
         self.assertEqual(page.evaluate("trisolar.recordCard.summary.record.time"), seen["value"])
         self.assertIn("energy error", page.inner_text("#record").lower())
+        # The encounter plays from its start, and ends as the record says.
+        at = page.evaluate("trisolar.recordCard.player.at")
+        self.wait(page, "at => trisolar.recordCard.player.at > at", at)
+        page.locator("#record-time").fill("0.5")
+        self.assertFalse(page.evaluate("trisolar.recordCard.player.playing"))
         self.picture(page, "encounters")
+        page.locator("#record-time").fill("1")
+        last = page.evaluate("(({ times, steps }) => [times.at(-1), steps.at(-1)])(trisolar.recordCard)")
+        record = page.evaluate("trisolar.recordCard.summary.record")
+        self.assertEqual(last, [record["time"], record["steps"]])
+        self.assertIn("Time", page.inner_text("#record-now"))
         # Other axes; and back to the map of divergence.
         page.select_option("#axis-1", "node")
         self.wait(page, "trisolar.state.spec.map[1] === 'node' && trisolar.state.y === 1")

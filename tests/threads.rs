@@ -43,7 +43,7 @@ fn the_work_of_a_run_stays_on_its_own_threads() {
         .unwrap();
     let spec = nbody::Specification::default();
     let engine = nbody::CpuEngine::new(Some(1), nbody::Schedule::Dynamic).unwrap();
-    accuracy::energies(&start, &spec, &engine, Some(1)).unwrap();
+    accuracy::energies(&start, &spec, &engine, Some(1), None).unwrap();
     let untouched = rayon::ThreadPoolBuilder::new().build_global();
     assert!(
         untouched.is_ok(),

@@ -88,6 +88,9 @@ pub enum Model {
     /// The sun with the inner planets' mass, Jupiter, Saturn, Uranus, Neptune, Pluto on 1994-09-05. Astronomical units, days, solar
     /// masses (Hairer, Lubich & Wanner 2006, §I.2.4).
     OuterPlanets,
+    /// The sun, the eight planets and Pluto on 2000-01-01 12:00 TT (J2000.0), in the ecliptic of that time, about their barycentre.
+    /// Astronomical units, days, solar masses. Elements: Standish & Williams (2013), Table 1; masses of DE405: Standish (1998).
+    SolarSystem,
 }
 
 impl Model {
@@ -104,6 +107,7 @@ impl Model {
             Self::Lagrange => "lagrange",
             Self::Line => "line",
             Self::OuterPlanets => "outer-planets",
+            Self::SolarSystem => "solar-system",
         }
     }
 
@@ -121,6 +125,7 @@ impl Model {
             Self::Kepler { .. } => Some(2),
             Self::Burrau | Self::FigureEight | Self::Lagrange => Some(3),
             Self::OuterPlanets => Some(6),
+            Self::SolarSystem => Some(PLANETS.len() + 1),
             Self::Cube { .. }
             | Self::Plummer
             | Self::King { .. }
@@ -134,15 +139,75 @@ impl Model {
         match self {
             Self::Line => 6.673e-11,
             Self::OuterPlanets => 2.959_122_082_86e-4,
+            // The square of Gauss's constant, 0.01720209895.
+            Self::SolarSystem => 2.959_122_082_855_911e-4,
             _ => 1.0,
         }
     }
 
+    /// The time that shows what the model is known for, where it has one: a period, or a piece of its history.
+    pub fn natural_time(&self, g: f64) -> Option<f64> {
+        use std::f64::consts::TAU;
+
+        let time = match self {
+            Self::Kepler { a, ratio, .. } => TAU * (a * a * a / (g * (1.0 + ratio))).sqrt(),
+            // At t = 15.83 two bodies come so close (4e-4) that no fixed step follows them.
+            Self::Burrau => 10.0,
+            // Simó's value, as in the tables of Šuvakov & Dmitrašinović (2013).
+            Self::FigureEight => 6.325_913_982_926_212 / g.sqrt(),
+            Self::Lagrange => TAU / (3.0 * g).sqrt(),
+            // As in the figures of Hairer, Lubich & Wanner (2006).
+            Self::OuterPlanets => 200_000.0,
+            // 250 Julian years, in which Pluto goes around once.
+            Self::SolarSystem => 250.0 * 365.25,
+            _ => return None,
+        };
+        (time.is_finite() && time > 0.0).then_some(time)
+    }
+
+    /// Units and origin of a model whose numbers need them.
+    pub fn note(&self) -> Option<&'static str> {
+        match self {
+            Self::Burrau => Some(
+                "at t = 15.83 two bodies come within 4e-4, which no fixed step follows; trisolar cluster --model burrau integrates the \
+                 whole history",
+            ),
+            Self::OuterPlanets => Some(
+                "lengths in au, times in days from 1994-09-05, masses in solar masses (Hairer, Lubich & Wanner 2006)",
+            ),
+            Self::SolarSystem => Some(
+                "lengths in au, times in days from 2000-01-01 12:00 TT (J2000.0), masses in solar masses, ecliptic of J2000; approximate \
+                 elements of Standish & Williams, masses of DE405",
+            ),
+            _ => None,
+        }
+    }
+
+    /// The names of the bodies, where they have any.
+    pub fn names(&self) -> Option<Vec<String>> {
+        let names = |all: &[&str]| Some(all.iter().map(|name| (*name).to_owned()).collect());
+        match self {
+            Self::OuterPlanets => {
+                names(&["Sun", "Jupiter", "Saturn", "Uranus", "Neptune", "Pluto"])
+            }
+            Self::SolarSystem => {
+                let planets = PLANETS.iter().map(|planet| planet.name);
+                names(&std::iter::once("Sun").chain(planets).collect::<Vec<_>>())
+            }
+            _ => None,
+        }
+    }
+
     /// A time step that follows the model's orbits.
-    pub fn natural_dt(&self) -> f64 {
+    pub fn natural_dt(&self, g: f64) -> f64 {
+        let period = || self.natural_time(g).unwrap_or(1.0);
         match self {
             Self::Line => 0.01,
             Self::OuterPlanets => 10.0,
+            Self::SolarSystem => 1.0,
+            // Whole numbers of steps in a period.
+            Self::Kepler { .. } => period() / 4000.0,
+            Self::FigureEight | Self::Lagrange => period() / 5000.0,
             Self::Burrau => 1e-5,
             _ => 0.001,
         }
@@ -257,6 +322,7 @@ impl Model {
             Self::Lagrange => lagrange(g),
             Self::Line => line(n),
             Self::OuterPlanets => outer_planets(),
+            Self::SolarSystem => solar_system(g),
         }
     }
 }
@@ -425,4 +491,118 @@ fn outer_planets() -> Bodies {
         [0.002_767_25, -0.001_707_02, -0.001_365_04],
     );
     bodies
+}
+
+/// A planet's orbit about the sun: its approximate elements at J2000.0, in the ecliptic of that time.
+struct Planet {
+    name: &'static str,
+    /// Mass of the sun over the mass of the planet with its moons.
+    inverse_mass: f64,
+    /// Half the major axis (au).
+    a: f64,
+    /// Eccentricity.
+    e: f64,
+    /// Inclination, mean longitude, longitude of the perihelion and longitude of the ascending node (degrees).
+    angles: [f64; 4],
+}
+
+/// Elements: Standish & Williams (2013), Table 1, for 1800 to 2050. Masses: Standish (1998), DE405. `Earth` is the barycentre of the earth
+/// and the moon.
+#[rustfmt::skip]
+const PLANETS: [Planet; 9] = [
+    planet("Mercury", 6_023_600.0, 0.387_099_27, 0.205_635_93, [7.004_979_02, 252.250_323_50, 77.457_796_28, 48.330_765_93]),
+    planet("Venus", 408_523.71, 0.723_335_66, 0.006_776_72, [3.394_676_05, 181.979_099_50, 131.602_467_18, 76.679_842_55]),
+    planet("Earth", 328_900.561_4, 1.000_002_61, 0.016_711_23, [-0.000_015_31, 100.464_571_66, 102.937_681_93, 0.0]),
+    planet("Mars", 3_098_708.0, 1.523_710_34, 0.093_394_10, [1.849_691_42, -4.553_432_05, -23.943_629_59, 49.559_538_91]),
+    planet("Jupiter", 1_047.348_6, 5.202_887_00, 0.048_386_24, [1.304_396_95, 34.396_440_51, 14.728_479_83, 100.473_909_09]),
+    planet("Saturn", 3_497.898, 9.536_675_94, 0.053_861_79, [2.485_991_87, 49.954_244_23, 92.598_878_31, 113.662_424_48]),
+    planet("Uranus", 22_902.98, 19.189_164_64, 0.047_257_44, [0.772_637_83, 313.238_104_51, 170.954_276_30, 74.016_925_03]),
+    planet("Neptune", 19_412.24, 30.069_922_76, 0.008_590_48, [1.770_043_47, -55.120_029_69, 44.964_762_27, 131.784_225_74]),
+    planet("Pluto", 135_200_000.0, 39.482_116_75, 0.248_827_30, [17.140_012_06, 238.929_038_33, 224.068_916_29, 110.303_936_84]),
+];
+
+const fn planet(name: &'static str, inverse_mass: f64, a: f64, e: f64, angles: [f64; 4]) -> Planet {
+    Planet {
+        name,
+        inverse_mass,
+        a,
+        e,
+        angles,
+    }
+}
+
+impl Planet {
+    /// Position and velocity relative to the sun.
+    fn state(&self, g: f64) -> [DVec3; 2] {
+        let [inclination, longitude, perihelion, node] = self.angles.map(f64::to_radians);
+        let mean = longitude - perihelion;
+        // Kepler's equation by Newton's method, which converges from here for the eccentricities of the table.
+        let mut anomaly = mean;
+        for _ in 0..20 {
+            let (s, c) = (libm::sin(anomaly), libm::cos(anomaly));
+            anomaly -= (anomaly - self.e * s - mean) / (1.0 - self.e * c);
+        }
+        let (s, c) = (libm::sin(anomaly), libm::cos(anomaly));
+        let minor = self.a * (1.0 - self.e * self.e).sqrt();
+        let gm = g * (1.0 + 1.0 / self.inverse_mass);
+        let rate = (gm / (self.a * self.a * self.a)).max(0.0).sqrt() / (1.0 - self.e * c);
+        let in_plane = [
+            DVec2::new(self.a * (c - self.e), minor * s),
+            DVec2::new(-self.a * s, minor * c) * rate,
+        ];
+        let argument = perihelion - node;
+        let rotated = |v: DVec3, angle: f64| {
+            let (s, c) = (libm::sin(angle), libm::cos(angle));
+            DVec3::new(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
+        };
+        in_plane.map(|v| {
+            let v = rotated(v.extend(0.0), argument);
+            let (s, c) = (libm::sin(inclination), libm::cos(inclination));
+            rotated(DVec3::new(v.x, c * v.y, s * v.y), node)
+        })
+    }
+}
+
+fn solar_system(g: f64) -> Bodies {
+    let mut bodies = Bodies::default();
+    bodies.push(1.0, DVec3::ZERO, DVec3::ZERO);
+    for planet in &PLANETS {
+        let [x, v] = planet.state(g);
+        bodies.push(1.0 / planet.inverse_mass, x, v);
+    }
+    bodies.centre();
+    bodies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planets_have_the_energies_and_momenta_of_their_elements() {
+        let model = Model::SolarSystem;
+        let g = model.natural_g();
+        let bodies = model.build(None, 0, g, 3).expect("bodies");
+        assert_eq!(model.names().expect("names").len(), bodies.len());
+        let sun = (bodies.position[0], bodies.velocity[0]);
+        for (planet, i) in PLANETS.iter().zip(1..) {
+            let (x, v) = (bodies.position[i] - sun.0, bodies.velocity[i] - sun.1);
+            let gm = g * (1.0 + 1.0 / planet.inverse_mass);
+            let a = 1.0 / (2.0 / x.length() - v.length_squared() / gm);
+            let momentum = x.cross(v);
+            let e = (1.0 - momentum.length_squared() / (gm * a)).max(0.0).sqrt();
+            let inclination = (momentum.z / momentum.length()).acos().to_degrees();
+            assert!((a / planet.a - 1.0).abs() < 1e-12, "{}: {a}", planet.name);
+            assert!((e - planet.e).abs() < 1e-10, "{}: {e}", planet.name);
+            assert!(
+                (inclination - planet.angles[0].abs()).abs() < 1e-5,
+                "{}",
+                planet.name
+            );
+        }
+        // The earth is near perihelion and at a longitude of 100 degrees at the beginning of January.
+        let earth = bodies.position[3] - sun.0;
+        assert!((earth.length() - 0.9833).abs() < 1e-4);
+        assert!((earth.y.atan2(earth.x).to_degrees() - 100.4).abs() < 0.2);
+    }
 }

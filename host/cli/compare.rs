@@ -13,9 +13,10 @@ use trisolar::run::Outputs;
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::short;
 
+use super::cpu_args::CpuArgs;
 use super::parameters::ParameterArgs;
 use super::progress::Progress;
-use super::report::{self, Lines};
+use super::report::{self, Common, Lines};
 use super::{Failure, config, interrupt, values};
 
 /// Compute one map in several modes, and report how many pixels are equal, how much the others differ, and what each mode costs.
@@ -60,12 +61,14 @@ pub(crate) struct Args {
     /// Where to compute: auto (a GPU if one can be used, otherwise the CPU), cpu or gpu
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     backend: Backend,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
     /// Print one JSON object instead of the table
     #[arg(long, help_heading = "Report")]
     json: bool,
+    /// Print neither progress nor table
+    #[arg(short, long, help_heading = "Report")]
+    quiet: bool,
 }
 
 /// The change of the specification in a mode.
@@ -138,26 +141,42 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
     let options = RunOptions {
         backend: args.backend,
-        threads: args.threads,
+        threads: args.cpu.threads,
+        simd: args.cpu.simd(),
         ..RunOptions::default()
     };
     let mut rows: Vec<Row> = Vec::new();
     let mut first: Option<DivergenceMap> = None;
     for ((name, valid), picture) in modes.iter().zip(pictures) {
         interrupt::check()?;
-        let progress = Progress::new(name, args.json);
+        let progress = Progress::new(name, args.json || args.quiet);
         let map = divergence::run(valid, &options, &progress)?;
         progress.finish();
         rows.push(row(args, name, &map, first.as_ref(), picture)?);
         first.get_or_insert(map);
     }
     if args.json {
-        report::json(&serde_json::json!({
-            "specification": modes[0].1.specification(),
-            "modes": rows,
-            "warnings": warnings(&rows),
-        }))?;
-    } else {
+        let shares = rows.iter().filter_map(|row| row.unresolved);
+        let mut devices: Vec<&str> = rows.iter().map(|row| row.device.as_str()).collect();
+        devices.dedup();
+        let devices = devices
+            .iter()
+            .map(|device| serde_json::json!({ "device": device }));
+        let mut notes: Vec<String> = rows.iter().flat_map(|row| row.notes.clone()).collect();
+        notes.dedup();
+        let common = Common {
+            specification: serde_json::json!(modes[0].1.specification()),
+            files: rows.iter().filter_map(|row| row.picture.clone()).collect(),
+            devices: devices.collect(),
+            seconds: rows.iter().map(|row| row.seconds).sum(),
+            rate: None,
+            rate_unit: "pixel-steps/s",
+            errors: serde_json::json!({ "unresolved": shares.map(|found| found.share).reduce(f64::max) }),
+            warnings: warnings(&rows),
+            notes,
+        };
+        report::json(&common.with(serde_json::json!({ "modes": rows })))?;
+    } else if !args.quiet {
         report::to_stdout(&table(&rows))?;
     }
     for row in &rows {

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use trisolar::config;
 use trisolar::divergence::Validated;
@@ -36,6 +37,21 @@ pub(crate) fn save(path: &Path, valid: &Validated, max_error: Option<f64>) -> Re
         text.push_str(&format!(
             "max_error = {most:?}  # share of unresolved pixels above which the map is a failure\n"
         ));
+    }
+    write(path, &text)
+}
+
+/// Writes the values of a run of `command`, given or default, so that [`load`] restores the same bits.
+pub(crate) fn save_options(
+    path: &Path,
+    command: &str,
+    values: &impl Serialize,
+) -> Result<(), Failure> {
+    let values = toml::Table::try_from(values)
+        .map_err(|e| Failure::BadInput(format!("--save-config {}: {e}", path.display())))?;
+    let mut text = format!("# trisolar {command} --config THIS_FILE\n");
+    for (key, value) in values {
+        text.push_str(&format!("{key} = {value}\n"));
     }
     write(path, &text)
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use trisolar_explore::{Content, Options, Server};
 
+use trisolar::run::Refused;
+
 use super::map_devices::MapDevices;
 use super::{Failure, interrupt, report};
 
@@ -134,7 +136,11 @@ fn open(link: &str) {
         .stderr(std::process::Stdio::null())
         .spawn();
     match started {
-        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Ok(mut child) => drop(std::thread::spawn(move || {
+            if !child.wait().is_ok_and(|status| status.success()) {
+                report::to_stderr(&format!("warning: {program} could not open the link"));
+            }
+        })),
         Err(error) => report::to_stderr(&format!("warning: cannot start {program}: {error}")),
     }
 }
@@ -142,6 +148,10 @@ fn open(link: &str) {
 /// Serves until Ctrl-C.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
+    if let Some(path) = &args.cache {
+        std::fs::create_dir_all(path)
+            .map_err(|e| Refused::new("--cache", path, format!("cannot create it: {e}")))?;
+    }
     let maps = Arc::new(maps::Maps::new(args.devices.options())?);
     let server = args.serve.serve(
         Options {

@@ -2,6 +2,7 @@
 
 use trisolar::divergence::{Backend, GpuChoice, MapBackend, RunOptions};
 
+use super::cpu_args::CpuArgs;
 use super::values;
 
 /// The devices that compute maps.
@@ -14,9 +15,8 @@ pub(crate) struct MapDevices {
     /// only as many as the pixels can keep busy]
     #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
     gpus: Option<GpuChoice>,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
 }
 
 impl MapDevices {
@@ -25,7 +25,8 @@ impl MapDevices {
         RunOptions {
             backend: self.backend.backend,
             with_cpu: self.backend.with_cpu,
-            threads: self.threads,
+            threads: self.cpu.threads,
+            simd: self.cpu.simd(),
             gpus: self.gpus.unwrap_or_default(),
             ..RunOptions::default()
         }

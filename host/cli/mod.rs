@@ -8,21 +8,25 @@ mod bench;
 mod cluster;
 mod compare;
 mod config;
+mod cpu_args;
 mod devices;
 mod divergence;
 mod encounters;
 mod explore;
 mod failure;
+mod help;
 mod interrupt;
 mod map_devices;
 mod nbody;
 mod parameters;
+mod plots;
 mod progress;
 mod ranks;
 mod report;
 mod resume;
 mod selftest;
 mod sequence;
+mod shell;
 mod sweep;
 mod unfinished;
 mod values;
@@ -74,11 +78,20 @@ enum Command {
     Selftest(selftest::Args),
     /// Measure the speed of this machine
     Bench(bench::Args),
+    /// Print the completions of a shell
+    Completions(shell::CompletionArgs),
+    /// Write manual pages
+    Man(shell::ManArgs),
+}
+
+/// The command line as clap knows it.
+pub(crate) fn command() -> clap::Command {
+    help::complete(Cli::command())
 }
 
 /// The command line, and the options of the subcommand that the user typed.
 fn parsed() -> Result<(Cli, Typed), clap::Error> {
-    let mut command = Cli::command();
+    let mut command = command();
     let matches = command.clone().try_get_matches()?;
     let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
     let typed = Typed::of(&command, &matches);
@@ -110,6 +123,10 @@ pub fn main() -> ExitCode {
         Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Completions(args) => {
+            ranks::refuse("completions").and_then(|()| shell::completions(&args))
+        }
+        Command::Man(args) => ranks::refuse("man").and_then(|()| shell::man(&args)),
         Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),
     };
     match result {

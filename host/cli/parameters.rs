@@ -47,6 +47,7 @@ fn option(declaration: &Declaration) -> Arg {
         .value_name(declaration.value)
         .help(declaration.help())
         .help_heading(declaration.heading)
+        .visible_aliases(declaration.aliases)
         .conflicts_with_all(declaration.conflicts);
     let option = match declaration.read {
         Read::Text(read) => option

@@ -23,7 +23,8 @@ impl Progress {
             };
         }
         let bar = ProgressBar::new(1).with_message(title.to_owned());
-        let style = "{msg} {percent:>3} % [{bar:36}] {elapsed} ETA {eta}";
+        // The bar takes what a narrow terminal leaves.
+        let style = "{msg} {percent:>3} % [{wide_bar}] {elapsed} ETA {eta}";
         if let Ok(style) = ProgressStyle::with_template(style) {
             bar.set_style(style.progress_chars("=> "));
         }

@@ -1,6 +1,10 @@
 //! Output for the user: lines of 80 columns, readable numbers, streams that may be closed.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::Failure;
 pub(crate) use super::failure::to_stderr;
@@ -20,8 +24,77 @@ pub(crate) fn to_stdout(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes one JSON value to stdout.
-pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
+pub(crate) fn json(value: &Value) -> Result<(), Failure> {
     to_stdout(&format!("{value:#}"))
+}
+
+/// The part that the JSON objects of all computations have in common; docs/report.schema.json describes it.
+#[derive(Debug, Default)]
+pub(crate) struct Common {
+    /// All values on which the results depend.
+    pub(crate) specification: Value,
+    /// The files that were written.
+    pub(crate) files: Vec<PathBuf>,
+    /// The devices, each an object with the key `device`.
+    pub(crate) devices: Value,
+    /// Time of the computation in seconds.
+    pub(crate) seconds: f64,
+    /// What was computed in a second, if it is known.
+    pub(crate) rate: Option<f64>,
+    /// The unit of the rate.
+    pub(crate) rate_unit: &'static str,
+    /// The errors of the results, by name.
+    pub(crate) errors: Value,
+    /// Warnings about the results.
+    pub(crate) warnings: Vec<String>,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Common {
+    /// The object of a command, with these keys and its own.
+    pub(crate) fn with(self, own: Value) -> Value {
+        let files: Vec<_> = self
+            .files
+            .iter()
+            .map(|path| path.to_string_lossy())
+            .collect();
+        let mut object = json!({
+            "specification": self.specification,
+            "files": files,
+            "devices": self.devices,
+            "seconds": self.seconds,
+            "rate": self.rate.filter(|rate| rate.is_finite()),
+            "rate_unit": self.rate_unit,
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "notes": self.notes,
+        });
+        if let (Some(all), Value::Object(own)) = (object.as_object_mut(), own) {
+            all.extend(own);
+        }
+        object
+    }
+}
+
+/// Adds files to those of a report.
+pub(crate) fn add_files(object: &mut Value, files: &[PathBuf]) {
+    if let Some(all) = object["files"].as_array_mut() {
+        all.extend(files.iter().map(|path| path.to_string_lossy().into()));
+    }
+}
+
+/// A list of one device, for the key `devices`.
+pub(crate) fn device(device: &str) -> Value {
+    json!([{ "device": device }])
+}
+
+/// The specification of a run with the given or default values of its start.
+pub(crate) fn with_start(specification: &impl Serialize, start: &impl Serialize) -> Value {
+    let mut all = super::resume::plain(start);
+    all.retain(|_, value| !value.is_null());
+    all.extend(super::resume::plain(specification));
+    Value::Object(all)
 }
 
 /// Lines of a label and a text.

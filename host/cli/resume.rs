@@ -46,6 +46,12 @@ impl Typed {
         }
     }
 
+    /// Whether all of them are under these headings.
+    pub(crate) fn are_under(&self, headings: &[&str]) -> bool {
+        let mut of = self.options.values();
+        of.all(|heading| headings.contains(&heading.as_str()))
+    }
+
     /// Refuses options given with `--resume FILE` that differ from those of the run.
     pub(crate) fn refuse_others(&self, run: &Resumed<'_>) -> Result<(), Failure> {
         for (option, heading) in &self.options {

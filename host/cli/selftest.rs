@@ -12,6 +12,7 @@ use trisolar::divergence::{
 };
 use trisolar::simd::Simd;
 
+use super::cpu_args::SimdArgs;
 use super::report::{self, Lines};
 use super::{Failure, interrupt};
 
@@ -26,6 +27,8 @@ pub(crate) struct Args {
     /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    cpu: SimdArgs,
 }
 
 /// An engine under test.
@@ -90,10 +93,11 @@ impl Outcome {
 /// Compares and reports; any difference is a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
-    let runs = nbody::outcomes()?;
+    let simds = Simd::chosen_or_all(args.cpu.simd);
+    let runs = nbody::outcomes(&simds)?;
     let mut cases = cases()?;
     cases.extend(methods::cases()?);
-    let (engines, notes) = engines()?;
+    let (engines, notes) = engines(&simds)?;
     let mut outcomes = Vec::new();
     let mut spreads = Vec::new();
     for case in &cases {
@@ -106,8 +110,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             outcomes.push(compare(case, candidate, &expected));
         }
     }
-    let clusters = cluster::outcomes()?;
-    let encounters = encounters::outcomes()?;
+    let clusters = cluster::outcomes(&simds)?;
+    let encounters = encounters::outcomes(&simds)?;
     let others = clusters.iter().chain(&encounters);
     let passed = outcomes.iter().chain(others).all(Outcome::agrees)
         && runs.iter().all(nbody::Outcome::agrees);
@@ -138,12 +142,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// All engines of this machine, and notes about missing ones.
-fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
+/// All engines of this machine with these instruction sets, and notes about missing ones.
+fn engines(simds: &[Simd]) -> Result<(Vec<Candidate>, Vec<String>), Failure> {
     let mut list = Vec::new();
     let mut notes = Vec::new();
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    for simd in Simd::available() {
+    for &simd in simds {
         for n in [1, threads.max(2)] {
             // The reference is one lane on one thread.
             if simd == Simd::Scalar && n == 1 {

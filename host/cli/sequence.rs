@@ -18,7 +18,7 @@ use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, 
 use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::ranks::Communicator;
-use super::report::{self, Lines};
+use super::report::{self, Common, Lines};
 use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, interrupt, unfinished};
 
@@ -460,15 +460,38 @@ pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
 
 /// The same values as JSON.
 pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Value {
-    let effort = &outcome.effort;
-    json!({
+    let shares = outcome.summaries.iter().filter_map(|s| s.unresolved);
+    let worst = shares.map(|found| found.share).reduce(f64::max);
+    let common = Common {
+        specification: json!(frames.first().map(|f| f.specification.specification())),
+        rate_unit: "pixel-steps/s",
+        errors: json!({ "unresolved": worst }),
+        warnings: warnings(frames, outcome),
+        ..common(outcome, folder)
+    };
+    common.with(json!({
         "folder": folder.path().to_string_lossy(),
         "maps": outcome.summaries,
         "computed": outcome.computed,
-        "engine": effort.engine,
-        "seconds": outcome.elapsed.as_secs_f64(),
-        "pixel_steps": effort.steps,
-        "warnings": warnings(frames, outcome),
-        "notes": effort.notes,
-    })
+        "engine": outcome.effort.engine,
+        "pixel_steps": outcome.effort.steps,
+    }))
+}
+
+/// The part of the reports on sequences that does not depend on their kind: the specification, errors and warnings are missing.
+pub(crate) fn common<S>(outcome: &Outcome<S>, folder: &Folder) -> Common {
+    let effort = &outcome.effort;
+    let seconds = outcome.elapsed.as_secs_f64();
+    let pictures = (0..outcome.summaries.len() as u32).map(|index| folder.file(index, "png"));
+    Common {
+        files: pictures.filter(|path| path.exists()).collect(),
+        devices: match outcome.computed {
+            0 => json!([]),
+            _ => report::device(&effort.engine),
+        },
+        seconds,
+        rate: (seconds > 0.0).then(|| effort.steps as f64 / seconds),
+        notes: effort.notes.clone(),
+        ..Common::default()
+    }
 }

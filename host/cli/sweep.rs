@@ -176,7 +176,7 @@ fn run_on(
     folder.write(&files[2], &table(&vary, &frames, &outcome))?;
     if args.sequence.json {
         let mut object = sequence::object(&frames, &outcome, &folder);
-        object["files"] = json!(files);
+        report::add_files(&mut object, &files);
         report::json(&object)?;
     } else if !args.sequence.quiet {
         report::to_stdout(&summary(&vary, &outcome, &files))?;

@@ -171,6 +171,7 @@ fn run_on(
         let mut object = sequence::object(&frames, &outcome, &folder);
         object["cache"] = json!(cached);
         object["films"] = json!(zoom.film);
+        report::add_files(&mut object, &zoom.film);
         report::json(&object)?;
     } else if !args.sequence.quiet {
         let cached = cached.as_ref().map(|report| (cache, report));

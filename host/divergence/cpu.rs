@@ -34,14 +34,17 @@ impl CpuEngine {
     /// # Errors
     /// [`EngineError::Threads`] if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, EngineError> {
-        Self::with_simd(threads, Simd::best())
+        Self::with_simd(threads, None)
     }
 
-    /// An engine with lanes that the caller chooses from [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`] (`None`: the fastest).
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, EngineError> {
+    pub fn with_simd(
+        threads: Option<usize>,
+        simd: impl Into<Option<Simd>>,
+    ) -> Result<Self, EngineError> {
         let workers = Workers::with_simd(threads, simd)?;
         Ok(Self { workers })
     }

@@ -10,7 +10,8 @@ use super::CpuEngine;
 use super::device::{Accelerator, DeviceEngine, GpuSource};
 use super::emulator::Emulated;
 use trisolar_device::{DeviceInfo, GpuError};
-use trisolar_run::EngineError;
+use trisolar_run::{EngineError, RunOptions};
+use trisolar_simd::Simd;
 
 /// Devices that stay open from one computation to the next.
 ///
@@ -20,7 +21,7 @@ use trisolar_run::EngineError;
 pub struct Devices {
     source: Arc<dyn GpuSource>,
     gpus: DevicePool<u32, Box<dyn Accelerator>>,
-    cpus: DevicePool<Option<usize>, CpuEngine>,
+    cpus: DevicePool<CpuKey, CpuEngine>,
 }
 
 impl Default for Devices {
@@ -73,9 +74,11 @@ impl Devices {
         self.gpus.take(index, || self.source.open(index))
     }
 
-    /// A handle of the CPU engine with this many threads.
-    pub(super) fn cpu(&self, threads: Option<usize>) -> Result<CpuLease, EngineError> {
-        self.cpus.take(threads, || CpuEngine::new(threads))
+    /// A handle of the CPU engine with the threads and the instruction set of these options.
+    pub(super) fn cpu(&self, options: &RunOptions) -> Result<CpuLease, EngineError> {
+        let (threads, simd) = (options.threads, options.simd);
+        let open = || CpuEngine::with_simd(threads, simd);
+        self.cpus.take((threads, simd), open)
     }
 }
 
@@ -94,7 +97,10 @@ impl GpuSource for DriverGpus {
 }
 
 pub(super) type GpuLease = Lease<u32, Box<dyn Accelerator>>;
-pub(super) type CpuLease = Lease<Option<usize>, CpuEngine>;
+pub(super) type CpuLease = Lease<CpuKey, CpuEngine>;
+
+/// Threads and instruction set of a CPU engine.
+type CpuKey = (Option<usize>, Option<Simd>);
 
 /// A pool of idle devices, with the number of devices opened so far.
 struct DevicePool<K, D>(Arc<DevicePoolState<K, D>>);
@@ -223,7 +229,7 @@ mod tests {
         EmulatorEngine, Item, Items, Sink, Specification, Unattended, Validated, ValueVec,
     };
     use super::*;
-    use trisolar_run::{Backend, RunOptions};
+    use trisolar_run::Backend;
 
     /// Two GPUs, the second of which fails at its third piece of work, once.
     #[derive(Debug, Default)]
@@ -327,6 +333,7 @@ mod tests {
     const GPUS: RunOptions = RunOptions {
         backend: Backend::Gpu,
         threads: Some(1),
+        simd: None,
         with_cpu: false,
         gpus: super::super::GpuChoice::All,
         driver: super::super::Driver::Threads,

@@ -61,7 +61,7 @@ pub fn run_on(
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
     let work = || executor.stream(&task, options, monitor);
-    let (streamed, resolution) = resolution::beside(spec, options.threads, monitor, work)?;
+    let (streamed, resolution) = resolution::beside(spec, options, monitor, work)?;
     let map = DivergenceMap::new(spec, memory.into_values(), streamed);
     Ok(map.with_resolution(resolution))
 }

@@ -35,7 +35,7 @@ impl MultiDeviceEngine {
         let (gpus, notes) =
             options.open_gpus(devices.list(), pixels, |number| devices.gpu(number))?;
         let single = options.driver == Driver::Single;
-        let cpu = |wanted: bool| wanted.then(|| devices.cpu(options.threads)).transpose();
+        let cpu = |wanted: bool| wanted.then(|| devices.cpu(options)).transpose();
         let multi_device = Self {
             gpus,
             cpu: cpu(options.with_cpu)?,

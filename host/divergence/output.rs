@@ -7,7 +7,7 @@ use trisolar_io::IoError;
 use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
-use trisolar_io::npz::NpzWriter;
+use trisolar_io::npz::{NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle};
 
 /// The appearance of pictures.
@@ -136,7 +136,7 @@ impl Output {
                     let (shape, values) = points.array();
                     file.array("points", &shape, values)?;
                 }
-                file.text("spec.json", &json)?;
+                file.text(SPECIFICATION, &json)?;
                 file.finish()
             }
             Format::Png | Format::Tiff => {

@@ -19,8 +19,8 @@ use kernels_gpu::{Mask as _, PerLane, Real};
 use serde::{Deserialize, Serialize};
 
 use super::{Precision, Validated};
-use trisolar_run::Monitor;
 use trisolar_run::machine;
+use trisolar_run::{Monitor, RunOptions};
 use trisolar_simd::{OnLanes, Simd};
 
 /// The share of unresolved pixels above which there is a warning, if the sample is large enough.
@@ -99,21 +99,21 @@ impl Resolution {
     }
 }
 
-/// Calls `work`, which computes a map, while up to `threads` other threads (`None`: as many as the process may use) determine the
-/// resolution of that map. They stop if `work` fails.
+/// Calls `work`, which computes a map, while other threads, up to the number of `options`, determine the resolution of that map. They
+/// stop if `work` fails.
 ///
 /// # Errors
 /// Those of `work`.
 pub fn beside<T, E>(
     spec: &Validated,
-    threads: Option<usize>,
+    options: &RunOptions,
     monitor: &dyn Monitor,
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<(T, Option<Resolution>), E> {
     let failed = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let stop = || failed.load(Ordering::Relaxed) || monitor.cancelled();
-        let sampling = scope.spawn(move || of(spec, threads, &stop));
+        let sampling = scope.spawn(move || of(spec, options.threads, options.simd, &stop));
         let done = work().inspect_err(|_| failed.store(true, Ordering::Relaxed));
         let found = sampling.join();
         let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -122,18 +122,23 @@ pub fn beside<T, E>(
 }
 
 /// Determines the resolution of a map by its integrator, in f64, on up to `threads` threads (`None`: as many as the process may
-/// use), whose number does not change it; `None` if it was stopped.
+/// use), whose number does not change it, and with an instruction set (`None`, or one that the machine does not have: the fastest).
+/// `None` if it was stopped.
 pub fn of(
     spec: &Validated,
     threads: Option<usize>,
+    simd: Option<Simd>,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Option<Resolution> {
     let pixels = sample(spec);
+    let simd = simd.filter(|simd| Simd::available().contains(simd));
+    let simd = simd.unwrap_or_else(Simd::best);
     let groups: Vec<&[u64]> = pixels.chunks(MAX_LANES).collect();
     let next = AtomicUsize::new(0);
     let walk_groups = || {
         let mut walk = Walk {
             spec,
+            simd,
             pixels: &[],
             stop,
             unresolved: 0,
@@ -201,6 +206,8 @@ fn sample(spec: &Validated) -> Vec<u64> {
 /// The pixels of the sample, and whether each of them is unresolved.
 struct Walk<'a> {
     spec: &'a Validated,
+    /// An instruction set of this machine.
+    simd: Simd,
     pixels: &'a [u64],
     stop: &'a (dyn Fn() -> bool + Sync),
     unresolved: u64,
@@ -212,7 +219,7 @@ impl Visitor<Divergence> for &mut Walk<'_> {
     type Output = ();
 
     fn visit<P: Number, I: MapIntegrator>(self, _: Entries<Divergence, P, I>) {
-        Simd::best().run(OfIntegrator(self, PhantomData::<I>));
+        self.simd.run(OfIntegrator(self, PhantomData::<I>));
     }
 }
 
@@ -391,7 +398,9 @@ mod tests {
         let mut specification = Specification::default();
         change(&mut specification);
         let spec = specification.validate().expect("valid");
-        of(&spec, Some(1), &|| false).expect("not stopped").share
+        of(&spec, Some(1), None, &|| false)
+            .expect("not stopped")
+            .share
     }
 
     #[test]
@@ -472,9 +481,12 @@ mod tests {
         let points = Points::new(&[13, 21], values.collect()).expect("points");
         let points = specification.validate_points(points).expect("valid");
         for spec in [grid, points] {
-            let found = of(&spec, Some(1), &|| false).expect("not stopped");
-            assert_eq!(of(&spec, Some(7), &|| false), Some(found));
-            assert_eq!(of(&spec, None, &|| false), Some(found));
+            let found = of(&spec, Some(1), None, &|| false).expect("not stopped");
+            assert_eq!(
+                of(&spec, Some(7), Some(Simd::Scalar), &|| false),
+                Some(found)
+            );
+            assert_eq!(of(&spec, None, None, &|| false), Some(found));
             let expected = (0..spec.pixels()).filter(|n| plainly(&spec, *n)).count() as u64;
             assert_eq!(found.sample, spec.pixels());
             assert_eq!(found.unresolved, expected);
@@ -539,7 +551,7 @@ mod tests {
         };
         let spec = specification.validate().expect("valid");
         for threads in [Some(1), Some(5), None] {
-            assert_eq!(of(&spec, threads, &|| true), None);
+            assert_eq!(of(&spec, threads, None, &|| true), None);
         }
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn engine(
     if options.driver == Driver::Single {
         notes.push("the driver single only drives GPUs; the CPU computes as usual".into());
     }
-    Ok((Selected::Cpu(devices.cpu(options.threads)?), notes))
+    Ok((Selected::Cpu(devices.cpu(options)?), notes))
 }
 
 /// The note for a precision whose bits depend on the device, if GPUs and the CPU compute together.

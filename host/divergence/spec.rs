@@ -127,7 +127,7 @@ parameters! {
             /// Gravitational constant
             g: Option<f64> = "G" => read::number, unit "length^3 / mass / time^2", default "9.8";
             /// Softening length
-            softening: Option<f64> = "LENGTH" => read::number, unit "length", default "0";
+            softening: Option<f64> = "LENGTH" => read::number, unit "length", default "0", where { aliases: &["eps"] };
             /// Steps after which a pixel counts as never parted, 1 to 4294967294
             steps: Option<u64> = "N" => steps, default "50000";
             /// Time step

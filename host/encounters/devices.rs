@@ -73,7 +73,9 @@ impl SelectedDevices {
                 Ok((gpus, said)) => {
                     notes.extend(said);
                     notes.extend(bits_of(precision, options.with_cpu));
-                    let cpu = |wanted: bool| wanted.then(|| CpuEngine::new(options.threads));
+                    let cpu = |wanted: bool| {
+                        wanted.then(|| CpuEngine::with_simd(options.threads, options.simd))
+                    };
                     let auto = options.backend == Backend::Auto && !options.with_cpu;
                     let devices = Self {
                         gpus: Some(DeviceEngine::on(gpus)),
@@ -87,7 +89,7 @@ impl SelectedDevices {
         }
         let devices = Self {
             gpus: None,
-            cpu: Some(CpuEngine::new(options.threads)?),
+            cpu: Some(CpuEngine::with_simd(options.threads, options.simd)?),
             reserve: None,
         };
         Ok((devices, notes))

@@ -11,6 +11,7 @@ use super::Validated;
 use trisolar_run::queue::Supply;
 use trisolar_run::scheduler::{self, Items, Ran, Worker};
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions, missing_gpu};
+use trisolar_simd::Simd;
 
 /// Takes records, from any thread and in any order.
 pub trait Sink: Sync {
@@ -134,6 +135,8 @@ pub struct Options {
     pub with_cpu: bool,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
+    /// The instruction set of the CPU engine; `None` for the fastest.
+    pub simd: Option<Simd>,
     /// Number of GPUs that share the work; `None` for as many as the work keeps busy.
     pub gpus: Option<u32>,
 }
@@ -148,6 +151,7 @@ impl Options {
             backend: self.backend,
             with_cpu: self.with_cpu,
             threads: self.threads,
+            simd: self.simd,
             ..RunOptions::default()
         };
         let Some(gpus) = self.gpus else {

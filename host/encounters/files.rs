@@ -7,7 +7,7 @@ use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
 use super::{Ensemble, Validated, pictures};
-use trisolar_io::npz::{Member, NpzWriter};
+use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
 use trisolar_io::plot::Theme;
 use trisolar_io::{IoError, atomic};
 
@@ -132,7 +132,7 @@ pub fn npz(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoE
         })?;
     let mut file = NpzWriter::create(path)?;
     file.arrays(&members)?;
-    file.text("spec.json", &spec.specification().json())?;
+    file.text(SPECIFICATION, &spec.specification().json())?;
     file.finish()
 }
 

@@ -6,6 +6,7 @@
 //! computation goes on. Run i depends on the seed and i alone; all engines give the same bits.
 
 mod adjustable;
+mod course;
 mod cpu;
 mod device;
 mod devices;
@@ -23,6 +24,7 @@ pub mod store;
 pub mod summary;
 
 pub use adjustable::Adjustable;
+pub use course::{Course, Place};
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use devices::Devices;
@@ -30,9 +32,10 @@ pub use engine::{Engine, Executor, Options, Portion, Sink, Streamed, Task};
 pub use ensemble::{Ensemble, Records, run, run_on};
 pub use files::same_bits;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
-pub use overrides::{Overrides, whole_number};
+pub use overrides::Overrides;
 pub use parameter::{Choice, Parameter, Setup};
 #[cfg(feature = "mpi")]
 pub use ranks::{Leader, Local, lead, serve};
 pub use spec::{Jump, Limits, Order, Precision, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Share, Summary};
+pub use trisolar_spec::read::whole_number;

@@ -18,7 +18,7 @@ parameters! {
             setup: Option<Setup> = "NAME" => read::parsed, default "binary-single";
             /// Number of runs, 1 to 4294967296, such as 1e6
             #[serde(deserialize_with = "whole")]
-            n: Option<u64> = "N" => |text| whole_in_text(text, MAX_RUNS), default "10000; burrau: 1",
+            n: Option<u64> = "N" => |text| read::whole(text, 1..=MAX_RUNS), default "10000; burrau: 1",
                 where { conflicts: &["map"] };
             /// Seed of all random numbers
             #[serde(deserialize_with = "whole")]
@@ -81,7 +81,7 @@ parameters! {
             max_time: Option<f64> = "TIME" => read::number, default "none";
             /// End runs that are still open after so many steps, 1 to 4e9
             #[serde(deserialize_with = "whole")]
-            max_steps: Option<u64> = "N" => |text| whole_in_text(text, 4_000_000_000), default "4000000";
+            max_steps: Option<u64> = "N" => |text| read::whole(text, 1..=4_000_000_000), default "4000000";
         }
         "Accuracy" {
             /// Fail (exit code 1), after writing all files, if the relative energy error of any run exceeds X; without --max-error, errors
@@ -89,24 +89,6 @@ parameters! {
             max_error: Option<f64> = "X" => read::number;
         }
     }
-}
-
-/// A whole number of at least 1, also written as 1e6.
-fn whole_in_text(text: &str, most: u64) -> Result<u64, String> {
-    let text = text.trim();
-    let rounded = || Some(whole_number(text.parse().ok()?)?.to_string());
-    let rounded = if text.parse::<u64>().is_ok() {
-        None
-    } else {
-        rounded()
-    };
-    read::whole(rounded.as_deref().unwrap_or(text), 1..=most)
-}
-
-/// The whole number that a float equals, such as 1e6; `None` if it is not whole.
-pub fn whole_number(x: f64) -> Option<u64> {
-    // Beyond 2^53 a float cannot represent every whole number.
-    (x.fract() == 0.0 && (0.0..9e15).contains(&x)).then_some(x as u64)
 }
 
 /// A whole number, which may be written as a float.
@@ -120,7 +102,7 @@ fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::E
     match Option::<Number>::deserialize(deserializer)? {
         None => Ok(None),
         Some(Number::Whole(n)) => Ok(Some(n)),
-        Some(Number::Real(x)) => match whole_number(x) {
+        Some(Number::Real(x)) => match read::whole_number(x) {
             Some(n) => Ok(Some(n)),
             None => Err(serde::de::Error::custom(format!(
                 "{x} must be a whole number of at least 0"

@@ -124,13 +124,9 @@ impl Pixels {
 /// The histograms: name of the file, quantity, unit.
 const HISTOGRAMS: [&str; 3] = ["e2", "v-inf", "lifetime"];
 
-/// The paths that [`histograms`] writes with this prefix.
-pub fn histogram_paths(prefix: &Path) -> [PathBuf; 3] {
-    HISTOGRAMS.map(|what| {
-        let mut name = prefix.as_os_str().to_owned();
-        name.push(format!("-{what}.png"));
-        PathBuf::from(name)
-    })
+/// The paths that [`histograms`] writes in this folder.
+pub fn histogram_paths(folder: &Path) -> [PathBuf; 3] {
+    HISTOGRAMS.map(|what| folder.join(format!("{what}.png")))
 }
 
 /// Number of bins of a histogram.
@@ -142,11 +138,11 @@ const HISTOGRAM_BINS: usize = 50;
 /// # Errors
 /// An error of writing the file.
 pub fn histograms(
-    prefix: &Path,
+    folder: &Path,
     ensemble: &Ensemble,
     theme: Theme,
 ) -> Result<Vec<PathBuf>, IoError> {
-    let [e2, v_inf, lifetime] = histogram_paths(prefix);
+    let [e2, v_inf, lifetime] = histogram_paths(folder);
     let json = ensemble.specification.json();
     let mut drawn = Vec::new();
     let escapes = |body: u8| {

@@ -121,7 +121,7 @@ pub trait OrbitEngine {
     fn orbit(&self, tile: &Tile, samples: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended>;
 }
 
-/// A pixel's system and its twin over time.
+/// A pixel's system over time, with its twin if it has one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Orbit {
     /// A summary: an object for the page.

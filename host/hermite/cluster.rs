@@ -3,15 +3,15 @@
 use std::time::Instant;
 
 use kernels_gpu::Vec3;
-use kernels_gpu::hermite::Taylor;
+use kernels_gpu::hermite::TERMS;
 use kernels_gpu::hermite::correct::correct;
 use kernels_gpu::hermite::predict::predict;
 use kernels_gpu::hermite::step::{
     Accuracy, Limits, Verdict, first_criterion, halvings, judge, lowest_step, quantised,
 };
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::aosoa::{LaneMemory, PACKET_PARTICLES, load_rows, store_rows};
 use super::{
     Energies, Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Split,
     Star, Validated, bodies_of,
@@ -31,8 +31,19 @@ const ZERO: Vec3<f64> = Vec3 {
     y: 0.0,
     z: 0.0,
 };
-/// Number of active particles from which several threads correct them.
-const MIN_PARALLEL_CORRECTIONS: usize = 1 << 9;
+/// Least number of active particles that a thread corrects: two microseconds of work or more.
+const MIN_SHARE_CORRECTIONS: usize = 1 << 6;
+/// Least number of active particles for which a thread chooses the steps: two microseconds of work or more.
+const MIN_SHARE_VERDICTS: usize = 1 << 5;
+
+/// The place of a verdict that will be written.
+const UNDECIDED: Verdict = Verdict {
+    step: 0.0,
+    finite: false,
+    noisy: false,
+    abrupt: false,
+    clamped: false,
+};
 
 /// Largest number of abrupt steps of a block that are examined.
 const MAX_EXAMINED_STEPS: usize = 4;
@@ -318,34 +329,16 @@ impl<'e> Cluster<'e> {
             self.engine.forces(active, &mut self.forces)?;
             let evaluated = Instant::now();
             let (stars, order) = (&self.stars, self.specification.order);
-            let count = active.len();
             let workers = self.engine.workers();
-            let (simd, threads) = (workers.simd(), workers.threads());
-            if count < MIN_PARALLEL_CORRECTIONS || threads == 1 {
-                self.moved.clear();
-                correct_all(
-                    simd,
-                    active,
-                    stars,
-                    &self.forces,
-                    time,
-                    order,
-                    &mut self.moved,
-                );
-            } else {
-                let share = count.div_ceil(4 * threads);
-                let forces = &self.forces;
-                self.moved = workers.install(|| {
-                    let parts = active.par_chunks(share).zip(forces.par_chunks(share));
-                    parts
-                        .flat_map_iter(|(active, forces)| {
-                            let mut moved = Vec::with_capacity(active.len());
-                            correct_all(simd, active, stars, forces, time, order, &mut moved);
-                            moved
-                        })
-                        .collect()
-                });
-            }
+            let (simd, forces) = (workers.simd(), &self.forces);
+            self.moved.clear();
+            let of_active = |place: &u32| stars[*place as usize];
+            self.moved.extend(active.iter().map(of_active));
+            let least = MIN_SHARE_CORRECTIONS;
+            workers.for_shares(&mut self.moved, 1, least, |first, moved| {
+                let forces = &forces[first..first + moved.len()];
+                correct_all(simd, forces, time, order, moved);
+            });
             self.split.force += evaluated - start;
             self.split.correct += evaluated.elapsed();
         }
@@ -360,17 +353,16 @@ impl<'e> Cluster<'e> {
             .min_step
             .unwrap_or_else(|| lowest_step(spec.max_step, time));
         let limits = Limits { longest, shortest };
+        let workers = self.engine.workers();
+        let (simd, stars, moved) = (workers.simd(), &self.stars, &self.moved);
         self.verdicts.clear();
-        judge_all(
-            self.engine.workers().simd(),
-            spec,
-            limits,
-            time,
-            active,
-            &self.stars,
-            &self.moved,
-            &mut self.verdicts,
-        );
+        self.verdicts.resize(active.len(), UNDECIDED);
+        let least = MIN_SHARE_VERDICTS;
+        workers.for_shares(&mut self.verdicts, 1, least, |first, verdicts| {
+            let share = first..first + verdicts.len();
+            let (active, moved) = (&active[share.clone()], &moved[share]);
+            judge_all(simd, spec, limits, time, active, stars, moved, verdicts);
+        });
         let mut failed = None;
         let mut abrupt = Vec::new();
         for ((star, place), verdict) in self.moved.iter_mut().zip(active).zip(&self.verdicts) {
@@ -547,36 +539,84 @@ fn motion(star: &Star) -> Motion {
     std::array::from_fn(|k| star.taylor[k])
 }
 
-/// [`corrected`] of the active particles, in a function that has the instruction for fused products.
-fn correct_all(
-    simd: Simd,
-    active: &[u32],
-    stars: &[Star],
-    forces: &[Forces],
-    time: f64,
-    order: Order,
-    moved: &mut Vec<Star>,
-) {
-    with_lanes!(simd, correct_each[](active: &[u32], stars: &[Star], forces: &[Forces], time: f64,
-        order: Order, moved: &mut Vec<Star>));
+/// Corrects particles, each of which is at the start of its step, to `time` with these forces there.
+fn correct_all(simd: Simd, forces: &[Forces], time: f64, order: Order, stars: &mut [Star]) {
+    match order {
+        Order::Four => {
+            with_lanes!(simd, correct_lanes[, 2](forces: &[Forces], time: f64, stars: &mut [Star]))
+        }
+        Order::Six => {
+            with_lanes!(simd, correct_lanes[, 3](forces: &[Forces], time: f64, stars: &mut [Star]))
+        }
+        Order::Eight => {
+            with_lanes!(simd, correct_lanes[, 4](forces: &[Forces], time: f64, stars: &mut [Star]))
+        }
+    }
 }
 
 #[inline(always)]
-#[expect(
-    clippy::extra_unused_type_parameters,
-    reason = "the macro names its lanes; only their instruction set is wanted"
-)]
-fn correct_each<R>(
-    active: &[u32],
-    stars: &[Star],
+fn correct_lanes<R: LaneMemory<Element = f64>, const D: usize>(
     forces: &[Forces],
     time: f64,
-    order: Order,
-    moved: &mut Vec<Star>,
+    stars: &mut [Star],
 ) {
-    for (place, force) in active.iter().zip(forces) {
-        moved.push(corrected(&stars[*place as usize], force, time, order));
+    // Lanes without a particle take a step of length 1.
+    let mut steps = [1.0; PACKET_PARTICLES];
+    let mut start = [[0.0; PACKET_PARTICLES]; 3 * TERMS];
+    let mut end = [[0.0; PACKET_PARTICLES]; 12];
+    for (stars, forces) in (stars.chunks_mut(R::LANES)).zip(forces.chunks(R::LANES)) {
+        for (lane, (star, force)) in stars.iter().zip(forces).enumerate() {
+            steps[lane] = time - star.time;
+            for k in 0..2 + D {
+                put(&mut start, 3 * k, lane, star.taylor[k]);
+            }
+            for k in 0..D {
+                put(&mut end, 3 * k, lane, force[k]);
+            }
+        }
+        let mut x = [Vec3::<R>::zero(); TERMS];
+        let mut f = [Vec3::<R>::zero(); D];
+        let (mut h, mut inv_h) = ([0.0; PACKET_PARTICLES], [0.0; PACKET_PARTICLES]);
+        for lane in 0..R::LANES {
+            h[lane] = 0.5 * steps[lane];
+            inv_h[lane] = 2.0 / steps[lane];
+        }
+        for k in 0..2 + D {
+            x[k] = load_rows(&start, 3 * k, 0);
+        }
+        for k in 0..D {
+            f[k] = load_rows(&end, 3 * k, 0);
+        }
+        // SAFETY: there are as many numbers as a packet has places, at least as many as lanes.
+        let corrected =
+            unsafe { correct::<R, D>(&x, &f, R::load(h.as_ptr()), R::load(inv_h.as_ptr())) };
+        for k in 0..TERMS {
+            store_rows(corrected[k], &mut start, 3 * k, 0);
+        }
+        for (lane, star) in stars.iter_mut().enumerate() {
+            star.time = time;
+            for k in 0..TERMS {
+                star.taylor[k] = Vec3 {
+                    x: start[3 * k][lane],
+                    y: start[3 * k + 1][lane],
+                    z: start[3 * k + 2][lane],
+                };
+            }
+        }
     }
+}
+
+/// Puts a vector into a lane of three consecutive rows.
+#[inline(always)]
+fn put<const N: usize>(
+    rows: &mut [[f64; PACKET_PARTICLES]; N],
+    first: usize,
+    lane: usize,
+    v: Vec3<f64>,
+) {
+    rows[first][lane] = v.x;
+    rows[first + 1][lane] = v.y;
+    rows[first + 2][lane] = v.z;
 }
 
 /// Parameters of the time-step criterion.
@@ -600,10 +640,10 @@ fn judge_all(
     active: &[u32],
     stars: &[Star],
     moved: &[Star],
-    verdicts: &mut Vec<Verdict>,
+    verdicts: &mut [Verdict],
 ) {
     with_lanes!(simd, judge_each[](spec: &Specification, limits: Limits, time: f64, active: &[u32],
-        stars: &[Star], moved: &[Star], verdicts: &mut Vec<Verdict>));
+        stars: &[Star], moved: &[Star], verdicts: &mut [Verdict]));
 }
 
 #[inline(always)]
@@ -618,36 +658,18 @@ fn judge_each<R>(
     active: &[u32],
     stars: &[Star],
     moved: &[Star],
-    verdicts: &mut Vec<Verdict>,
+    verdicts: &mut [Verdict],
 ) {
     let accuracy = accuracy(spec);
-    for (place, star) in active.iter().zip(moved) {
+    for ((place, star), verdict) in active.iter().zip(moved).zip(verdicts) {
         let before = time - stars[*place as usize].time;
         // The order as a constant, so that the compiler unrolls the loops.
         let judge = |order| judge(order, &accuracy, &limits, &star.taylor, before);
-        verdicts.push(match spec.order {
+        *verdict = match spec.order {
             Order::Four => judge(4),
             Order::Six => judge(6),
             Order::Eight => judge(8),
-        });
-    }
-}
-
-/// A particle after a step to `time` with these forces there.
-#[inline(always)]
-fn corrected(star: &Star, force: &Forces, time: f64, order: Order) -> Star {
-    let step = time - star.time;
-    let (h, inv_h) = (0.5 * step, 2.0 / step);
-    let x = &star.taylor;
-    let taylor: Taylor<f64> = match order {
-        Order::Four => correct::<f64, 2>(x, &[force[0], force[1]], h, inv_h),
-        Order::Six => correct::<f64, 3>(x, &[force[0], force[1], force[2]], h, inv_h),
-        Order::Eight => correct::<f64, 4>(x, force, h, inv_h),
-    };
-    Star {
-        time,
-        taylor,
-        ..*star
+        };
     }
 }
 

@@ -7,7 +7,7 @@ use kernels_gpu::physics::softening;
 use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
-use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
+use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector, store_vector};
 use super::cpu_force::{AllPairs, forces_on, potentials_at};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
@@ -15,10 +15,10 @@ use super::{
 use trisolar_run::Workers;
 use trisolar_simd::{Simd, with_lanes};
 
-/// Number of pairs below which waking the threads costs more time than they save.
-const MIN_PARALLEL_PAIRS: usize = 1 << 16;
-/// Number of particles below which one thread predicts all of them.
-const MIN_PARALLEL_PREDICTIONS: usize = 1 << 13;
+/// Least number of pairs in a thread's share: two microseconds of work or more.
+const MIN_SHARE_PAIRS: usize = 1 << 11;
+/// Least number of particles in a thread's share of the predictions: two microseconds of work or more.
+const MIN_SHARE_PREDICTIONS: usize = 1 << 11;
 
 /// Predicts and sums on the CPU.
 #[derive(Debug)]
@@ -43,16 +43,19 @@ impl CpuEngine {
     /// # Errors
     /// [`EngineError::Threads`](trisolar_run::EngineError::Threads) if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, HermiteError> {
-        Self::with_simd(threads, Simd::best())
+        Self::with_simd(threads, None)
     }
 
-    /// An engine with lanes that the caller chooses from [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`] (`None`: the fastest).
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, HermiteError> {
+    pub fn with_simd(
+        threads: Option<usize>,
+        simd: impl Into<Option<Simd>>,
+    ) -> Result<Self, HermiteError> {
         Ok(Self {
-            workers: Workers::with_simd(threads, simd)?,
+            workers: Workers::with_simd(threads, simd)?.with_short_tasks()?,
             order: Order::Four,
             precision: Precision::F64,
             softening2: 0.0,
@@ -67,7 +70,6 @@ impl CpuEngine {
     fn all_pairs(&self) -> AllPairs<'_> {
         AllPairs {
             predicted: &self.predicted,
-            partial_sums: partial_sums(self.bodies),
             softening2: self.softening2,
         }
     }
@@ -89,14 +91,9 @@ impl CpuEngine {
         out: &mut [T],
         on: impl Fn(&[u32], &mut [T]) + Sync,
     ) {
-        let threads = self.workers.threads();
-        if threads == 1 || places.len() * self.bodies < MIN_PARALLEL_PAIRS {
-            return on(places, out);
-        }
-        let share = places.len().div_ceil(4 * threads);
-        self.workers.install(|| {
-            let parts = places.par_chunks(share).zip(out.par_chunks_mut(share));
-            parts.for_each(|(places, out)| on(places, out));
+        let least = MIN_SHARE_PAIRS.div_ceil(self.bodies);
+        (self.workers).for_shares(out, 1, least, |first, out| {
+            on(&places[first..first + out.len()], out);
         });
     }
 }
@@ -115,14 +112,14 @@ impl Engine for CpuEngine {
     }
 
     fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError> {
-        let places = stars.len().next_multiple_of(partial_sums(stars.len()));
+        let (n, sums) = (stars.len(), partial_sums(stars.len()));
         let order = specification.order;
         self.order = order;
         self.precision = specification.precision;
         self.softening2 = softening::softening2(specification.softening);
-        self.bodies = stars.len();
-        self.stars = AosoaBuffer::zeroed(2 + 3 * order.number() as usize, places);
-        self.predicted = AosoaBuffer::zeroed(1 + 3 * order.derivatives(), places);
+        self.bodies = n;
+        self.stars = AosoaBuffer::zeroed(2 + 3 * order.number() as usize, n, sums);
+        self.predicted = AosoaBuffer::zeroed(1 + 3 * order.derivatives(), n, sums);
         for (place, star) in stars.iter().enumerate() {
             self.stars.set(place, 0, star.mass);
             self.predicted.set(place, 0, star.mass);
@@ -131,7 +128,7 @@ impl Engine for CpuEngine {
             let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
             self.single_softening2 =
                 softening::softening2_single(specification.softening, heaviest);
-            self.singles = AosoaBuffer::zeroed(cpu_single::components(order), places);
+            self.singles = AosoaBuffer::zeroed(cpu_single::components(order), n, sums);
         }
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         self.store(&all, stars)
@@ -152,19 +149,11 @@ impl Engine for CpuEngine {
         let (simd, order) = (self.workers.simd(), self.order);
         let (from, to) = (self.stars.stride(), self.predicted.stride());
         let (stars, predicted) = (self.stars.data(), self.predicted.data_mut());
-        if self.bodies < MIN_PARALLEL_PREDICTIONS {
+        let least = MIN_SHARE_PREDICTIONS / PACKET_PARTICLES * to;
+        (self.workers).for_shares(predicted, to, least, |first, predicted| {
+            let (first, packets) = (first / to, predicted.len() / to);
+            let stars = &stars[first * from..(first + packets) * from];
             predict_packets(simd, order, stars, predicted, time);
-            self.split_all();
-            return Ok(());
-        }
-        let share = (stars.len() / from).div_ceil(4 * self.workers.threads());
-        self.workers.install(|| {
-            let parts = stars
-                .par_chunks(share * from)
-                .zip(predicted.par_chunks_mut(share * to));
-            parts.for_each(|(stars, predicted)| {
-                predict_packets(simd, order, stars, predicted, time);
-            });
         });
         self.split_all();
         Ok(())
@@ -195,7 +184,6 @@ impl Engine for CpuEngine {
             Precision::SplitF32 => {
                 let pairs = AllPairs {
                     predicted: &self.singles,
-                    partial_sums: partial_sums(self.bodies),
                     softening2: self.single_softening2,
                 };
                 self.shared_out(places, out, |places, out| {
@@ -302,9 +290,7 @@ fn predict_lanes<R: LaneMemory<Element = f64>, const P: usize, const D: usize>(
                 let motion = predict::predict::<R, P, D>(&x, dt);
                 for (k, v) in motion.iter().enumerate() {
                     let to = to.as_mut_ptr().add((1 + 3 * k) * PACKET_PARTICLES + lane);
-                    v.x.store(to);
-                    v.y.store(to.add(PACKET_PARTICLES));
-                    v.z.store(to.add(2 * PACKET_PARTICLES));
+                    store_vector(*v, to);
                 }
             }
         }

@@ -1,20 +1,26 @@
 //! Forces and potentials with SIMD lanes over the source particles, in f64.
 
+use std::mem::MaybeUninit;
+
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
+use kernels_gpu::hermite::force::terms;
 use kernels_gpu::physics::pair;
 use kernels_gpu::physics::summation::partial_sums::{
-    MAX_WAITING, SHORT_PARTIAL_SUMS, fold, nth_to_merge,
+    MAX_PARTIAL_SUMS, MAX_WAITING, SHORT_PARTIAL_SUMS, fold, nth_to_merge,
 };
 
-use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
+use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector, store_vector};
 use super::{Forces, Order};
 use trisolar_simd::{Simd, with_lanes};
 
+/// Largest number of merged sums that wait for others, of each lane of a packet.
+const MAX_LEVELS: usize = (MAX_PARTIAL_SUMS / PACKET_PARTICLES).ilog2() as usize + 1;
+/// Number of particles that read the same sources one after the other, so that all but the first read them from the fastest cache.
+const GROUP: usize = 4;
 /// The data that all pairs share.
 pub(super) struct AllPairs<'a, T = f64> {
     pub(super) predicted: &'a AosoaBuffer<T>,
-    pub(super) partial_sums: usize,
     pub(super) softening2: f64,
 }
 
@@ -22,17 +28,16 @@ impl<T: Copy + Default> AllPairs<'_, T> {
     /// Number of sums that are stored for the fold, and number of partial sums that are merged into each of them.
     #[inline(always)]
     pub(super) fn stored_and_merged(&self) -> (usize, usize) {
-        let stored = self.partial_sums.min(SHORT_PARTIAL_SUMS);
-        (stored, self.partial_sums / stored)
+        let sums = self.predicted.partial_sums();
+        let stored = sums.min(SHORT_PARTIAL_SUMS);
+        (stored, sums / stored)
     }
 
     /// The packets of the partial sums from `first` on, up to the number of lanes of them: the lanes of every chunk begin at its start.
     #[inline(always)]
     pub(super) fn packets_of(&self, first: usize) -> impl Iterator<Item = &[T]> {
-        let stride = self.predicted.stride();
-        let from =
-            &self.predicted.data()[first / PACKET_PARTICLES * stride + first % PACKET_PARTICLES..];
-        from.chunks(self.partial_sums / PACKET_PARTICLES * stride)
+        let column = self.predicted.column(first / PACKET_PARTICLES);
+        column[first % PACKET_PARTICLES..].chunks(self.predicted.stride())
     }
 }
 
@@ -63,56 +68,143 @@ fn forces_lanes<R: LaneMemory<Element = f64>, const D: usize>(
     places: &[u32],
     out: &mut [Forces],
 ) {
-    let mut partial = [[0.0; SHORT_PARTIAL_SUMS]; 12];
-    let (stored, merged) = pairs.stored_and_merged();
     let softening2 = R::from_f64(pairs.softening2);
-    let zero = Vec3 {
-        x: 0.0,
-        y: 0.0,
-        z: 0.0,
-    };
-    let mut waiting = [[zero.convert::<R>(); D]; MAX_WAITING];
-    for (place, out) in places.iter().zip(out) {
-        let i: [Vec3<R>; D] =
-            std::array::from_fn(|k| pairs.predicted.vector(*place as usize, 1 + 3 * k).convert());
-        for first in (0..stored).step_by(R::LANES) {
-            for step in 0..merged {
-                let nth = nth_to_merge(step as u32, merged as u32) as usize;
-                let mut sum = [zero.convert(); D];
-                for packet in pairs.packets_of(first + nth * stored) {
-                    // SAFETY: the partial sums are a multiple of PACKET_PARTICLES and the number of packets is a multiple of their number
-                    // divided by PACKET_PARTICLES, so a whole packet, less the lanes before, is left.
-                    unsafe {
-                        let at =
-                            |component: usize| packet.as_ptr().add(component * PACKET_PARTICLES);
-                        let j: [Vec3<R>; D] = std::array::from_fn(|k| load_vector(at(1 + 3 * k)));
-                        Plain::pull(&i, &j, R::load(at(0)), softening2, &mut sum);
-                    }
-                }
-                let merges = step.trailing_ones() as usize;
-                for other in &waiting[..merges] {
-                    for (sum, other) in sum.iter_mut().zip(other) {
-                        *sum = *sum + *other;
-                    }
-                }
-                waiting[merges] = sum;
+    let zero = Vec3::<R>::zero();
+    let columns = pairs.predicted.partial_sums() / PACKET_PARTICLES;
+    let (stride, terms) = (pairs.predicted.stride(), pairs.predicted.terms());
+    let mut waiting = [[[[MaybeUninit::uninit(); PACKET_PARTICLES]; 12]; MAX_LEVELS]; GROUP];
+    for (places, out) in places.chunks(GROUP).zip(out.chunks_mut(GROUP)) {
+        let mut i = [[zero; D]; GROUP];
+        for (i, place) in i.iter_mut().zip(places) {
+            for k in 0..D {
+                i[k] = pairs.predicted.vector(*place as usize, 1 + 3 * k).convert();
             }
-            let sum = waiting[merged.ilog2() as usize];
-            for (k, v) in sum.iter().enumerate() {
-                for (c, x) in [v.x, v.y, v.z].into_iter().enumerate() {
-                    // SAFETY: first + lanes <= stored sums <= SHORT_PARTIAL_SUMS.
-                    unsafe { x.store(partial[3 * k + c].as_mut_ptr().add(first)) };
+        }
+        for step in 0..columns {
+            let column = nth_to_merge(step as u32, columns as u32) as usize;
+            let column = pairs.predicted.column(column);
+            let merges = step.trailing_ones() as usize;
+            for (i, waiting) in i[..places.len()].iter().zip(&mut waiting) {
+                for lane in (0..PACKET_PARTICLES).step_by(R::LANES) {
+                    // SAFETY: a column has `terms` packets, and the lanes from `lane` on are in them. By the order of the fold, all
+                    // sums that wait below `merges` have been written.
+                    unsafe {
+                        let column = column[lane..].as_ptr();
+                        let mut sum = column_sum::<R, D>(i, column, stride, terms, softening2);
+                        for other in &waiting[..merges] {
+                            for k in 0..D {
+                                sum[k] = sum[k] + load_vector(row(other, 3 * k).add(lane));
+                            }
+                        }
+                        for k in 0..D {
+                            store_vector(sum[k], row_mut(&mut waiting[merges], 3 * k).add(lane));
+                        }
+                    }
                 }
             }
         }
-        *out = [zero; 4];
-        for k in 0..D {
-            let mut total = |c: usize| fold(&mut partial[3 * k + c][..stored]);
-            out[k] = Vec3 {
-                x: total(0),
-                y: total(1),
-                z: total(2),
-            };
+        for (out, waiting) in out.iter_mut().zip(&mut waiting) {
+            let total = &mut waiting[columns.ilog2() as usize];
+            // SAFETY: the last step has written all lanes of the rows of `D` vectors.
+            let mut total = |c: usize| fold(unsafe { &mut *row_mut(total, c).cast::<Row>() });
+            *out = [Vec3::zero(); 4];
+            for k in 0..D {
+                out[k] = Vec3 {
+                    x: total(3 * k),
+                    y: total(3 * k + 1),
+                    z: total(3 * k + 2),
+                };
+            }
+        }
+    }
+}
+
+type Row = [f64; PACKET_PARTICLES];
+/// The components of a particle's partial sums, a row for each; those of lower orders use fewer rows.
+type Sums = [[MaybeUninit<f64>; PACKET_PARTICLES]; 12];
+
+#[inline(always)]
+fn row(sums: &Sums, first: usize) -> *const f64 {
+    sums[first..].as_ptr().cast()
+}
+
+#[inline(always)]
+fn row_mut(sums: &mut Sums, first: usize) -> *mut f64 {
+    sums[first..].as_mut_ptr().cast()
+}
+
+/// The sum of the pulls of `terms` vectors of particles, in ascending order; the components of the first begin at `first`, those of the
+/// next `stride` numbers later.
+///
+/// # Safety
+/// There must be that many.
+#[inline(always)]
+unsafe fn column_sum<R: LaneMemory<Element = f64>, const D: usize>(
+    i: &[Vec3<R>; D],
+    first: *const f64,
+    stride: usize,
+    terms: usize,
+    softening2: R,
+) -> [Vec3<R>; D] {
+    let mut sum = [Vec3::zero(); D];
+    let mut term = 0;
+    // SAFETY: the caller guarantees that there are so many terms.
+    unsafe {
+        if side_by_side(R::LANES, D) == 8 {
+            while term + 8 <= terms {
+                add_batch::<R, D, 8>(i, first.add(term * stride), stride, softening2, &mut sum);
+                term += 8;
+            }
+        }
+        while term + 4 <= terms {
+            add_batch::<R, D, 4>(i, first.add(term * stride), stride, softening2, &mut sum);
+            term += 4;
+        }
+        while term < terms {
+            add_batch::<R, D, 1>(i, first.add(term * stride), stride, softening2, &mut sum);
+            term += 1;
+        }
+    }
+    sum
+}
+
+/// The number of vectors whose r⁻³ are best computed side by side, as measured. At order 6, 8 of them do not fit the registers of AVX2 beside
+/// the sums; at order 8 the sums do not, either way.
+const fn side_by_side(lanes: usize, derivatives: usize) -> usize {
+    if lanes <= 4 && derivatives == 3 { 4 } else { 8 }
+}
+
+/// Adds the pulls of `K` vectors of particles. Their r⁻³, each of which takes a long chain of dependent operations, are computed side by
+/// side.
+///
+/// # Safety
+/// As [`column_sum`].
+#[inline(always)]
+unsafe fn add_batch<R: LaneMemory<Element = f64>, const D: usize, const K: usize>(
+    i: &[Vec3<R>; D],
+    first: *const f64,
+    stride: usize,
+    softening2: R,
+    sum: &mut [Vec3<R>; D],
+) {
+    let mut r2 = [softening2; K];
+    for k in 0..K {
+        // SAFETY: the caller guarantees that there are `K` packets.
+        let x: Vec3<R> = unsafe { load_vector(first.add(k * stride + PACKET_PARTICLES)) };
+        r2[k] = (x - i[0]).norm2_plus(softening2);
+    }
+    let inv3 = R::inv_cubes(r2);
+    for k in 0..K {
+        // SAFETY: as above.
+        unsafe {
+            let packet = first.add(k * stride);
+            let mut j = [Vec3::zero(); D];
+            for d in 0..D {
+                j[d] = load_vector(packet.add((1 + 3 * d) * PACKET_PARTICLES));
+            }
+            let difference = Plain::difference(i, &j);
+            let (w, t) = terms(&difference, r2[k], inv3[k], R::load(packet));
+            Plain::add(w, &t, sum);
         }
     }
 }
@@ -130,6 +222,7 @@ fn potentials_lanes<R: LaneMemory<Element = f64>>(
 ) {
     let mut partial = [0.0; SHORT_PARTIAL_SUMS];
     let (stored, merged) = pairs.stored_and_merged();
+    let sums = pairs.predicted.partial_sums();
     let softening2 = R::from_f64(pairs.softening2);
     let mut waiting = [R::from_f64(0.0); MAX_WAITING];
     for (place, out) in (first..).zip(out) {
@@ -143,7 +236,7 @@ fn potentials_lanes<R: LaneMemory<Element = f64>>(
                     unsafe {
                         let mut mass = R::load(packet.as_ptr());
                         let j: Vec3<R> = load_vector(packet.as_ptr().add(PACKET_PARTICLES));
-                        let own = place.wrapping_sub(n * pairs.partial_sums + lane);
+                        let own = place.wrapping_sub(n * sums + lane);
                         if own < R::LANES {
                             mass.set_lane(own, &R::from_f64(0.0));
                         }

@@ -13,7 +13,7 @@ use kernels_gpu::hermite::TERMS;
 use super::{Counters, Parts, Specification, Star, bodies_of};
 use trisolar_bodies::Bodies;
 use trisolar_bodies::files::{BodyFormat, write};
-use trisolar_io::npz::{NpzReader, NpzWriter};
+use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_run::Record;
 
 pub use trisolar_bodies::files::{FileError, read_particles as read};
@@ -101,7 +101,7 @@ impl Checkpoint {
         let mut file = NpzWriter::create(path)?;
         let json = |value: Result<String, serde_json::Error>| value.expect("plain numbers");
         file.text(
-            "specification.json",
+            SPECIFICATION,
             &json(serde_json::to_string(&self.specification)),
         )?;
         file.text(
@@ -159,8 +159,8 @@ impl Checkpoint {
             reason,
         };
         let mut file = NpzReader::open(path)?;
-        let specification = serde_json::from_str(&file.text("specification.json")?)
-            .map_err(|e| fail(format!("specification.json: {e}")))?;
+        let specification = serde_json::from_str(&file.text(SPECIFICATION)?)
+            .map_err(|e| fail(format!("{SPECIFICATION}: {e}")))?;
         let counters = serde_json::from_str(&file.text("counters.json")?)
             .map_err(|e| fail(format!("counters.json: {e}")))?;
         let stars = file.array::<f64>("stars")?;

@@ -8,6 +8,7 @@ use super::{
 };
 use trisolar_device::{Device, DeviceInfo, GpuError};
 use trisolar_run::{Backend, EngineError, Workers, missing_gpu};
+use trisolar_simd::Simd;
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.
@@ -23,6 +24,8 @@ pub struct Options {
     pub backend: Backend,
     /// Threads of the CPU with any engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
+    /// The instruction set of the CPU with any engine; `None` for the fastest.
+    pub simd: Option<Simd>,
     /// Number of GPUs that share the work; `None` for one GPU if the run is large enough.
     pub gpus: Option<u32>,
     /// Whether the host or the device performs block steps.
@@ -35,6 +38,7 @@ impl Default for Options {
         Self {
             backend: Backend::Auto,
             threads: None,
+            simd: None,
             gpus: None,
             block_step: BlockStep::Auto,
         }
@@ -142,9 +146,13 @@ impl OpenDevices {
     /// As [`CpuEngine::new`].
     pub fn engine(&self) -> Result<Box<dyn Engine + '_>, HermiteError> {
         if self.gpus.is_empty() {
-            return Ok(Box::new(CpuEngine::new(self.options.threads)?));
+            return Ok(Box::new(CpuEngine::with_simd(
+                self.options.threads,
+                self.options.simd,
+            )?));
         }
-        let workers = Workers::new(self.options.threads)?;
+        let workers =
+            Workers::with_simd(self.options.threads, self.options.simd)?.with_short_tasks()?;
         Ok(super::on_devices(self.gpus.clone(), workers))
     }
 

@@ -1,7 +1,7 @@
 //! Named arrays and texts in one compressed `.npz` file, which `numpy.load` reads.
 //!
 //! The same contents give the same bytes: members keep their order and carry a fixed time stamp.
-//! In numpy, `numpy.load("map.npz")["steps_together"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
+//! In numpy, `numpy.load("map.npz")["steps_together"]` is an array and `numpy.load("map.npz")["specification.json"]` the bytes of a text.
 
 use std::fmt;
 use std::fs::File;
@@ -16,6 +16,9 @@ use super::IoError;
 use super::atomic::AtomicFile;
 use super::npy::{self, Array, Element, ReadError, check_count, data_error};
 use super::read::{self, Limit};
+
+/// The name of the text that holds the specification of a run as JSON, in the files of every command.
+pub const SPECIFICATION: &str = "specification.json";
 
 /// Values of a [`Member`] that are written at a time.
 const PIECE: usize = 1 << 14;
@@ -136,7 +139,7 @@ impl NpzWriter {
         Ok(())
     }
 
-    /// Adds a text, such as `spec.json`. A name that ends in `.npy` is refused: numpy would take it for an array.
+    /// Adds a text, such as [`SPECIFICATION`]. A name that ends in `.npy` is refused: numpy would take it for an array.
     ///
     /// # Errors
     /// As [`NpzWriter::array`].

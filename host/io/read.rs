@@ -14,6 +14,9 @@ use rustix::fs::OFlags;
 use super::IoError;
 use crate::memory;
 
+/// The path that means the standard input.
+pub const STANDARD_INPUT: &str = "-";
+
 /// The largest size of a kind of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
@@ -210,7 +213,12 @@ fn opened(path: &Path) -> Result<(File, FileKind), IoError> {
     let options = options
         .read(true)
         .custom_flags(OFlags::NONBLOCK.bits() as i32);
-    let file = options.open(path).map_err(failed)?;
+    let source = if path == Path::new(STANDARD_INPUT) {
+        Path::new("/dev/stdin")
+    } else {
+        path
+    };
+    let file = options.open(source).map_err(failed)?;
     let kind = file.metadata().map_err(failed)?.file_type();
     if kind.is_file() {
         Ok((file, FileKind::Regular))

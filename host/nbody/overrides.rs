@@ -23,7 +23,7 @@ parameters! {
     pub struct Overrides {
         START replaced by model, input {
             /// Start model: plummer, king, cube, sphere, kepler, burrau, figure-eight, lagrange, line (of Pacheco & Malensek 2021),
-            /// outer-planets, or six-bodies (masses 1 to 10 in a cube of side 10, 5000000 steps of 1e-5; Bertinelli 2024/25)
+            /// outer-planets, solar-system (eight planets and Pluto on 2000-01-01 12:00; au, days, solar masses), or six-bodies (masses 1 to 10 in a cube of side 10, 5000000 steps of 1e-5; Bertinelli 2024/25)
             model: Option<ModelName> = "NAME" => read::parsed, default "plummer", where { conflicts: &["input"] };
             /// Start from a file of bodies
             input: Option<PathBuf> = "FILE";
@@ -54,16 +54,21 @@ parameters! {
                 default "that of the model's units or of the file; if the file has none, 6.673e-11 for text in the format of Pacheco & \
                          Malensek (2021) and 1 for others";
             /// Softening length
-            softening: Option<f64> = "LENGTH" => read::number, unit "length", default "that of the file, or 0";
+            softening: Option<f64> = "LENGTH" => read::number, unit "length", default "that of the file, or 0", where { aliases: &["eps"] };
             /// Time step
             dt: Option<f64> = "TIME" => read::number, unit "time", default "one that suits the model, that of the file, or 0.001";
             /// Number of steps
-            steps: Option<u64> = "N" => steps, default "1000";
+            steps: Option<u64> = "N" => steps,
+                default "those of a period or of the known history for kepler, burrau, figure-eight, lagrange, outer-planets and \
+                         solar-system; 1000 for others", where { conflicts: &["end"] };
+            /// Time at which the run ends, on the clock of the file if it has one, instead of --steps
+            end: Option<f64> = "TIME" => read::number, unit "time", where { conflicts: &["steps"] };
             /// Dimensions: 2 (the plane z = 0) or 3
             dimensions: Option<u8> = "D" => dimensions, default "3; 2 for line, for texts of 5 columns and for files that say so";
             /// How positions and velocities advance
             integrator: Option<Integrator> = "NAME" => |text| Integrator::named(text, Integrator::of_any_bodies()),
-                default "velocity-verlet; explicit-euler with --format textbook",
+                default "velocity-verlet; forest-ruth for kepler, burrau, figure-eight, lagrange, outer-planets and solar-system; \
+                         explicit-euler with --format textbook",
                 where { lines: Some(|| Integrator::help_of(Integrator::of_any_bodies())) };
             /// Solver: basic (each pair is evaluated twice) or reduced (each pair once); their sums differ in the last bits
             solver: Option<Solver> = "NAME" => read::parsed, default "reduced";
@@ -119,6 +124,8 @@ named! {
         Line = "line",
         /// [`Model::OuterPlanets`].
         OuterPlanets = "outer-planets",
+        /// [`Model::SolarSystem`].
+        SolarSystem = "solar-system",
         /// [`Model::Cube`] with masses 1 to 10 and velocities up to 1 in an edge of 10.
         SixBodies = "six-bodies",
     }
@@ -299,15 +306,16 @@ impl Overrides {
                 ));
             }
         }
-        let mut spec = self.specification(
-            carried.g.unwrap_or(usual_g),
-            carried.dt.unwrap_or(0.001),
-            1000,
+        let defaults = Specification {
+            g: carried.g.unwrap_or(usual_g),
+            softening: carried.softening.unwrap_or(0.0),
+            dt: carried.dt.unwrap_or(0.001),
             dimensions,
-        );
-        spec.softening = self.softening.or(carried.softening).unwrap_or(0.0);
-        spec.start_time = carried.time.unwrap_or(0.0);
-        spec.names = carried.names;
+            start_time: carried.time.unwrap_or(0.0),
+            names: carried.names,
+            ..Specification::default()
+        };
+        let spec = self.specification(defaults, None)?;
         let (problem, overrides) = self.decided(spec, bodies)?;
         Ok((problem.with_notes(notes), overrides))
     }
@@ -315,15 +323,30 @@ impl Overrides {
     fn of_model(mut self) -> Result<(Validated, Self), OverridesError> {
         let name = *self.model.get_or_insert_default();
         let model = self.model_of(name)?;
-        let (mut dt, mut steps) = (model.natural_dt(), 1000);
+        let g = self.g.unwrap_or(model.natural_g());
+        let mut defaults = Specification {
+            g,
+            dt: model.natural_dt(g),
+            dimensions: model.natural_dimensions(),
+            names: model.names(),
+            ..Specification::default()
+        };
+        // A run of which something else is given is the user's own.
+        let own = self.dt.is_some()
+            || self.steps.is_some()
+            || self.end.is_some()
+            || self.integrator.is_some();
+        let mut time = model.natural_time(g).filter(|_| !own);
         match name {
             ModelName::SixBodies => {
-                (dt, steps) = (1e-5, 5_000_000);
+                (defaults.dt, defaults.integrator) = (1e-5, Integrator::SymplecticEuler);
+                time = Some(5e6 * self.dt.unwrap_or(1e-5));
                 self.n.get_or_insert(6);
             }
             ModelName::Line => {
                 self.n.get_or_insert(4);
             }
+            _ if time.is_some() => defaults.integrator = Integrator::ForestRuth,
             _ => {}
         }
         if model.is_fixed() && self.seed.is_some() {
@@ -333,10 +356,12 @@ impl Overrides {
         if !model.is_fixed() {
             self.seed.get_or_insert(1);
         }
-        let spec = self.specification(model.natural_g(), dt, steps, model.natural_dimensions());
+        let spec = self.specification(defaults, time)?;
         let seed = self.seed.unwrap_or(1);
         let bodies = model.build(self.n, seed, spec.g, spec.dimensions)?;
-        self.decided(spec, bodies)
+        let notes = model.note().map(str::to_owned).into_iter().collect();
+        let (problem, overrides) = self.decided(spec, bodies)?;
+        Ok((problem.with_notes(notes), overrides))
     }
 
     fn decided(
@@ -354,6 +379,7 @@ impl Overrides {
         self.softening = Some(spec.softening);
         self.dt = Some(spec.dt);
         self.steps = Some(spec.steps);
+        self.end = None;
         self.dimensions = Some(spec.dimensions);
         self.integrator = Some(spec.integrator);
         self.solver = Some(spec.solver);
@@ -385,22 +411,42 @@ impl Overrides {
         }
     }
 
-    fn specification(&self, g: f64, dt: f64, steps: u64, dimensions: u8) -> Specification {
-        let integrator = match self.model {
-            Some(ModelName::SixBodies) => Integrator::SymplecticEuler,
-            _ => Integrator::VelocityVerlet,
-        };
-        Specification {
-            g: self.g.unwrap_or(g),
-            softening: self.softening.unwrap_or(0.0),
-            dt: self.dt.unwrap_or(dt),
-            steps: self.steps.unwrap_or(steps),
-            dimensions: self.dimensions.unwrap_or(dimensions),
-            integrator: self.integrator.unwrap_or(integrator),
+    /// `defaults` with the given values. If neither the number of steps nor the end is given, the run takes `time`, or 1000 steps.
+    ///
+    /// # Errors
+    /// [`OverridesError::Value`] for an end that no steps reach.
+    fn specification(
+        &self,
+        defaults: Specification,
+        time: Option<f64>,
+    ) -> Result<Specification, OverridesError> {
+        let mut spec = Specification {
+            g: self.g.unwrap_or(defaults.g),
+            softening: self.softening.unwrap_or(defaults.softening),
+            dt: self.dt.unwrap_or(defaults.dt),
+            dimensions: self.dimensions.unwrap_or(defaults.dimensions),
+            integrator: self.integrator.unwrap_or(defaults.integrator),
             solver: self.solver.unwrap_or_default(),
             precision: self.precision.unwrap_or_default(),
-            ..Specification::default()
-        }
+            ..defaults
+        };
+        // With a step of the wrong sign, or none, there is an error about the step.
+        let known = time.map_or(Ok(1000), |time| match spec.dt {
+            dt if dt > 0.0 => spec.steps_to(spec.start_time + time),
+            _ => Ok(1000),
+        });
+        spec.steps = match (self.steps, self.end) {
+            (Some(steps), _) => steps,
+            (None, Some(end)) => spec.steps_to(end)?,
+            (None, None) => known?,
+        };
+        Ok(spec)
+    }
+
+    /// Whether the model has a time that shows what it is known for, such as a period.
+    pub fn is_of_known_time(&self) -> bool {
+        let model = self.model.and_then(|name| self.model_of(name).ok());
+        model.is_some_and(|model| model.natural_time(model.natural_g()).is_some())
     }
 
     /// Refuses parameters of models, by name, where only those in `allowed` have an effect.
@@ -468,6 +514,7 @@ impl Overrides {
             ModelName::Lagrange => (Model::Lagrange, &[]),
             ModelName::Line => (Model::Line, &[]),
             ModelName::OuterPlanets => (Model::OuterPlanets, &[]),
+            ModelName::SolarSystem => (Model::SolarSystem, &[]),
         };
         self.refuse_parameters(&format!("--model {name}"), allowed)?;
         Ok(model)

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::{CpuEngine, DeviceEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{Backend, EngineError, missing_gpu};
+use trisolar_simd::Simd;
 
 /// Number of bodies from which `auto` prefers a GPU. With fewer bodies, a CPU finishes a step before a GPU has completed its
 /// launches.
@@ -23,6 +24,8 @@ pub struct Options {
     pub backend: Backend,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
+    /// The instruction set of the CPU engine; `None` for the fastest.
+    pub simd: Option<Simd>,
     /// How the CPU engine's threads share the work.
     pub schedule: Schedule,
     /// Where the CPU engine's reduced solver keeps partial sums.
@@ -132,7 +135,8 @@ fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineErr
         None if problem.bodies().len() < MIN_BODIES_FOR_THREADS => Some(1),
         given => given,
     };
-    Ok(CpuEngine::new(threads, options.schedule)?.with_partials(options.partials))
+    let engine = CpuEngine::with_simd(threads, options.schedule, options.simd)?;
+    Ok(engine.with_partials(options.partials))
 }
 
 fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {

@@ -264,6 +264,33 @@ impl Specification {
         trisolar_bodies::files::time_of_step(self.start_time, step, self.dt)
     }
 
+    /// The number of steps that reach the time `end`.
+    ///
+    /// # Errors
+    /// [`SpecError::Option`] if the end is not after the start, or too far from it.
+    pub fn steps_to(&self, end: f64) -> Result<u64, SpecError> {
+        let steps = (end - self.start_time) / self.dt;
+        let refused = |allowed| {
+            Err(SpecError::Option {
+                option: "end",
+                given: end.to_string(),
+                allowed,
+            })
+        };
+        if steps.is_nan() || steps <= 0.0 {
+            return refused(
+                "a time that the steps reach, after the start (before it for a negative --dt)",
+            );
+        }
+        if steps > MAX_STEPS as f64 {
+            return refused("a time within 9007199254740992 (2^53) steps of the start");
+        }
+        // A multiple of the step that is not exact in binary does not take one step more.
+        let nearest = steps.round();
+        let whole = (steps - nearest).abs() <= 1e-9 * nearest;
+        Ok(if whole { nearest } else { steps.ceil() }.max(1.0) as u64)
+    }
+
     /// Checks every value, and that the bodies can be integrated.
     ///
     /// # Errors

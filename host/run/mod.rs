@@ -32,6 +32,7 @@ pub mod queue;
 mod ranks;
 mod record;
 pub mod scheduler;
+mod short_tasks;
 mod times;
 pub mod workers;
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::simd::Simd;
 use crate::{Backend, EngineError};
 
 /// The GPUs to use, by the driver's numbers.
@@ -87,6 +88,8 @@ pub struct RunOptions {
     pub backend: Backend,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
+    /// The instruction set of the CPU engine; `None` for the fastest.
+    pub simd: Option<Simd>,
     /// Whether the CPU computes together with the GPUs, if the backend has any.
     pub with_cpu: bool,
     /// The GPUs.

@@ -135,6 +135,18 @@ macro_rules! lanes {
                 Some(w)
             }
 
+            /// r⁻³ of vectors some of which are not ordinary in every lane: only those are computed lane by lane, by `f`.
+            #[inline(always)]
+            fn one_by_one<const K: usize>(mut r2: [Self; K], f: fn(f64) -> f64) -> [Self; K] {
+                for k in 0..K {
+                    r2[k] = match Self::if_ordinary([r2[k]]) {
+                        Some([w]) => w,
+                        None => Self::by_lane([r2[k]], f)[0],
+                    };
+                }
+                r2
+            }
+
             /// Upper halves of the bits of two numbers, less the base of the ordinary range: side by side in each lane.
             #[inline(always)]
             fn offsets(a: Self, b: Self) -> Int {
@@ -331,7 +343,7 @@ macro_rules! lanes {
                 if let Some(w) = Self::if_ordinary(r2) {
                     return w;
                 }
-                Self::by_lane(r2, inv_cube::inv_cube)
+                Self::one_by_one(r2, inv_cube::inv_cube)
             }
 
             #[inline(always)]
@@ -344,7 +356,7 @@ macro_rules! lanes {
                 if let Some(w) = Self::if_ordinary(r2) {
                     return w;
                 }
-                Self::by_lane(r2, inv_cube::inv_cube_or_zero)
+                Self::one_by_one(r2, inv_cube::inv_cube_or_zero)
             }
         }
 

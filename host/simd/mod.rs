@@ -2,6 +2,7 @@
 //! program selects the instruction set at run time; every one gives the same bits.
 
 use std::fmt;
+use std::str::FromStr;
 
 use kernels_gpu::number::Single;
 use kernels_gpu::number::bits::Bits;
@@ -25,13 +26,13 @@ pub trait OnLanes {
 }
 
 /// The instruction sets, slowest first. Each row: the architecture, the modules with its lanes, its variant of [`Simd`], its name for
-/// users, the function that has it, the features for that function, whether the machine has them, its vectors, and the function for
+/// users, its name in reports, the function that has it, the features for that function, whether the machine has them, its vectors, and the function for
 /// work that is [`NARROW`](OnLanes::NARROW). [`with_lanes`] and the engines that need more of a vector than [`OnLanes`] asks have rows of their
 /// own.
 macro_rules! instruction_sets {
     ($(
         $(#[doc = $doc:literal])*
-        $arch:literal, $module:ident, $single_module:ident, $set:ident, $name:literal, $function:ident, $features:literal,
+        $arch:literal, $module:ident, $single_module:ident, $set:ident, $name:literal, $displayed:literal, $function:ident, $features:literal,
         $available:expr, $double:ident, $single:ident, $narrow:ident;
     )*) => {
         $(
@@ -89,14 +90,28 @@ macro_rules! instruction_sets {
                 }
             }
 
-            /// Its name for users.
-            fn name(self) -> &'static str {
+            /// The names of all instruction sets, on this and on other machines, as a user writes them.
+            pub const NAMES: &[&str] = &["scalar", $($name),*];
+
+            /// The name by which a user chooses the instruction set, one of [`NAMES`](Self::NAMES).
+            pub fn name(self) -> &'static str {
+                match self {
+                    Self::Scalar => "scalar",
+                    $(
+                        #[cfg(target_arch = $arch)]
+                        Self::$set => $name,
+                    )*
+                }
+            }
+
+            /// Its name in reports.
+            fn displayed(self) -> &'static str {
                 match self {
                     Self::Scalar if has_fma() => "scalar",
                     Self::Scalar => "scalar, software fused multiply-add (slow)",
                     $(
                         #[cfg(target_arch = $arch)]
-                        Self::$set => $name,
+                        Self::$set => $displayed,
                     )*
                 }
             }
@@ -133,13 +148,13 @@ macro_rules! instruction_sets {
 
 instruction_sets! {
     /// 4 lanes; AVX2 and FMA.
-    "x86_64", avx2, avx2_single, Avx2, "AVX2", on_avx2, "avx2,fma",
+    "x86_64", avx2, avx2_single, Avx2, "avx2", "AVX2", on_avx2, "avx2,fma",
         is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"), F64x4, F32x8, on_avx2;
     /// 8 lanes; AVX-512 F.
-    "x86_64", avx512, avx512_single, Avx512, "AVX-512", on_avx512, "avx512f",
+    "x86_64", avx512, avx512_single, Avx512, "avx512", "AVX-512", on_avx512, "avx512f",
         is_x86_feature_detected!("avx512f"), F64x8, F32x16, on_avx2;
     /// 2 lanes; NEON, which includes fused multiply-adds.
-    "aarch64", neon, neon_single, Neon, "NEON", on_neon, "neon",
+    "aarch64", neon, neon_single, Neon, "neon", "NEON", on_neon, "neon",
         std::arch::is_aarch64_feature_detected!("neon"), F64x2, F32x4, on_neon;
 }
 
@@ -149,9 +164,37 @@ fn scalar<W: OnLanes>(work: W) -> W::Output {
     work.on::<f64, f32>()
 }
 
+impl Simd {
+    /// The chosen instruction set alone, or all that this machine can run, slowest first: those to measure or to check.
+    pub fn chosen_or_all(chosen: Option<Self>) -> Vec<Self> {
+        chosen.map_or_else(Self::available, |simd| vec![simd])
+    }
+}
+
+/// One of [`Simd::NAMES`] that this machine can run.
+impl FromStr for Simd {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let available = Self::available();
+        if let Some(found) = available.iter().find(|simd| simd.name() == text) {
+            return Ok(*found);
+        }
+        if Self::NAMES.contains(&text) {
+            let names: Vec<&str> = available.iter().map(|simd| simd.name()).collect();
+            let names = names.join(", ");
+            return Err(format!(
+                "this machine does not have it; it can use: {names}"
+            ));
+        }
+        let (last, others) = Self::NAMES.split_last().expect("there are some");
+        Err(format!("must be {} or {last}", others.join(", ")))
+    }
+}
+
 impl fmt::Display for Simd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.displayed())
     }
 }
 
@@ -164,6 +207,34 @@ pub fn has_fma() -> bool {
     #[cfg(not(target_arch = "x86_64"))]
     {
         cfg!(target_arch = "aarch64")
+    }
+}
+
+#[cfg(test)]
+mod names {
+    use super::Simd;
+
+    #[test]
+    fn an_instruction_set_is_chosen_by_name_where_the_machine_has_it() {
+        for name in Simd::NAMES {
+            let found = name.parse::<Simd>();
+            match Simd::available().iter().find(|simd| simd.name() == *name) {
+                Some(simd) => assert_eq!(found, Ok(*simd)),
+                None => {
+                    let said = found.expect_err(name);
+                    assert!(said.starts_with("this machine does not have it; it can use: scalar"));
+                }
+            }
+        }
+        for simd in Simd::available() {
+            assert!(Simd::NAMES.contains(&simd.name()), "{simd}");
+            assert_eq!(Simd::chosen_or_all(Some(simd)), [simd]);
+        }
+        let said = "AVX2".parse::<Simd>().expect_err("names are in lower case");
+        assert!(
+            said.starts_with("must be scalar, ") && said.contains(" or "),
+            "{said}"
+        );
     }
 }
 

@@ -64,6 +64,17 @@ macro_rules! define {
 kernels_gpu::integrators!({define} []);
 
 impl Integrator {
+    /// Names that are in common use elsewhere, which are accepted.
+    fn common_names(self) -> &'static [&'static str] {
+        match self {
+            Self::RungeKutta4 => &["rk4"],
+            Self::AdamsBashforth2 => &["ab2"],
+            Self::AdamsBashforth4 => &["ab4"],
+            Self::Hermite4 => &["hermite"],
+            _ => &[],
+        }
+    }
+
     /// The integrators of N-body runs.
     pub fn of_any_bodies() -> impl Iterator<Item = Self> + Clone {
         Self::ALL.iter().copied().filter(|i| i.is_of_any_bodies())
@@ -80,7 +91,10 @@ impl Integrator {
     /// # Errors
     /// A list of the allowed names.
     pub fn named(text: &str, among: impl Iterator<Item = Self> + Clone) -> Result<Self, String> {
-        let is_called = |i: &Self| i.name() == text || i.former_names().contains(&text);
+        let is_called = |i: &Self| {
+            let others = [i.former_names(), i.common_names()];
+            i.name() == text || others.iter().any(|names| names.contains(&text))
+        };
         among.clone().find(is_called).ok_or_else(|| {
             let names: Vec<&str> = among.map(Self::name).collect();
             format!("must be one of {}", names.join(", "))
@@ -130,6 +144,7 @@ mod tests {
             "semi-implicit-euler".parse(),
             Ok(Integrator::SymplecticEuler)
         );
+        assert_eq!("rk4".parse(), Ok(Integrator::RungeKutta4));
         let refused = "euler".parse::<Integrator>().unwrap_err();
         assert!(
             refused.starts_with("must be one of explicit-euler, symplectic-euler, leapfrog, "),

@@ -30,7 +30,10 @@ pub struct Declaration {
     pub separator: Option<char>,
     /// The allowed values, if they can be listed.
     pub choices: Option<fn() -> Vec<String>>,
-    /// Other options of the command line that cannot be given together with it.
+    /// Other names of the option on the command line that users know.
+    pub aliases: &'static [&'static str],
+    /// Other options of the command line that cannot be given together with it. A parameter that is given takes their place where
+    /// values are merged.
     pub conflicts: &'static [&'static str],
     /// Another option of the command line without which it cannot be given.
     pub requires: Option<&'static str>,
@@ -51,6 +54,7 @@ impl Declaration {
         read: Read::Path,
         separator: None,
         choices: None,
+        aliases: &[],
         conflicts: &[],
         requires: None,
     };
@@ -228,6 +232,13 @@ pub trait Parameters: Default {
         for (heading, replacing) in Self::REPLACED {
             if replacing.iter().any(|name| self.has(name)) {
                 under = under.without(heading);
+            }
+        }
+        for declaration in Self::DECLARATIONS.iter().filter(|d| self.has(d.name)) {
+            for other in declaration.conflicts {
+                if let Some(field) = under.field_mut(&other.replace('-', "_")) {
+                    field.clear();
+                }
             }
         }
         for Declaration { name, .. } in Self::DECLARATIONS {

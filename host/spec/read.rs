@@ -17,22 +17,37 @@ pub fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// A whole number in a range.
+/// The whole number that a float equals, such as 1e6; `None` if it is not whole.
+pub fn whole_number(x: f64) -> Option<u64> {
+    // Beyond 2^53 a float cannot represent every whole number.
+    (x.fract() == 0.0 && (0.0..9e15).contains(&x)).then_some(x as u64)
+}
+
+/// A whole number in digits, or with an exponent, such as 1e6 or 2.5e3.
+fn digits_or_exponent<T: FromStr>(text: &str) -> Option<T> {
+    let text = text.trim();
+    text.parse().ok().or_else(|| {
+        let number = text.contains(['e', 'E']).then(|| text.parse().ok())??;
+        whole_number(number)?.to_string().parse().ok()
+    })
+}
+
+/// A whole number in a range, also written as 1e6.
 ///
 /// # Errors
 /// The range.
 pub fn whole<T: TryFrom<u64>>(text: &str, range: RangeInclusive<u64>) -> Result<T, String> {
-    let number = text.parse().ok().filter(|n| range.contains(n));
+    let number = digits_or_exponent(text).filter(|n| range.contains(n));
     let number = number.and_then(|n| T::try_from(n).ok());
     number.ok_or_else(|| whole_in_words(&range))
 }
 
-/// A whole number whose range is checked later, with the other values.
+/// A whole number, also written as 1e6, whose range is checked later, with the other values.
 ///
 /// # Errors
 /// The range, if the text is not a whole number.
 pub fn unchecked<T: FromStr>(text: &str, range: RangeInclusive<u64>) -> Result<T, String> {
-    text.parse().map_err(|_| whole_in_words(&range))
+    digits_or_exponent(text).ok_or_else(|| whole_in_words(&range))
 }
 
 fn whole_in_words(range: &RangeInclusive<u64>) -> String {
@@ -133,17 +148,15 @@ pub fn three_vectors(text: &str) -> Result<[DVec3; 3], String> {
 /// # Errors
 /// A description of the allowed values.
 pub fn size(text: &str) -> Result<OneOrTwo<u64>, String> {
-    let fail = |_| {
+    let fail = |()| {
         "must be W or WxH, whole numbers of pixels such as 300 or 640x480, at most 4294967296 (2^32) pixels \
          together"
             .to_owned()
     };
+    let side = |text: &str| digits_or_exponent(text).ok_or(()).map_err(fail);
     match text.split_once(['x', 'X']) {
-        None => Ok(OneOrTwo::One(text.trim().parse().map_err(fail)?)),
-        Some((w, h)) => Ok(OneOrTwo::Two([
-            w.trim().parse().map_err(fail)?,
-            h.trim().parse().map_err(fail)?,
-        ])),
+        None => Ok(OneOrTwo::One(side(text)?)),
+        Some((w, h)) => Ok(OneOrTwo::Two([side(w)?, side(h)?])),
     }
 }
 
@@ -183,6 +196,15 @@ mod tests {
         for bad in ["1", "4", "-2", "2.0", ""] {
             assert_eq!(whole::<u8>(bad, 2..=3), Err(refused.into()), "{bad}");
         }
+        for (text, number) in [("1e6", 1_000_000), ("2.5E3", 2500), (" 7 ", 7)] {
+            assert_eq!(whole::<u64>(text, 1..=1 << 53), Ok(number), "{text}");
+            assert_eq!(unchecked::<u64>(text, 1..=9), Ok(number), "{text}");
+        }
+        for bad in ["1e-3", "1.5e0", "e", "1e", "-1e3", "1e30", "inf"] {
+            assert!(whole::<u64>(bad, 1..=1 << 53).is_err(), "{bad}");
+        }
+        assert!(whole::<u8>("1e3", 0..=1000).is_err());
+        assert_eq!(size("1e3"), Ok(OneOrTwo::One(1000)));
         let refused = whole::<u64>("0", 1..=1 << 53).unwrap_err();
         assert_eq!(
             refused,

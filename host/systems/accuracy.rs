@@ -6,6 +6,7 @@ use crate::hermite::{self, HermiteError, Order, Star};
 use crate::nbody::{self, Bodies, Diagnostics, Specification};
 use crate::run::EngineError;
 use crate::run::Workers;
+use crate::simd::Simd;
 
 pub use crate::bodies::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
 
@@ -13,7 +14,7 @@ pub use crate::bodies::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
 const MAX_BODIES_FOR_DIAGNOSTICS: usize = 20_000;
 
 /// The energies of the bodies of a run on `engine`: evaluated on its GPU, if it has one, or by this number of CPU threads (`None`: as
-/// many as the process may use). Takes a time proportional to the square of the number of bodies: some 10⁹ pairs a second on a
+/// many as the process may use) with this instruction set (`None`: the fastest). Takes a time proportional to the square of the number of bodies: some 10⁹ pairs a second on a
 /// CPU core, 10¹¹ on a GPU.
 ///
 /// # Errors
@@ -23,19 +24,21 @@ pub fn energies(
     specification: &Specification,
     engine: &dyn nbody::Engine,
     threads: Option<usize>,
+    simd: Option<Simd>,
 ) -> Result<Energies, EngineError> {
     let (g, softening) = (specification.g, specification.softening);
     if bodies.len() <= MAX_BODIES_FOR_DIAGNOSTICS {
-        let workers = Workers::new(threads)?;
+        let workers = Workers::with_simd(threads, simd)?;
         let found = workers.install(|| Diagnostics::of(bodies, g, softening));
         return Ok(Energies::from(&found));
     }
     let found = (|| {
         if let Some(gpu) = engine.gpu() {
-            let mut on_gpu = hermite::on_devices(vec![gpu.clone()], Workers::new(threads)?);
+            let mut on_gpu =
+                hermite::on_devices(vec![gpu.clone()], Workers::with_simd(threads, simd)?);
             return by_engine(bodies, g, softening, on_gpu.as_mut());
         }
-        let mut on_cpu = hermite::CpuEngine::new(threads)?;
+        let mut on_cpu = hermite::CpuEngine::with_simd(threads, simd)?;
         by_engine(bodies, g, softening, &mut on_cpu)
     })();
     found.map_err(|error| match error {

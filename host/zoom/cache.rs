@@ -166,7 +166,7 @@ pub fn run_cached(
         };
         let (((times, mut effort), damage), unresolved) = beside(
             computing.spec,
-            settings.options.threads,
+            &settings.options,
             computing.monitor,
             compute,
         )?;

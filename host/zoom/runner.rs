@@ -250,12 +250,8 @@ fn one(
         index: frame.index as usize,
     };
     let compute = || frame::compute_on(executor, frame, &partial, &settings.options, &watch);
-    let (mut effort, unresolved) = beside(
-        &frame.specification,
-        settings.options.threads,
-        &watch,
-        compute,
-    )?;
+    let (mut effort, unresolved) =
+        beside(&frame.specification, &settings.options, &watch, compute)?;
     effort.notes.extend(damage.map(|what| computed_anew(&what)));
     let values = partial.into_values();
     let values = values.as_slice();

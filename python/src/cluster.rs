@@ -81,18 +81,20 @@ impl ClusterProblem {
     }
 
     /// Starts the run: its states are those at time 0, at every multiple of `every`, and at `end`.
-    #[pyo3(signature = (backend="auto", threads=None, gpus=None, block_step="auto"))]
+    #[pyo3(signature = (backend="auto", threads=None, simd=None, gpus=None, block_step="auto"))]
     fn run(
         &self,
         py: Python<'_>,
         backend: &str,
         threads: Option<i64>,
+        simd: Option<&str>,
         gpus: Option<i64>,
         block_step: &str,
     ) -> PyResult<ClusterRun> {
         let options = Options {
             backend: values::backend(backend)?,
             threads: values::threads(threads)?,
+            simd: values::simd(simd)?,
             gpus: gpus.map(values::gpu_count).transpose()?,
             block_step: values::option(block_step, "--block-step", str::parse::<BlockStep>)?,
         };

@@ -71,12 +71,13 @@ impl EncountersProblem {
     }
 
     /// Computes the encounters.
-    #[pyo3(signature = (backend, threads, gpus, progress))]
+    #[pyo3(signature = (backend, threads, simd, gpus, progress))]
     fn run(
         &self,
         py: Python<'_>,
         backend: &str,
         threads: Option<i64>,
+        simd: Option<&str>,
         gpus: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EncountersFound> {
@@ -85,6 +86,7 @@ impl EncountersProblem {
             backend,
             with_cpu,
             threads: values::threads(threads)?,
+            simd: values::simd(simd)?,
             gpus: gpus.map(values::gpu_count).transpose()?,
         };
         let valid = Arc::clone(&self.valid);

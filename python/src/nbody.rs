@@ -95,7 +95,7 @@ impl NbodyProblem {
     }
 
     /// Starts the run: its states are those at the start, after every multiple of `every` steps, and after the last.
-    #[pyo3(signature = (every, backend, threads, schedule, partials, device, gpus))]
+    #[pyo3(signature = (every, backend, threads, simd, schedule, partials, device, gpus))]
     #[allow(clippy::too_many_arguments, reason = "keywords of the command line")]
     fn run(
         &self,
@@ -103,6 +103,7 @@ impl NbodyProblem {
         every: Option<i64>,
         backend: &str,
         threads: Option<i64>,
+        simd: Option<&str>,
         schedule: &str,
         partials: &str,
         device: Option<i64>,
@@ -124,6 +125,7 @@ impl NbodyProblem {
         let options = Options {
             backend: values::backend(backend)?,
             threads: values::threads(threads)?,
+            simd: values::simd(simd)?,
             schedule: values::option(schedule, "--schedule", str::parse)?,
             partials: values::option(partials, "--partials", str::parse)?,
             device: device.map(number).transpose()?,
@@ -204,7 +206,7 @@ fn compute(
     let engine = engine.as_ref();
     let spec = problem.specification();
     let evaluated = |state: &Snapshot| -> Result<Energies, EndedEarly> {
-        let found = accuracy::energies(&state.bodies, spec, engine, options.threads);
+        let found = accuracy::energies(&state.bodies, spec, engine, options.threads, options.simd);
         let energies = found.map_err(errors::engine)?;
         if energies.total().is_finite() {
             return Ok(energies);

@@ -169,10 +169,11 @@ pub(crate) struct Options {
 impl Options {
     /// Reads the options in the form of the command line; `gpus` is a text.
     #[new]
-    #[pyo3(signature = (backend, threads, gpus, driver))]
+    #[pyo3(signature = (backend, threads, simd, gpus, driver))]
     fn new(
         backend: &str,
         threads: Option<i64>,
+        simd: Option<&str>,
         gpus: Option<&str>,
         driver: &str,
     ) -> PyResult<Self> {
@@ -182,6 +183,7 @@ impl Options {
             backend,
             with_cpu,
             threads: values::threads(threads)?,
+            simd: values::simd(simd)?,
             gpus: gpus.transpose()?.unwrap_or_default(),
             driver: values::option(driver, "--driver", str::parse)?,
         };

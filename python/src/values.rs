@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use trisolar::config;
 use trisolar::divergence::{self, Backend, Overrides};
 use trisolar::nbody::files::Carried;
+use trisolar::simd::Simd;
 
 use crate::errors;
 
@@ -110,6 +111,13 @@ pub(crate) fn threads(given: Option<i64>) -> PyResult<Option<usize>> {
     given.map(parsed).transpose()
 }
 
+/// An instruction set by name, which this machine must have.
+pub(crate) fn simd(given: Option<&str>) -> PyResult<Option<Simd>> {
+    given
+        .map(|name| option(name, "--simd", str::parse))
+        .transpose()
+}
+
 /// A number of GPUs.
 pub(crate) fn gpu_count(given: i64) -> PyResult<u32> {
     option(&given.to_string(), "--gpus", divergence::gpu_count)
@@ -124,7 +132,7 @@ pub(crate) fn carried(told: Option<Told>) -> PyResult<(Carried, Option<u8>)> {
     let mut found = (Carried::default(), None);
     if let Some(json) = json {
         let value = serde_json::from_str(&json)
-            .map_err(|e| PyValueError::new_err(format!("bodies: spec.json: {e}")))?;
+            .map_err(|e| PyValueError::new_err(format!("bodies: specification.json: {e}")))?;
         found = Carried::from_specification(&value);
     }
     found.0.time = time;

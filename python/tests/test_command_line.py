@@ -107,7 +107,7 @@ def test_everything_else_overrides_a_preset(command_line: Run, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("backend", "tpu"), ("gpus", "0,64"), ("gpus", ""), ("driver", "both"), ("threads", 0), ("threads", 5000)],
+    [("backend", "tpu"), ("gpus", "0,64"), ("gpus", ""), ("driver", "both"), ("threads", 0), ("threads", 5000), ("simd", "sse")],
 )
 @pytest.mark.parametrize("command", ["divergence", "zoom", "nbody", "cluster"])
 def test_run_options_are_rejected_with_the_command_lines_messages(
@@ -219,4 +219,4 @@ def test_an_npz_holds_the_array_and_its_specification(
     with np.load(tmp_path / "map.npz") as file:
         assert np.array_equal(file["steps_together"], small.steps_together)
     with zipfile.ZipFile(tmp_path / "map.npz") as file:
-        assert json.load(io.TextIOWrapper(file.open("spec.json"), "utf-8")) == small.spec
+        assert json.load(io.TextIOWrapper(file.open("specification.json"), "utf-8")) == small.spec

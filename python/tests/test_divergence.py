@@ -123,12 +123,25 @@ def test_options_match_the_specification_and_are_documented(small: trisolar.Dive
     names = list(inspect.signature(trisolar.divergence).parameters)
     assert names[:3] == ["spec", "preset", "points"]
     # The specification of a divergence map does not contain its quantity.
-    names_of_values = names[3:-6]
+    names_of_values = names[3:-7]
     names_of_values.remove("quantity")
     assert names_of_values == list(small.spec)
-    assert names[-6:] == ["max_error", "backend", "gpus", "driver", "threads", "progress"]
+    assert names[-7:] == ["max_error", "backend", "gpus", "driver", "threads", "simd", "progress"]
     documented = inspect.getdoc(trisolar.divergence) or ""
     assert all(f":param {name}:" in documented for name in names)
+
+
+def test_an_instruction_set_can_be_chosen_and_changes_no_bit(small: trisolar.DivergenceMap) -> None:
+    map = trisolar.divergence(SMALL, backend="cpu", simd="scalar")
+    assert map.engine == "cpu" and "scalar" in map.device
+    assert np.array_equal(map.values, small.values)
+    for run in (
+        trisolar.nbody(n=5, steps=1, backend="cpu", simd="scalar"),
+        trisolar.cluster(n=5, end=0.01, backend="cpu", simd="scalar"),
+    ):
+        assert "scalar" in run.device and len(list(run)) > 0
+    found = trisolar.encounters(n=2, backend="cpu", simd="scalar")
+    assert "scalar" in found.device
 
 
 def test_every_number_of_threads_gives_the_same_map(small: trisolar.DivergenceMap) -> None:

@@ -32,7 +32,7 @@ def test_records_equal_the_command_lines(
     assert found.records.shape == (40,) and len(found) == 40
     for name in found.records.dtype.names or ():
         np.testing.assert_array_equal(found.records[name], there[name], err_msg=name)
-    assert {*(found.records.dtype.names or ()), "spec.json"} == set(there.files)
+    assert {*(found.records.dtype.names or ()), "specification.json"} == set(there.files)
     for extension in "npz", "csv":
         ours, theirs = tmp_path / f"b.{extension}", tmp_path / f"c.{extension}"
         found.save(ours)

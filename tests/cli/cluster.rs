@@ -48,9 +48,9 @@ fn diagnostics_are_printed_saved_and_plotted() {
     for name in [
         "shots/00000.npz",
         "shots/00002.npz",
-        "p-energy.png",
-        "p-radii.png",
-        "p-steps.png",
+        "p/energy.png",
+        "p/radii.png",
+        "p/steps.png",
     ] {
         assert!(exists(name), "{name}");
     }

@@ -249,6 +249,18 @@ fn tiles_equal_the_command_lines_map_pixel_for_pixel() {
     assert!(floats > 5, "{floats} of them are of another quantity");
 }
 
+/// The head and the numbers of the answer about an orbit.
+fn samples(body: &[u8]) -> (Value, Vec<f64>) {
+    let length = u32::from_le_bytes(body[..4].try_into().unwrap()) as usize;
+    let numbers = body[4 + length..]
+        .chunks_exact(8)
+        .map(|b| f64::from_le_bytes(b.try_into().unwrap()));
+    (
+        serde_json::from_slice(&body[4..4 + length]).unwrap(),
+        numbers.collect(),
+    )
+}
+
 /// The classes and times of a tile of encounters.
 fn pairs(payload: &[u8]) -> Vec<(u32, u64)> {
     let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap());
@@ -299,7 +311,7 @@ fn tiles_of_encounters_equal_the_command_lines_map() {
         let side = 1024.0 * (-level as f64).exp2();
         let near = |random: &mut Random| (random.between(0.3, most - side) / side).floor();
         let (x, y) = (near(&mut random), near(&mut random));
-        let n = random.pick(&[4, 8, 16]);
+        let n: i64 = random.pick(&[4, 8, 16]);
         let spec = json!({
             "system": "encounters", "setup": setup, "map": [x_name, y_name],
             "max_time": 300, "steps_per_period": random.pick(&[30, 50]), "order": random.pick(&[2, 6]),
@@ -335,6 +347,26 @@ fn tiles_of_encounters_equal_the_command_lines_map() {
         assert!(tile == map, "{asked}");
         std::fs::remove_file(folder.path().join("runs.npz")).unwrap();
         several += usize::from(tile.iter().any(|(class, _)| *class != tile[0].0));
+
+        // The orbit of a pixel ends as the pixel says.
+        let places = i64::from(n.trailing_zeros());
+        let (row, column) = (random.below(n as u64) as i64, random.below(n as u64) as i64);
+        let at = json!([level + places, x as i64 * n + column, y as i64 * n + row, 1]);
+        let asked = json!({ "specification": spec, "tile": at, "samples": 300 });
+        let (head, numbers) = samples(&post(server.at, "/api/orbit", &asked).body);
+        let (class, time) = tile[(row * n + column) as usize];
+        assert_eq!(head["summary"]["class"], class, "{asked}");
+        assert_eq!(head["summary"]["same"], true);
+        let columns = head["columns"].as_array().unwrap().len();
+        let rows: Vec<&[f64]> = numbers.chunks_exact(columns).collect();
+        assert!((2..=300).contains(&rows.len()), "{asked}: {}", rows.len());
+        assert_eq!((rows[0][0], rows[0][1]), (0.0, 0.0));
+        let last = rows.last().unwrap();
+        assert_eq!(
+            (last[1].to_bits(), head["columns"][1].as_str()),
+            (time, Some("time"))
+        );
+        assert_eq!(head["summary"]["record"]["steps"], last[0] as u64);
 
         // The same pixels in a finer tile, which the server makes from the coarser one, and in four smaller tiles.
         let finer = json!({ "specification": spec, "tiles": [[level, x as i64, y as i64, 2 * n]] });
@@ -568,16 +600,11 @@ fn an_orbit_has_as_many_steps_as_its_pixel() {
                 "/api/orbit",
                 &json!({ "specification": spec, "tile": at, "samples": 101 }),
             );
-            let length = u32::from_le_bytes(orbit.body[..4].try_into().unwrap()) as usize;
-            let head: Value = serde_json::from_slice(&orbit.body[4..4 + length]).unwrap();
+            let (head, numbers) = samples(&orbit.body);
             assert_eq!(
                 head["summary"]["together"], times[pixel as usize],
                 "{spec} pixel {pixel}"
             );
-            let numbers: Vec<f64> = orbit.body[4 + length..]
-                .chunks_exact(8)
-                .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
-                .collect();
             let columns = head["columns"].as_array().unwrap().len();
             assert_eq!((columns, numbers.len()), (4 + 18, 101 * 22));
             assert_eq!(
@@ -640,6 +667,65 @@ fn tiles_in_a_folder_are_reused_by_the_next_server() {
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&files[0], bytes).unwrap();
     assert!(ask() == first);
+}
+
+/// Starts a server with `--open`, where a script is the program that opens links; returns the link and the first line of the standard
+/// error, if the server is expected to write one.
+#[cfg(unix)]
+fn opened(folder: &Path, script: Option<&str>, warns: bool) -> (String, String) {
+    use std::os::unix::fs::PermissionsExt;
+    if let Some(script) = script {
+        let path = folder.join("xdg-open");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trisolar"))
+        .args(["explore", "--backend", "cpu", "--open"])
+        .env("PATH", folder)
+        .env("FOLDER", folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut link, mut warning) = (String::new(), String::new());
+    let stdout = child.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut link).unwrap();
+    if warns {
+        let stderr = child.stderr.take().unwrap();
+        BufReader::new(stderr).read_line(&mut warning).unwrap();
+    } else {
+        let file = folder.join("opened");
+        let began = Instant::now();
+        while !file.exists() {
+            assert!(began.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    // The server serves whatever became of the browser.
+    assert_eq!(get(address(link.trim()), "/api/about").status, 200);
+    assert_eq!(interrupt(&mut child).0, Some(130));
+    (link.trim().to_owned(), warning)
+}
+
+#[test]
+#[cfg(all(unix, not(target_os = "macos")))]
+fn the_link_is_opened_in_the_browser() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo \"$1\" > \"$FOLDER/part\"; /bin/mv \"$FOLDER/part\" \"$FOLDER/opened\"";
+    let (link, _) = opened(folder.path(), Some(script), false);
+    let seen = std::fs::read_to_string(folder.path().join("opened")).unwrap();
+    assert_eq!(seen.trim(), link);
+
+    let failing = tempfile::tempdir().unwrap();
+    let (_, warning) = opened(failing.path(), Some("exit 3"), true);
+    assert!(
+        warning.contains("xdg-open could not open the link"),
+        "{warning}"
+    );
+
+    let empty = tempfile::tempdir().unwrap();
+    let (_, warning) = opened(empty.path(), None, true);
+    assert!(warning.contains("cannot start xdg-open"), "{warning}");
 }
 
 #[test]

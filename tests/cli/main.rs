@@ -1,6 +1,7 @@
 //! Tests of the program. All subcommands share one executable, because each executable takes time to link and start.
 
 mod accuracy;
+mod agreement;
 mod bad_input;
 mod bench_solvers;
 mod body_files;
@@ -20,6 +21,7 @@ mod points;
 mod reading;
 mod resume;
 mod run;
+mod simd;
 #[path = "../support/mod.rs"]
 mod support;
 mod sweep;

@@ -148,7 +148,7 @@ fn all_files_are_written() {
             .count(),
         4
     );
-    for name in ["orbits.npz", "eight-energy.png", "eight-orbits.png"] {
+    for name in ["orbits.npz", "eight/energy.png", "eight/orbits.png"] {
         assert!(at(name).is_file(), "{name}");
     }
 }

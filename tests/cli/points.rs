@@ -97,7 +97,7 @@ fn an_npz_of_points_contains_everything_to_reproduce_it() {
         file.array::<f64>("points").expect("points").values,
         pixels()
     );
-    let json = file.text("spec.json").expect("text");
+    let json = file.text("specification.json").expect("text");
     assert!(json.contains("\"masses\":[9.0,8.0,7.0]"), "{json}");
     assert!(!json.contains("center") && !json.contains("size"), "{json}");
     // The points come from the result, and all other values from the configuration that was saved with it.

@@ -53,7 +53,8 @@ fn the_headline_map_has_the_published_numbers() {
     );
     let mut npz = trisolar::io::npz::NpzReader::open(directory.path().join("m.npz")).unwrap();
     assert_eq!(npz.array::<u32>("steps_together").unwrap(), map);
-    let specification: Value = serde_json::from_str(&npz.text("spec.json").unwrap()).unwrap();
+    let specification: Value =
+        serde_json::from_str(&npz.text("specification.json").unwrap()).unwrap();
     assert_eq!(specification, object["specification"]);
 }
 

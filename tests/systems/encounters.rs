@@ -7,8 +7,8 @@ use kernels_gpu::encounters::{Pairs, Record, Settings};
 use kernels_gpu::number::Fast;
 use trisolar::divergence::{Points, Unattended};
 use trisolar::encounters::{
-    Choice, CpuEngine, DeviceEngine, Engine, Jump, Limits, Order, Outcome, Precision, Setup,
-    Specification, Validated, same_bits,
+    Choice, Course, CpuEngine, DeviceEngine, Engine, Jump, Limits, Order, Outcome, Precision,
+    Setup, Specification, Validated, same_bits,
 };
 use trisolar::simd::Simd;
 
@@ -102,6 +102,63 @@ fn all_engines_give_the_same_bits() {
     // The outcomes include escapes, collisions and runs that a limit ended.
     let [escape, _, collision, time, steps, failed] = seen;
     assert!(escape && collision && (time || steps) && !failed);
+}
+
+#[test]
+fn the_course_of_a_run_leads_from_its_start_to_its_record() {
+    let spec = scattered(Order::Six).validate().unwrap();
+    let records = fastest(&spec);
+    let mut jumps = 0;
+    for (run, record) in records.iter().enumerate() {
+        let (run, limit) = (run as u64, 500);
+        let course = Course::of(&spec, run, limit, || false).unwrap();
+        assert!(same_bits(&course.record, record), "{run}");
+        let places = &course.places;
+        assert!(places.len() <= limit + 1, "{}", places.len());
+        assert!(places.len() > limit / 2 || u64::from(record.steps) < limit as u64);
+
+        let bodies = spec.bodies(run);
+        let total: f64 = bodies.masses.iter().sum();
+        let (first, last) = (&places[0], places.last().unwrap());
+        for axis in 0..3 {
+            let moment: f64 = (0..3)
+                .map(|b| bodies.masses[b] * bodies.positions[b][axis])
+                .sum();
+            for body in 0..3 {
+                let expected = bodies.positions[body][axis] - moment / total;
+                let error = (first.positions[body][axis] - expected).abs();
+                assert!(error < 1e-11 * (1.0 + expected.abs()), "{run}: {error:e}");
+            }
+        }
+        assert_eq!((first.steps, first.time), (0, 0.0));
+        assert_eq!(
+            (last.steps, last.time),
+            (u64::from(record.steps), record.time)
+        );
+        assert!(last.energy_error.to_bits() == record.energy_error.to_bits());
+        for pair in places.windows(2) {
+            assert!(pair[0].steps < pair[1].steps);
+            assert!(pair[0].jumps <= pair[1].jumps);
+        }
+        // Contacts, and times before the escape, are between places.
+        let all_but_last = &places[..places.len() - 1];
+        assert!(
+            all_but_last
+                .windows(2)
+                .all(|pair| pair[0].time < pair[1].time)
+        );
+        let least = all_but_last.iter().flat_map(|place| {
+            [[0, 1], [1, 2], [0, 2]].map(|[i, j]| {
+                let apart = |k: usize| place.positions[i][k] - place.positions[j][k];
+                (0..3).map(|k| apart(k).powi(2)).sum::<f64>().sqrt()
+            })
+        });
+        let least = least.fold(f64::INFINITY, f64::min);
+        assert!(least > record.least_distance * (1.0 - 1e-6), "{run}");
+        jumps += last.jumps;
+    }
+    assert!(jumps > 0);
+    assert_eq!(Course::of(&spec, 0, 2, || true), None);
 }
 
 #[test]

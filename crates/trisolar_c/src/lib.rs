@@ -309,6 +309,7 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
     Ok(RunOptions {
         backend,
         threads,
+        simd: None,
         with_cpu,
         gpus: gpus.unwrap_or_default(),
         driver: driver.unwrap_or_default(),

@@ -7,7 +7,7 @@ use glam::DVec3;
 use serde_json::Value;
 
 use super::{BodyFile, Carried, FileError, tipsy};
-use crate::io::npz::NpzReader;
+use crate::io::npz::{NpzReader, SPECIFICATION};
 use crate::io::read::{self, Limit};
 use crate::{Bodies, MAX_BODIES};
 
@@ -29,7 +29,7 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
 ///   which `# trisolar {…}` holds [`Carried`]
 /// - CSV: a line of names (`mass`, `x`, `y`, `vx`, `vy`, and `z`, `vz` for three dimensions, in any order, others are ignored),
 ///   then a body on each line. `name` names bodies; `g`, `softening`, `time` and `dt` are the same in every line
-/// - npz: arrays `mass` (n), `position` and `velocity` (n × 3 or n × 2); `time` and `spec.json` are
+/// - npz: arrays `mass` (n), `position` and `velocity` (n × 3 or n × 2); `time` and `specification.json` are
 ///   [`Carried`]
 /// - TIPSY: binary of either byte order; with gas, dark matter and stars; G = 1, the time and the softening of dark matter and
 ///   stars are [`Carried`]
@@ -70,6 +70,17 @@ fn read_as(path: &Path, lines: Lines) -> Result<BodyFile, FileError> {
     match extension.to_ascii_lowercase().as_str() {
         "npz" => npz(path),
         "csv" => csv(path, &text(path)?),
+        // Texts with commas come from the standard input, whose name says nothing.
+        _ if path == Path::new(read::STANDARD_INPUT) => {
+            let text = text(path)?;
+            let first = text
+                .lines()
+                .find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+            match first {
+                Some(line) if line.contains(',') => csv(path, &text),
+                _ => textbook(path, &text, lines),
+            }
+        }
         "tipsy" | "bin" => {
             let bytes = read::bytes(path, Limit::SNAPSHOT)?;
             let (bodies, carried) = tipsy::read(&bytes).map_err(|reason| contents(path, reason))?;
@@ -239,10 +250,13 @@ fn csv(path: &Path, text: &str) -> Result<BodyFile, FileError> {
         match columns.iter().position(|c| c == name) {
             Some(at) => places.push(at),
             None => {
-                let reason = format!(
-                    "there is no column {name}: expected the columns {}",
-                    names.join(",")
-                );
+                let bare = columns.iter().any(|column| column.parse::<f64>().is_ok());
+                let what = match bare {
+                    true => "line 1 has numbers instead of the names of the columns".to_owned(),
+                    false => format!("there is no column {name}"),
+                };
+                let names = if bare { &SPACE } else { names };
+                let reason = format!("{what}: expected {} there", names.join(","));
                 return Err(place.error(header, reason));
             }
         }
@@ -360,7 +374,10 @@ fn told_by_npz(file: &mut NpzReader, path: &Path) -> Result<(Carried, Option<u8>
         let value = serde_json::from_str(&text);
         value.map(Some).map_err(|e| fail(format!("{name}: {e}")))
     };
-    let (specification, checkpoint) = (json("spec.json")?, json("checkpoint.json")?);
+    let (specification, checkpoint) = {
+        let former = json("spec.json")?;
+        (json(SPECIFICATION)?.or(former), json("checkpoint.json")?)
+    };
     let of_checkpoint = checkpoint.as_ref().and_then(|c| c.get("specification"));
     let told = specification.as_ref().or(of_checkpoint);
     let (mut carried, dimensions) = told.map_or_else(Default::default, Carried::from_specification);

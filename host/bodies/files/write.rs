@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Carried;
 use crate::io::IoError;
 use crate::io::atomic::write_with;
-use crate::io::npz::NpzWriter;
+use crate::io::npz::{NpzWriter, SPECIFICATION};
 use crate::{Bodies, numbers};
 
 /// A format of bodies.
@@ -40,7 +40,7 @@ impl BodyFormat {
 }
 
 /// Writes the bodies of a run with this specification (JSON) at a time. An npz holds `mass` (n), `position` and `velocity` (n × 3),
-/// `time` (1) and `spec.json`; texts have time, G, softening and time step in a comment, CSV files in columns. [`read`](super::read())
+/// `time` (1) and `specification.json`; texts have time, G, softening and time step in a comment, CSV files in columns. [`read`](super::read())
 /// can read all of them.
 ///
 /// # Errors
@@ -64,7 +64,7 @@ pub fn write(
             file.array("position", &[n, 3], numbers(&bodies.position))?;
             file.array("velocity", &[n, 3], numbers(&bodies.velocity))?;
             file.array("time", &[1], &[time])?;
-            file.text("spec.json", specification)?;
+            file.text(SPECIFICATION, specification)?;
             file.finish()
         }
         BodyFormat::Csv => text(path, &csv(bodies, dimensions, &carried)),

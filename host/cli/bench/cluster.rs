@@ -16,6 +16,7 @@ use trisolar::machine;
 use trisolar::run::Workers;
 use trisolar::simd::Simd;
 
+use crate::cpu_args::CpuArgs;
 use crate::report::{self, Lines};
 use crate::{Failure, interrupt, values};
 
@@ -35,9 +36,8 @@ pub(crate) struct Args {
     /// Longest time of a run in seconds; the run is ended then
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = values::number)]
     seconds: f64,
-    /// Threads of the CPU engine in the runs, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
     /// What to measure: auto (all there is), cpu or gpu
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
     backend: Backend,
@@ -180,12 +180,15 @@ fn open_gpus(backend: Backend) -> Result<Gpus, Failure> {
     }
 }
 
-fn on_gpu(gpus: &Gpus, threads: Option<usize>) -> Option<Maker<'_>> {
+fn on_gpu(gpus: &Gpus, cpu: CpuArgs) -> Option<Maker<'_>> {
     gpus.first().map(|gpu| Maker {
         name: gpu.info().name.clone(),
         particles: GPU_PARTICLES,
         block_steps: &[BlockSteps::Host, BlockSteps::Device],
-        make: Box::new(move || Ok(on_devices(gpus.clone(), Workers::new(threads)?))),
+        make: Box::new(move || {
+            let workers = Workers::with_simd(cpu.threads, cpu.simd())?.with_short_tasks()?;
+            Ok(on_devices(gpus.clone(), workers))
+        }),
     })
 }
 
@@ -193,7 +196,7 @@ fn on_gpu(gpus: &Gpus, threads: Option<usize>) -> Option<Maker<'_>> {
 fn force_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
     let mut list = Vec::new();
     if args.backend != Backend::Gpu {
-        for simd in Simd::available() {
+        for simd in Simd::chosen_or_all(args.cpu.simd()) {
             list.push(Maker {
                 name: format!("cpu, {simd}, 1 thread"),
                 particles: CPU_PARTICLES,
@@ -202,7 +205,7 @@ fn force_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
             });
         }
     }
-    list.extend(on_gpu(gpus, args.threads));
+    list.extend(on_gpu(gpus, args.cpu));
     list
 }
 
@@ -210,19 +213,22 @@ fn force_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
 fn run_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
     let mut list = Vec::new();
     if args.backend != Backend::Gpu {
-        let threads = args.threads;
+        let (threads, simd) = (args.cpu.threads, args.cpu.simd());
         let count = threads.unwrap_or_else(|| {
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
         });
         let s = if count == 1 { "" } else { "s" };
         list.push(Maker {
-            name: format!("cpu, {}, {count} thread{s}", Simd::best()),
+            name: format!(
+                "cpu, {}, {count} thread{s}",
+                simd.unwrap_or_else(Simd::best)
+            ),
             particles: CPU_PARTICLES,
             block_steps: &[BlockSteps::Host],
-            make: Box::new(move || Ok(Box::new(CpuEngine::new(threads)?))),
+            make: Box::new(move || Ok(Box::new(CpuEngine::with_simd(threads, simd)?))),
         });
     }
-    list.extend(on_gpu(gpus, args.threads));
+    list.extend(on_gpu(gpus, args.cpu));
     list
 }
 

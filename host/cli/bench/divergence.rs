@@ -12,6 +12,7 @@ use trisolar::machine;
 use trisolar::simd::Simd;
 use trisolar::simd::peak;
 
+use crate::cpu_args::CpuArgs;
 use crate::progress::Progress;
 use crate::report::{self, Lines};
 use crate::{Failure, interrupt, values};
@@ -20,6 +21,9 @@ use crate::{Failure, interrupt, values};
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
+    mut_arg("threads", |threads| threads.help(
+        "Largest number of threads of the CPU engines, 1 to 4096 [default: as many as the process may use]"
+    )),
     about = "Measure divergence maps: every engine, the plain loop and the limit of the machine"
 )]
 pub(crate) struct Args {
@@ -30,9 +34,8 @@ pub(crate) struct Args {
     /// Steps after which a pixel counts as never parted, 1 to 4294967294
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::steps, default_value = "50000")]
     steps: u64,
-    /// Largest number of threads of the CPU engines, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
     /// What to measure: auto (all there is), cpu or gpu
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
     backend: Backend,
@@ -70,18 +73,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut rows = Vec::new();
     let mut limits = Vec::new();
     let mut plain_agrees = None;
+    let simds = Simd::chosen_or_all(args.cpu.simd());
+    let fastest = args.fastest();
     if args.backend != Backend::Gpu {
         limits = args
             .thread_counts()
-            .map(|n| (n, peak::operations_per_second(Simd::best(), n, PEAK_TIME)))
+            .map(|n| (n, peak::operations_per_second(fastest, n, PEAK_TIME)))
             .collect();
         let (row, sample) = measure_plain(&on_cpu)?;
         let plain_rate = row.rate;
         rows.push(row);
         let mut last = Vec::new();
         let few = args.specification(SCALAR_SIDE)?;
-        for simd in Simd::available() {
-            let slow = simd == Simd::Scalar && simd != Simd::best();
+        for simd in simds {
+            let slow = simd == Simd::Scalar && simd != fastest;
             let valid = if slow { &few } else { &on_cpu };
             for (threads, limit) in &limits {
                 let engine = CpuEngine::with_simd(Some(*threads), simd)?;
@@ -141,9 +146,14 @@ impl Args {
             .map_err(|e| Failure::specification(&e, true, None))
     }
 
+    /// The fastest instruction set that is measured.
+    fn fastest(&self) -> Simd {
+        self.cpu.simd().unwrap_or_else(Simd::best)
+    }
+
     /// One thread, and all of them.
     fn thread_counts(&self) -> impl Iterator<Item = usize> {
-        let all = self.threads.unwrap_or_else(|| {
+        let all = self.cpu.threads.unwrap_or_else(|| {
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
         });
         std::iter::once(1).chain((all > 1).then_some(all))
@@ -281,7 +291,7 @@ fn table(
                 "{:.1}e9 f64 operations/s on {threads} thread{} ({}, measured); {} operations a pixel-step",
                 limit / 1e9,
                 if *threads == 1 { "" } else { "s" },
-                Simd::best(),
+                args.fastest(),
                 peak::OPERATIONS
             ),
         );

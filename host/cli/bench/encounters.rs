@@ -9,6 +9,7 @@ use trisolar::encounters::{
 };
 use trisolar::simd::Simd;
 
+use crate::cpu_args::CpuArgs;
 use crate::progress::Progress;
 use crate::{Failure, interrupt, report, values};
 
@@ -35,9 +36,8 @@ pub(crate) struct Args {
     /// Arithmetics of the steps on GPUs, separated by commas: f64 or fast, whose records are not compared
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "f64,fast", value_parser = str::parse::<Precision>)]
     precision: Vec<Precision>,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
     /// GPUs that compute together [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::gpu_count)]
     gpus: Option<u32>,
@@ -53,10 +53,7 @@ pub(crate) struct Args {
 const PEAK_TIME: Duration = Duration::from_millis(300);
 
 fn runs(text: &str) -> Result<u64, String> {
-    match text.trim().parse() {
-        Ok(n @ 1..=4_294_967_296) => Ok(n),
-        _ => Err("must be a whole number from 1 to 4294967296 (2^32)".into()),
-    }
+    trisolar::spec::read::whole(text, 1..=1 << 32)
 }
 
 fn order(text: &str) -> Result<Order, String> {
@@ -141,8 +138,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 Ok::<(), Failure>(())
             };
             if args.backend != Backend::Gpu {
-                for simd in Simd::available() {
-                    let engine = CpuEngine::with_simd(args.threads, simd)?;
+                for simd in Simd::chosen_or_all(args.cpu.simd()) {
+                    let engine = CpuEngine::with_simd(args.cpu.threads, simd)?;
                     add(
                         simd.to_string(),
                         &engine,

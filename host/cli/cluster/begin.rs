@@ -5,11 +5,13 @@ use std::path::Path;
 use trisolar::hermite::files::Checkpoint;
 use trisolar::hermite::{Abrupt, Overrides, Scheme, Specification, Times, Validated};
 use trisolar::run::{self, Claim};
+use trisolar::spec::Parameters as _;
 
 use super::options::Args;
 use super::outputs::OutputArgs;
 use super::{refused, refused_overrides};
 use crate::Failure;
+use crate::config;
 use crate::resume::{Resumed, Typed, with_paths};
 
 /// Groups of options in a checkpoint.
@@ -26,6 +28,8 @@ pub(super) struct Begun {
     pub times: Times,
     /// The largest allowed energy error.
     pub max_error: Option<f64>,
+    /// All values of the run, given or default.
+    pub overrides: Overrides,
     pub output: OutputArgs,
     /// The record of the run for the checkpoint, if there is one.
     pub record: Option<run::Record>,
@@ -61,9 +65,15 @@ impl Begun {
     /// A new run.
     pub(super) fn begin(args: &Args) -> Result<Self, Failure> {
         let output = args.output.clone();
-        let overrides = args.overrides.values.clone();
+        let mut overrides = args.overrides.values.clone();
+        if let Some(path) = &args.config {
+            overrides = overrides.merged_over(config::load(path)?);
+        }
         let mut declared = output.declared()?;
-        if let Some(path) = &args.overrides.values.input {
+        if let Some(path) = &args.config {
+            declared.input("--config", path);
+        }
+        if let Some(path) = &overrides.input {
             declared.input("--input", path);
         }
         let claim = declared.claim()?;
@@ -77,6 +87,9 @@ impl Begun {
         overrides.scheme.get_or_insert(Scheme::Plain);
         let times = overrides.times_from(start.specification().start_time);
         let times = times.map_err(|e| refused_overrides(args, e))?;
+        if let Some(path) = &output.save_config {
+            config::save_options(path, "cluster", &overrides)?;
+        }
         let record = match &output.checkpoint {
             None => None,
             Some(path) => {
@@ -98,6 +111,7 @@ impl Begun {
             state: InitialState::Start(start),
             times,
             max_error: overrides.max_error,
+            overrides,
             output,
             record,
             claim,
@@ -119,7 +133,7 @@ impl Begun {
             file: path,
             has,
             given: here,
-            extends: &["end"],
+            extends: &["end", "steps"],
             elsewhere: &["max_error"],
         })?;
         let asked = &args.overrides.values;
@@ -139,7 +153,15 @@ impl Begun {
         };
         let had = times_of(&overrides)?;
         let extended = Overrides {
-            end: Some(asked.end.or(overrides.end).unwrap_or(start_time + 1.0)),
+            end: Some(match (asked.end, asked.steps) {
+                (None, None) => overrides.end_from(start_time),
+                _ => Overrides {
+                    max_step: Some(spec.max_step),
+                    ..asked.clone()
+                }
+                .end_from(start_time),
+            }),
+            steps: None,
             ..overrides
         };
         let times = times_of(&extended)?;
@@ -178,6 +200,7 @@ impl Begun {
             state: InitialState::Resumed(Box::new(checkpoint), worst),
             times,
             max_error,
+            overrides: extended,
             output,
             record: Some(record),
             notes,

@@ -6,16 +6,18 @@ use std::time::Instant;
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, OpenDevices, OverridesError, SHAPE_FRACTIONS, Scheme, Star, Times, bodies_of,
+    Cluster, OpenDevices, Overrides, OverridesError, SHAPE_FRACTIONS, Scheme, Star, Times,
+    bodies_of,
 };
 use trisolar::io::atomic;
-use trisolar::io::npz::NpzWriter;
+use trisolar::io::npz::{NpzWriter, SPECIFICATION};
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Renewal};
 
 use super::explore::live::{self, Live};
-use super::report::{self, Lines};
+use super::plots;
+use super::report::{self, Common, Lines};
 use super::resume::Typed;
 use super::{Failure, interrupt};
 
@@ -25,7 +27,7 @@ mod outputs;
 
 use begin::{Begun, InitialState, REPORT, WORST};
 pub(crate) use options::Args;
-use outputs::{OutputArgs, plot_path};
+use outputs::OutputArgs;
 
 /// The advice for a large energy error.
 const ADVICE: &str = "use a smaller --eta or a larger --softening";
@@ -47,7 +49,7 @@ const COLUMNS: [&str; 11] = [
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
-    Workers::limit_process(args.threads);
+    Workers::limit_process(args.cpu.threads);
     let begun = match &args.resume {
         // The options are checked before anything is read, as far as they are known.
         None => {
@@ -74,6 +76,7 @@ struct Run<'a> {
     times: Times,
     /// The largest allowed energy error.
     max_error: Option<f64>,
+    overrides: Overrides,
     output: OutputArgs,
     /// Notes for the user about the run and the selected devices.
     notes: Vec<String>,
@@ -99,6 +102,7 @@ impl<'a> Run<'a> {
             state,
             times,
             max_error,
+            overrides,
             output,
             record,
             mut notes,
@@ -134,6 +138,7 @@ impl<'a> Run<'a> {
             args,
             times,
             max_error,
+            overrides,
             live: args.live.show(live::about_cluster(&cluster, times.end))?,
             output,
             notes,
@@ -431,7 +436,7 @@ impl<'a> Run<'a> {
             let counts: Vec<f64> = counts.iter().map(|n| *n as f64).collect();
             file.array(name, &[counts.len()], &counts)?;
         }
-        file.text("specification.json", &self.specification())?;
+        file.text(SPECIFICATION, &self.specification())?;
         file.finish()?;
         Ok(())
     }
@@ -462,6 +467,7 @@ impl<'a> Run<'a> {
             let plot = LinePlot {
                 x,
                 y,
+                theme: self.output.theme,
                 ..LinePlot::default()
             };
             // A plot without values that a logarithmic axis can show is not a failure.
@@ -471,7 +477,7 @@ impl<'a> Run<'a> {
             {
                 return Ok(());
             }
-            plot::lines(plot_path(prefix, name), series, &plot, Some(&spec))
+            plot::lines(plots::path(prefix, name), series, &plot, Some(&spec))
         };
         write(
             "energy",
@@ -538,9 +544,31 @@ impl<'a> Run<'a> {
         let row = self.series.last();
         let value = |k: usize| row.map(|row| row[k]);
         let (overall, force) = self.rates(elapsed);
-        serde_json::json!({
-            "specification": self.cluster.specification(),
-            "particles": self.cluster.stars().len(),
+        let particles = self.cluster.stars().len();
+        let mut specification = report::with_start(self.cluster.specification(), &self.overrides);
+        specification["n"] = particles.into();
+        let results = self.output.results().into_iter().map(|(_, path)| path);
+        let snapshots = (0..self.series.len()).filter_map(|number| self.output.snapshot(number));
+        let others = [&self.output.save_config, &self.output.checkpoint];
+        let files = results
+            .chain(snapshots)
+            .chain(others.into_iter().flatten().cloned());
+        let common = Common {
+            specification,
+            files: files.filter(|path| path.exists()).collect(),
+            devices: report::device(&self.cluster.engine().device()),
+            seconds: elapsed,
+            rate: Some(overall),
+            rate_unit: "operations/s",
+            errors: serde_json::json!({
+                "energy": value(4),
+                "largest_energy": self.error.map(|e| e.largest()),
+            }),
+            warnings: self.warnings(),
+            notes: self.notes.clone(),
+        };
+        common.with(serde_json::json!({
+            "particles": particles,
             "device": self.cluster.engine().device(),
             "block_steps": self.cluster.block_steps().name(),
             "time": self.on_the_clock(self.times.end),
@@ -558,7 +586,6 @@ impl<'a> Run<'a> {
                 "distance": worst.distance,
                 "ratio": worst.ratio,
             })),
-            "seconds": elapsed,
             "split": {
                 "predict": split.predict.as_secs_f64(),
                 "force": split.force.as_secs_f64(),
@@ -568,9 +595,7 @@ impl<'a> Run<'a> {
             },
             "flops": overall,
             "flops_force": force,
-            "warnings": self.warnings(),
-            "notes": self.notes,
-        })
+        }))
     }
 
     fn summary(&self, elapsed: f64) -> String {

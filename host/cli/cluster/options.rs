@@ -6,6 +6,7 @@ use trisolar::divergence::Backend;
 use trisolar::hermite::{BlockStep, Options, Overrides, Scheme};
 
 use super::outputs::OutputArgs;
+use crate::cpu_args::CpuArgs;
 use crate::explore::live::LiveArgs;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::{Failure, values};
@@ -24,8 +25,16 @@ pub(crate) struct Args {
     pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
     /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
     /// the checkpoint is renewed. Options of the run that are given again must have the same values; --end extends the run
-    #[arg(long, value_name = "FILE.npz", help_heading = "Start")]
+    #[arg(
+        long,
+        value_name = "FILE.npz",
+        help_heading = "Start",
+        conflicts_with = "config"
+    )]
     pub(super) resume: Option<PathBuf>,
+    /// Read start and integration from a TOML file; options on the command line override it
+    #[arg(long, value_name = "FILE.toml", help_heading = "Start")]
+    pub(super) config: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -34,9 +43,8 @@ pub(crate) struct Args {
     /// gpu; the bits are the same
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     pub(super) backend: Backend,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    pub(super) threads: Option<usize>,
+    #[command(flatten)]
+    pub(super) cpu: CpuArgs,
 
     /// Where particles are corrected and steps chosen: host, device (one GPU performs whole block steps, many in a launch), or auto
     /// (the device, on one GPU with --scheme plain); the bits are the same
@@ -67,7 +75,8 @@ impl Args {
     pub(super) fn options(&self, scheme: Option<Scheme>) -> Result<Options, Failure> {
         let options = Options {
             backend: self.backend,
-            threads: self.threads,
+            threads: self.cpu.threads,
+            simd: self.cpu.simd(),
             gpus: self.gpus,
             block_step: self.block_step,
         };

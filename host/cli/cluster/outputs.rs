@@ -1,14 +1,16 @@
 //! The files of a run.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use trisolar::hermite::files::format;
+use trisolar::io::plot::Theme;
 use trisolar::run::{self, Names, Paths, Record, Refused};
 
 use super::refused;
 use crate::Failure;
+use crate::plots::{self, PLOTS};
 
 /// The options of the run's outputs, all of which a checkpoint holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
@@ -26,9 +28,17 @@ pub(crate) struct OutputArgs {
     /// --resume continues from it
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub(super) checkpoint: Option<PathBuf>,
-    /// Draw energy error, radii and steps to PREFIX-energy.png, PREFIX-radii.png, PREFIX-steps.png
-    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
+    /// Draw energy error, radii and steps to energy.png, radii.png and steps.png in this folder
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
+    /// Draw light lines on near-black (dark) or dark lines on white (light)
+    #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
+    #[serde(default)]
+    pub(super) theme: Theme,
+    /// Write start and integration to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
+    #[serde(default)]
+    pub(super) save_config: Option<PathBuf>,
 }
 
 impl Paths for OutputArgs {
@@ -38,6 +48,7 @@ impl Paths for OutputArgs {
             &mut self.series,
             &mut self.checkpoint,
             &mut self.plots,
+            &mut self.save_config,
         ];
         self.out
             .iter_mut()
@@ -47,14 +58,7 @@ impl Paths for OutputArgs {
 }
 
 /// The names of the plots.
-pub(super) const PLOTS: [&str; 3] = ["energy", "radii", "steps"];
-
-/// The file of a plot.
-pub(super) fn plot_path(prefix: &Path, name: &str) -> PathBuf {
-    let mut path = prefix.as_os_str().to_owned();
-    path.push(format!("-{name}.png"));
-    path.into()
-}
+pub(super) const PICTURES: [&str; 3] = ["energy", "radii", "steps"];
 
 const SNAPSHOTS: Names = Names {
     what: "snapshots",
@@ -81,8 +85,8 @@ impl OutputArgs {
         let out = self.out.iter().map(|path| ("--out", path.clone()));
         let series = self.series.iter().map(|path| ("--series", path.clone()));
         let plots = self.plots.iter().flat_map(|prefix| {
-            let path = |name| plot_path(prefix, name);
-            PLOTS.map(|name| ("--plots", path(name)))
+            let path = |name| plots::path(prefix, name);
+            PICTURES.map(|name| ("--plots", path(name)))
         });
         out.chain(series).chain(plots).collect()
     }
@@ -93,8 +97,22 @@ impl OutputArgs {
             format(path).map_err(|reason| refused(path, "--out", &reason))?;
         }
         let mut outputs = run::Outputs::new();
-        for (option, path) in self.results() {
-            outputs.file(option, &path);
+        let results = self.results();
+        for (option, path) in results.iter().filter(|(option, _)| *option != "--plots") {
+            outputs.file(option, path);
+        }
+        if let Some(folder) = &self.plots {
+            outputs.folder("--plots", folder, PLOTS);
+        }
+        if let Some(path) = &self.save_config {
+            if path.extension().is_none_or(|ending| ending != "toml") {
+                return Err(refused(
+                    path,
+                    "--save-config",
+                    &"the name must end in .toml",
+                ));
+            }
+            outputs.file("--save-config", path);
         }
         if let Some(path) = &self.checkpoint {
             outputs.file("--checkpoint", path);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use trisolar::divergence::{DivergenceMap, Portion, Quantity, Resolution, Statistics};
 use trisolar::gpu::Energy;
 
-use crate::report::{self, Lines};
+use crate::report::{self, Common, Lines};
 
 /// A map without its values.
 pub(super) struct MapOutcome {
@@ -73,19 +73,26 @@ impl MapOutcome {
 
     /// The JSON object.
     pub fn object(&self, files: &[&Path]) -> serde_json::Value {
-        let mut object = serde_json::json!({
-            "specification": self.specification,
+        let common = Common {
+            specification: serde_json::json!(self.specification),
+            files: files.iter().map(|file| file.to_path_buf()).collect(),
+            devices: match &self.portions[..] {
+                [] => report::device(&self.device),
+                portions => serde_json::json!(portions),
+            },
+            seconds: self.elapsed.as_secs_f64(),
+            rate: Some(self.rate()),
+            rate_unit: "pixel-steps/s",
+            errors: serde_json::json!({ "unresolved": self.resolution.map(|r| r.share) }),
+            warnings: self.warnings.clone(),
+            notes: self.notes.clone(),
+        };
+        let mut object = common.with(serde_json::json!({
             "engine": self.engine,
             "device": self.device,
-            "devices": self.portions,
             "pixel_steps": self.statistics.pixel_steps,
-            "seconds": self.elapsed.as_secs_f64(),
-            "rate": self.rate(),
-            "files": files.iter().map(|f| f.to_string_lossy()).collect::<Vec<_>>(),
             "unresolved": self.resolution,
-            "warnings": self.warnings,
-            "notes": self.notes,
-        });
+        }));
         let found = &self.statistics;
         match found.never_parted {
             Some(never) => object["never_parted"] = never.into(),

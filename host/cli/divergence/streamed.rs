@@ -125,6 +125,7 @@ fn compute(
         outcome.found(resolution_of(
             valid,
             options.threads,
+            options.simd,
             &interrupt::interrupted,
         ));
         return Ok(outcome);
@@ -135,9 +136,8 @@ fn compute(
     let rest = Rest::new(&progress, before);
     let task = Task::new(valid, missing, store);
     let stream = || executor.stream(&task, options, &rest);
-    let (streamed, recorded) = store.recording(RECORD_INTERVAL, || {
-        beside(valid, options.threads, &rest, stream)
-    });
+    let (streamed, recorded) =
+        store.recording(RECORD_INTERVAL, || beside(valid, options, &rest, stream));
     progress.finish();
     let (streamed, resolution) = ended(streamed, recorded, &how_to_go_on(store), quiet)?;
     outcome.found(resolution);

@@ -3,6 +3,7 @@
 use trisolar::divergence::MapBackend;
 use trisolar::encounters::Options;
 
+use crate::cpu_args::CpuArgs;
 use crate::values;
 
 /// The devices that integrate encounters.
@@ -11,9 +12,8 @@ pub(crate) struct EncounterDevices {
     /// Where to compute: auto (GPUs for 20000 runs and more, if any can be used), cpu, gpu, or gpu+cpu (both together)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
     backend: MapBackend,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
     /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all, but only as many as the
     /// runs can keep busy]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
@@ -26,7 +26,8 @@ impl EncounterDevices {
         Options {
             backend: self.backend.backend,
             with_cpu: self.backend.with_cpu,
-            threads: self.threads,
+            threads: self.cpu.threads,
+            simd: self.cpu.simd(),
             gpus: self.gpus,
         }
     }

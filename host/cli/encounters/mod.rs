@@ -13,9 +13,10 @@ use trisolar::encounters::{
 use trisolar::io::IoError;
 use trisolar::run::{self, Claim, RecordError};
 
+use super::plots::PLOTS;
 use super::progress::Progress;
 use super::ranks::Communicator;
-use super::report::{self, Lines};
+use super::report::{self, Common, Lines};
 use super::resume::Typed;
 use super::{Failure, config, interrupt};
 
@@ -118,8 +119,8 @@ impl EncountersJob {
         for path in &self.output.out {
             declared.file("--out", path);
         }
-        for path in &self.plots() {
-            declared.file("--plots", path);
+        if let Some(folder) = &self.output.plots {
+            declared.folder("--plots", folder, PLOTS);
         }
         if let Some(path) = &self.output.save_config {
             declared.file("--save-config", path);
@@ -340,19 +341,27 @@ fn object(outcome: &EncountersOutcome, summary: &Summary) -> serde_json::Value {
         ensemble, written, ..
     } = outcome;
     let [seconds, encounters, kicks] = outcome.rates();
-    let mut object = json!({
-        "specification": ensemble.specification,
+    let common = Common {
+        specification: json!(ensemble.specification),
+        files: written.clone(),
+        devices: match &ensemble.streamed.portions[..] {
+            [] => report::device(&ensemble.streamed.device),
+            portions => json!(portions),
+        },
+        seconds,
+        rate: Some(encounters),
+        rate_unit: "encounters/s",
+        errors: json!(summary.errors),
+        warnings: summary.warnings(),
+        notes: ensemble.streamed.notes.clone(),
+    };
+    let mut object = common.with(json!({
         "engine": ensemble.streamed.engine,
         "device": ensemble.streamed.device,
-        "devices": ensemble.streamed.portions,
-        "seconds": seconds,
         "encounters_per_second": encounters,
         "kicks_per_second": kicks,
         "summary": summary,
-        "files": written.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
-        "warnings": summary.warnings(),
-        "notes": ensemble.streamed.notes,
-    });
+    }));
     if let Some(runs) = outcome.resumed {
         object["resumed_runs"] = runs.into();
     }

@@ -75,8 +75,8 @@ pub(crate) struct OutputArgs {
     /// Write the records to .npz or .csv, or the map of outcomes to .png; can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) out: Vec<PathBuf>,
-    /// Draw the distributions of e², velocities and lifetimes to PREFIX-e2.png, PREFIX-v-inf.png and PREFIX-lifetime.png
-    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
+    /// Draw the distributions of e², velocities and lifetimes to e2.png, v-inf.png and lifetime.png in this folder
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]

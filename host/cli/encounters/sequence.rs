@@ -16,6 +16,7 @@ use super::specification::validated;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::progress::Progress;
 use crate::ranks::Communicator;
+use crate::report::Common;
 use crate::resume::Typed;
 use crate::sequence::{FolderArgs, checkpoint};
 use crate::{Failure, interrupt, report, sequence};
@@ -201,18 +202,30 @@ fn warnings(outcome: &Outcome<EncounterSummary>) -> Vec<String> {
 }
 
 /// The report of the sequence as one JSON object.
-pub(super) fn object(outcome: &Outcome<EncounterSummary>, folder: &Folder) -> serde_json::Value {
+pub(super) fn object(
+    frames: &[EncounterFrame],
+    outcome: &Outcome<EncounterSummary>,
+    folder: &Folder,
+) -> serde_json::Value {
     let effort = &outcome.effort;
-    json!({
+    let largest = outcome
+        .summaries
+        .iter()
+        .map(|s| s.summary.errors.energy_largest);
+    let common = Common {
+        specification: json!(frames.first().map(|f| f.specification.specification())),
+        rate_unit: "steps/s",
+        errors: json!({ "energy_largest": largest.reduce(f64::max) }),
+        warnings: warnings(outcome),
+        ..sequence::common(outcome, folder)
+    };
+    common.with(json!({
         "folder": folder.path().to_string_lossy(),
         "ensembles": outcome.summaries,
         "computed": outcome.computed,
         "engine": effort.engine,
-        "seconds": outcome.elapsed.as_secs_f64(),
         "steps": effort.steps,
-        "warnings": warnings(outcome),
-        "notes": effort.notes,
-    })
+    }))
 }
 
 /// The first lines of the summary.

@@ -133,8 +133,8 @@ fn run_on(
         files.push(picture);
     }
     if sequence.json {
-        let mut object = object(&outcome, &folder);
-        object["files"] = json!(files);
+        let mut object = object(&frames, &outcome, &folder);
+        report::add_files(&mut object, &files);
         report::json(&object)?;
     } else if !sequence.quiet {
         report::to_stdout(&summary(&vary, &outcome, &files))?;

@@ -150,8 +150,9 @@ fn run_on(
     let outcome = sequence.compute("zoom", executor, &frames, &folder, &settings)?;
     make_films(&films, &folder, frames.len(), zoom.fps)?;
     if sequence.json {
-        let mut object = object(&outcome, &folder);
+        let mut object = object(&frames, &outcome, &folder);
         object["films"] = json!(zoom.film);
+        report::add_files(&mut object, &zoom.film);
         report::json(&object)?;
     } else if !sequence.quiet {
         let mut lines = lines(&outcome);

@@ -9,6 +9,7 @@ use trisolar::divergence::{
     Specification, Task, Validated, ValueSlice, ValueType, ValueVec,
 };
 use trisolar::gpu::{self, DeviceInfo};
+use trisolar::simd::Simd;
 use trisolar::{config, machine, output};
 use trisolar_explore::{
     Cancel, Ended, Engine, Map, Orbit, OrbitEngine, Refusal, Tile, TileEngine, TileSink, ValueKind,
@@ -22,7 +23,7 @@ use super::{declaration, orbit};
 
 /// The devices, and their expected speed.
 enum NamedDevices {
-    Cpu { threads: usize },
+    Cpu { threads: usize, simd: Simd },
     Gpus { names: Vec<String> },
 }
 
@@ -57,7 +58,8 @@ impl Maps {
         let names: Vec<String> = listed.filter(chosen).map(|gpu| gpu.name).collect();
         let place = if names.is_empty() {
             let threads = options.threads.unwrap_or_else(machine::threads);
-            NamedDevices::Cpu { threads }
+            let simd = options.simd.unwrap_or_else(Simd::best);
+            NamedDevices::Cpu { threads, simd }
         } else {
             NamedDevices::Gpus { names }
         };
@@ -71,8 +73,10 @@ impl Maps {
     /// The devices in words.
     pub fn device(&self) -> String {
         match &self.place {
-            NamedDevices::Cpu { threads: 1 } => format!("{}, 1 thread", machine::cpu_name()),
-            NamedDevices::Cpu { threads } => format!("{}, {threads} threads", machine::cpu_name()),
+            NamedDevices::Cpu { threads, simd } => {
+                let s = if *threads == 1 { "" } else { "s" };
+                format!("{}, {simd}, {threads} thread{s}", machine::cpu_name())
+            }
             NamedDevices::Gpus { names } if names.len() == 1 => names[0].clone(),
             NamedDevices::Gpus { names } => format!("{} x {}", names.len(), names[0]),
         }
@@ -162,7 +166,7 @@ impl Engine for Maps {
 
     fn expected_rate(&self) -> f64 {
         match &self.place {
-            NamedDevices::Cpu { threads } => 1e8 * *threads as f64,
+            NamedDevices::Cpu { threads, .. } => 1e8 * *threads as f64,
             NamedDevices::Gpus { names } => 5e10 * names.len() as f64,
         }
     }

@@ -9,8 +9,8 @@ use std::ops::Range;
 use serde_json::{Value, json};
 use trisolar::divergence::{OneOrTwo, Points, RunOptions};
 use trisolar::encounters::{
-    Devices, Executor as _, Order, Overrides, Parameter, Record, Setup, Sink, Task, Validated,
-    pictures,
+    Course, Devices, Executor as _, Order, Overrides, Parameter, Record, Setup, Sink, Task,
+    Validated, files, pictures, same_bits,
 };
 use trisolar::run::EngineError;
 use trisolar::spec::{Declaration, Parameters as _};
@@ -323,14 +323,17 @@ impl TileEngine for OutcomeMap {
     }
 
     fn line(&self, positions: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Values, Ended> {
-        let records = self.records(positions, cancel)?;
+        let records = match self.starting_at(positions)? {
+            Some(spec) => self.records(&spec, cancel)?,
+            None => Vec::new(),
+        };
         Ok(Values::Pairs(records.iter().map(pair).collect()))
     }
 }
 
 impl OutcomeMap {
-    /// The records of the encounters that start at these places of the plane.
-    fn records(&self, places: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Vec<Record>, Ended> {
+    /// The encounters that start at these places of the plane, if there are any.
+    fn starting_at(&self, places: &[[f64; 2]]) -> Result<Option<Validated>, Ended> {
         let failed = |reason: String| Ended::Failed(reason);
         let mut numbers = Vec::with_capacity(21 * places.len());
         let mut settings = None;
@@ -346,33 +349,65 @@ impl OutcomeMap {
             settings.get_or_insert(valid);
         }
         let Some(settings) = settings else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         let points = Points::new(&[places.len(), 21], numbers);
         let points = points.map_err(|e| failed(e.allowed))?;
         let spec = settings.specification().clone().validate_points(&points);
-        let spec = spec.map_err(|e| failed(format!("{}: {}", e.option, e.allowed)))?;
+        spec.map(Some)
+            .map_err(|e| failed(format!("{}: {}", e.option, e.allowed)))
+    }
+
+    /// The records of these encounters.
+    fn records(&self, spec: &Validated, cancel: &dyn Cancel) -> Result<Vec<Record>, Ended> {
         let monitor = StopWhenUnwanted(cancel);
-        let ran = trisolar::encounters::run_on(&Devices, &spec, &self.options, &monitor);
+        let ran = trisolar::encounters::run_on(&Devices, spec, &self.options, &monitor);
         Ok(ran.map_err(ended)?.records.to_vec())
     }
 }
 
 impl OrbitEngine for OutcomeMap {
-    fn orbit(&self, tile: &Tile, _: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended> {
+    fn orbit(&self, tile: &Tile, samples: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended> {
         let place = [tile.x, tile.y].map(|k| k as f64 * tile.side());
-        let records = self.records(&[place], cancel)?;
-        let record = records.first().ok_or(Ended::Cancelled)?;
-        let reals = trisolar::encounters::files::REALS.map(|(name, of)| (name, json!(of(record))));
-        let wholes =
-            trisolar::encounters::files::WHOLES.map(|(name, of)| (name, json!(of(record))));
-        let columns = reals.into_iter().chain(wholes);
-        let columns: serde_json::Map<String, Value> = columns
+        let spec = self.starting_at(&[place])?.ok_or(Ended::Cancelled)?;
+        // The last place comes in addition.
+        let course = Course::of(&spec, 0, samples - 1, || cancel.cancelled());
+        let course = course.ok_or(Ended::Cancelled)?;
+        // Devices may have another result than the orbit, which is integrated by the CPU.
+        let record = match spec.specification().precision.is_portable() {
+            true => course.record,
+            false => *self
+                .records(&spec, cancel)?
+                .first()
+                .ok_or(Ended::Cancelled)?,
+        };
+        let reals = files::REALS.map(|(name, of)| (name, json!(of(&record))));
+        let wholes = files::WHOLES.map(|(name, of)| (name, json!(of(&record))));
+        let values: serde_json::Map<String, Value> = (reals.into_iter().chain(wholes))
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
+        let columns = ["steps", "time", "jumps", "energy_error"].map(str::to_owned);
+        let positions =
+            (1..=3).flat_map(|body| ["x", "y", "z"].map(|axis| format!("{axis}{body}")));
+        let numbers = course.places.iter().flat_map(|place| {
+            let head = [
+                place.steps as f64,
+                place.time,
+                place.jumps.into(),
+                place.energy_error,
+            ];
+            head.into_iter()
+                .chain(place.positions.into_iter().flatten())
+        });
         Ok(Orbit {
-            summary: json!({ "class": pictures::class(record), "record": columns }),
-            ..Orbit::default()
+            summary: json!({
+                "class": pictures::class(&record),
+                "record": values,
+                "masses": spec.bodies(0).masses,
+                "same": same_bits(&course.record, &record),
+            }),
+            columns: columns.into_iter().chain(positions).collect(),
+            samples: numbers.collect(),
         })
     }
 }

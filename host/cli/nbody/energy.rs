@@ -6,6 +6,7 @@ use trisolar::nbody::files::parts_at_start;
 use trisolar::nbody::{Diagnostics, EnergyLooks, Engine, Snapshot, Validated};
 
 use super::super::Failure;
+use super::super::cpu_args::CpuArgs;
 use super::options::Args;
 use super::outputs::Outputs;
 use super::start::Start;
@@ -17,7 +18,7 @@ const ADVICE: &str = "use a smaller --dt, a larger --softening or another --inte
 pub(super) struct Energy<'a> {
     problem: &'a Validated,
     engine: &'a dyn Engine,
-    threads: Option<usize>,
+    cpu: CpuArgs,
     /// Whether it is evaluated at the start and at the end of the run.
     at_ends: bool,
     /// The user's limit of its error.
@@ -51,7 +52,7 @@ impl<'a> Energy<'a> {
         Self {
             problem: &start.problem,
             engine,
-            threads: args.threads,
+            cpu: args.cpu,
             // A quiet run reports it only if there is a limit. A checkpoint has it however the run is reported.
             at_ends: !none
                 && (!args.quiet || args.json || most.is_some() || outputs.checkpoint.is_some()),
@@ -84,7 +85,8 @@ impl<'a> Energy<'a> {
             return Ok(None);
         }
         let spec = self.problem.specification();
-        match accuracy::energies(&snapshot.bodies, spec, self.engine, self.threads) {
+        let (threads, simd) = (self.cpu.threads, self.cpu.simd());
+        match accuracy::energies(&snapshot.bodies, spec, self.engine, threads, simd) {
             Ok(energies) => {
                 self.take(snapshot, energies)?;
                 Ok(Some(self.total))

@@ -27,7 +27,7 @@ use super::explore::live;
 use super::progress::Progress;
 use super::ranks::Communicator;
 use super::resume::{Resumed, Typed, plain, with_paths};
-use super::{Failure, interrupt, report};
+use super::{Failure, config, interrupt, report};
 
 /// Number of bodies up to which the summary has all diagnostics of every record. For more bodies it has the energies at the start and at
 /// the end.
@@ -41,7 +41,7 @@ const COMPUTATION: &str = "computation";
 /// Integrates and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let communicator = Communicator::join()?;
-    Workers::limit_process(communicator.threads(args.threads));
+    Workers::limit_process(communicator.threads(args.cpu.threads));
     let result = run_as(args, typed, &communicator);
     communicator.end(result)
 }
@@ -63,7 +63,7 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
     let bytes = communicator.share(|| {
         let begun = match args.resume.clone() {
             Some(path) => resume(&mut args, typed, &path, communicator)?,
-            None => begin(&mut args, communicator)?,
+            None => begin(&mut args, typed, communicator)?,
         };
         let bytes = if communicator.size() > 1 {
             begun.start.to_bytes(&begun.plan)
@@ -107,6 +107,7 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
     let energy = Energy::new(&args, &start, &outputs, engine.as_ref());
     let mut record = Record {
         args: &args,
+        overrides: &start.overrides,
         problem: &start.problem,
         outputs: &outputs,
         wants_diagnostics: wants_diagnostics(&args, &start, &outputs, &energy),
@@ -208,7 +209,8 @@ fn follow(
 fn asked(args: &Args, communicator: &Communicator) -> Options {
     Options {
         backend: args.backend,
-        threads: communicator.threads(args.threads),
+        threads: communicator.threads(args.cpu.threads),
+        simd: args.cpu.simd(),
         schedule: args.schedule,
         partials: args.partials,
         device: args.device,
@@ -238,8 +240,11 @@ fn engine(
 }
 
 /// Begins a new run: checks the options and prints warnings.
-fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure> {
+fn begin(args: &mut Args, typed: &Typed, communicator: &Communicator) -> Result<Begun, Failure> {
     refuse_gpus(args, communicator)?;
+    if let Some(folder) = args.shown_in(typed) {
+        args.output.plots = Some(folder);
+    }
     let outputs = Outputs::new(&args.output)?;
     let mut declared = outputs.declared();
     for (option, path) in [
@@ -270,7 +275,7 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
         None => None,
     };
     if let Some(path) = &outputs.config {
-        overrides::save(&start.overrides, path)?;
+        config::save_options(path, "nbody", &start.overrides)?;
     }
     warn(args, &start);
     let plan = RecordPlan {
@@ -342,7 +347,7 @@ fn resume(
         file: path,
         has,
         given: here,
-        extends: &["steps"],
+        extends: &["steps", "end"],
         elsewhere: &["max_error"],
     })?;
     overrides.max_error = args.max_error()?.or(overrides.max_error);
@@ -362,12 +367,12 @@ fn resume(
     }
     record.allow_what_is_there(outputs.results().map(|(_, path)| path))?;
     let regular = |step: u64| output.spacing.is_some_and(|k| step.is_multiple_of(k));
-    let start = Start::resumed(path, overrides, args.overrides.values.steps, regular)?;
+    let start = Start::resumed(path, overrides, &args.overrides.values, regular)?;
     let spec = start.problem.specification();
     record.extend(START, "steps", spec.steps);
     // Its user may have changed it since.
     if let Some(path) = outputs.config.as_ref().filter(|path| !path.exists()) {
-        overrides::save(&start.overrides, path)?;
+        config::save_options(path, "nbody", &start.overrides)?;
     }
     args.output = output;
     warn(args, &start);

@@ -8,6 +8,7 @@ use trisolar::io::plot::{Theme, View};
 use trisolar::nbody::{Overrides, Partials, Schedule, steps};
 use trisolar::run::Paths;
 
+use super::super::cpu_args::CpuArgs;
 use super::super::explore::live::LiveArgs;
 use super::super::parameters::ParameterArgs;
 use super::super::values;
@@ -16,6 +17,9 @@ use super::super::values;
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
+    mut_arg("threads", |threads| threads.help(
+        "Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]"
+    )),
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   In f64 a run has the same bits on every CPU and GPU, for any number of threads and MPI ranks.\n\
                   Start files: .csv (mass,x,y,z,vx,vy,vz), .npz (mass, position, velocity), .tipsy or .bin (TIPSY); any other name is text\n\
@@ -51,9 +55,8 @@ pub(crate) struct Args {
     /// bodies and more]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub gpus: Option<u32>,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub cpu: CpuArgs,
     /// How rows of bodies are distributed over threads: dynamic (a free thread takes the next row), block, cyclic, or cyclic-forces
     /// (cyclic for the forces, blocks for the sums)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Schedule::Dynamic)]
@@ -103,8 +106,9 @@ pub(crate) struct OutputArgs {
     /// Write positions over time to an npz file
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub trajectory: Option<PathBuf>,
-    /// Draw the energy error to PREFIX-energy.png and the orbits (in three planes and from the side) to PREFIX-orbits.png
-    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
+    /// Draw the energy error to energy.png and the orbits (in three planes and from the side) to orbits.png in this folder. The models
+    /// with a known time do so without any option, in a folder with the name of the model
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub plots: Option<PathBuf>,
     /// Draw the moving bodies to an animated GIF of up to 200 pictures
     #[arg(long, value_name = "FILE.gif", help_heading = "Output")]

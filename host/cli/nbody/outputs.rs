@@ -6,6 +6,7 @@ use trisolar::nbody::files::BodyFormat;
 use trisolar::run;
 
 use super::super::Failure;
+use super::super::plots::{self, PLOTS};
 use super::options::OutputArgs;
 
 /// The files to be written, with checked names.
@@ -13,6 +14,8 @@ pub(super) struct Outputs {
     pub states: Vec<(PathBuf, BodyFormat)>,
     pub series: Option<PathBuf>,
     pub trajectory: Option<PathBuf>,
+    /// The folder of the two plots.
+    plots: Option<PathBuf>,
     pub energy_plot: Option<PathBuf>,
     pub orbit_plot: Option<PathBuf>,
     pub animation: Option<PathBuf>,
@@ -53,11 +56,8 @@ impl Outputs {
             return Err(Failure::BadInput("--view needs --animation".into()));
         }
         let plot = |what: &str| {
-            args.plots.as_ref().map(|prefix| {
-                let mut name = prefix.clone().into_os_string();
-                name.push(format!("-{what}.png"));
-                PathBuf::from(name)
-            })
+            let folder = args.plots.as_ref();
+            folder.map(|folder| plots::path(folder, what))
         };
         Ok(Self {
             states,
@@ -66,6 +66,7 @@ impl Outputs {
             animation: args.animation.clone(),
             checkpoint: args.checkpoint.clone(),
             config: args.save_config.clone(),
+            plots: args.plots.clone(),
             energy_plot: plot("energy"),
             orbit_plot: plot("orbits"),
         })
@@ -106,8 +107,11 @@ impl Outputs {
     /// All files, to be checked and locked.
     pub(super) fn declared(&self) -> run::Outputs {
         let mut outputs = run::Outputs::new();
-        for (option, path) in self.named() {
+        for (option, path) in self.named().filter(|(option, _)| *option != "--plots") {
             outputs.file(option, path);
+        }
+        if let Some(folder) = &self.plots {
+            outputs.folder("--plots", folder, PLOTS);
         }
         outputs
     }

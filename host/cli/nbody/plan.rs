@@ -81,7 +81,7 @@ impl BitOptions {
     pub(super) fn typed(args: &Args) -> Self {
         Self {
             partials: args.partials,
-            threads: args.threads,
+            threads: args.cpu.threads,
             schedule: Some(args.schedule),
             backend: Some(args.backend),
         }

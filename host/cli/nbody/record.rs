@@ -9,10 +9,12 @@ use trisolar::nbody::files::{
     Checkpoint, History, Moment, Textbook, parts_at_start, write_bodies, write_series,
     write_trajectory,
 };
-use trisolar::nbody::{Diagnostics, Engine, LowerParts, Snapshot, Validated, relative_error};
+use trisolar::nbody::{
+    Diagnostics, Engine, LowerParts, Overrides, Snapshot, Validated, relative_error,
+};
 use trisolar::run::{self, Renewal};
 
-use super::super::report::{self, Lines};
+use super::super::report::{self, Common, Lines};
 use super::super::{Failure, interrupt};
 use super::energy::Energy;
 use super::options::{Args, OutputFormat};
@@ -24,6 +26,8 @@ const MAX_DRAWN_ORBITS: usize = 100;
 /// The records of a run.
 pub(super) struct Record<'a> {
     pub args: &'a Args,
+    /// All values of the run, given or default.
+    pub overrides: &'a Overrides,
     pub problem: &'a Validated,
     pub outputs: &'a Outputs,
     pub wants_diagnostics: bool,
@@ -297,23 +301,36 @@ impl Record<'_> {
         if self.args.json {
             let warnings = self.problem.warnings().iter().cloned();
             let warnings: Vec<String> = warnings.chain(self.energy.warning()).collect();
-            return report::json(&json!({
+            let mut specification = report::with_start(spec, self.overrides);
+            specification["n"] = n.into();
+            specification["end"] = spec.time(spec.steps).into();
+            let common = Common {
+                specification,
+                files: self.outputs.paths().map(Path::to_path_buf).collect(),
+                devices: report::device(&engine.device()),
+                seconds,
+                rate: Some(interactions / seconds),
+                rate_unit: "interactions/s",
+                errors: json!({
+                    "energy": errors.map(|[last, _]| last),
+                    "largest_energy": errors.map(|[_, largest]| largest),
+                }),
+                warnings,
+                notes,
+            };
+            return report::json(&common.with(json!({
                 "start": name,
                 "bodies": n,
-                "specification": spec,
                 "engine": engine.name(),
                 "device": engine.device(),
                 "steps": steps,
-                "seconds": seconds,
                 "interactions_per_second": interactions / seconds,
                 "time": self.last.time,
                 "start_energy": self.start_energy,
                 "energy_error": errors.map(|[last, _]| last),
                 "largest_energy_error": errors.map(|[_, largest]| largest),
                 "diagnostics": last,
-                "warnings": warnings,
-                "notes": notes,
-            }));
+            })));
         }
         if self.args.quiet {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Makes the problem of a run from its options: from a model, a file or a checkpoint.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::bodies::{numbers, vectors};
@@ -12,6 +12,7 @@ use trisolar::nbody::{
 use trisolar::spec::Parameters as _;
 
 use super::super::Failure;
+use super::super::resume::Typed;
 use super::options::{Args, OutputFormat};
 use super::overrides;
 use super::plan::RecordPlan;
@@ -38,6 +39,16 @@ impl Args {
         let checked = overrides.check_max_error();
         checked.map_err(|error| refused(error, |option| format!("--{option}")))?;
         Ok(overrides.max_error)
+    }
+
+    /// The folder in which a model that is known for something shows itself, if nothing but the model and devices are given.
+    pub(super) fn shown_in(&self, typed: &Typed) -> Option<PathBuf> {
+        let values = &self.overrides.values;
+        let model = values.model?;
+        let alone = typed.are_under(&["Start", "Computation", "Report"])
+            && self.config.is_none()
+            && !self.quiet;
+        (alone && values.is_of_known_time()).then(|| model.name().into())
     }
 
     /// The start from the options and the configuration file.
@@ -93,12 +104,12 @@ fn refused(error: OverridesError, place: impl Fn(&str) -> String) -> Failure {
 }
 
 impl Start {
-    /// The start from a checkpoint, for this total number of steps. If a run is extended, the record of its former end is kept only if that
+    /// The start from a checkpoint, for the total number of steps or the end in `asked`. If a run is extended, the record of its former end is kept only if that
     /// step is `regular`, that is, if a run with the new length from the start would also be recorded there.
     pub(super) fn resumed(
         path: &Path,
         overrides: Overrides,
-        steps: Option<u64>,
+        asked: &Overrides,
         regular: impl Fn(u64) -> bool,
     ) -> Result<Self, Failure> {
         let Checkpoint {
@@ -108,10 +119,21 @@ impl Start {
             bodies,
             mut history,
         } = Checkpoint::read(path).map_err(file)?;
+        let steps = match asked.end {
+            Some(end) => Some(
+                specification
+                    .steps_to(end)
+                    .map_err(|e| Failure::BadInput(e.to_string()))?,
+            ),
+            None => asked.steps,
+        };
         if let Some(steps) = steps {
             if steps < step {
                 let reason = format!("the checkpoint has {step} steps already");
-                return Err(Failure::value(&steps.to_string(), "--steps", &reason));
+                return Err(match asked.end {
+                    Some(end) => Failure::value(&end.to_string(), "--end", &reason),
+                    None => Failure::value(&steps.to_string(), "--steps", &reason),
+                });
             }
             if step == specification.steps && steps > step && !regular(step) {
                 history.forget_last();

@@ -84,7 +84,7 @@ fn compute(
 }
 
 /// Every engine on every case, against one lane on one thread.
-pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
+pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
     let gpus: Vec<_> = (trisolar::gpu::devices().unwrap_or_default().iter())
         .map(|device| (device.index, trisolar::gpu::open(device.index)))
@@ -107,7 +107,7 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
             });
             interrupt::check()
         };
-        for simd in Simd::available() {
+        for &simd in simds {
             let engine = CpuEngine::with_simd(Some(2), simd);
             let name = format!("cpu, {simd}, 2 threads");
             let engine = engine.map(|e| Box::new(e) as Box<dyn Engine>);

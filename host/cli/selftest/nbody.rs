@@ -51,7 +51,7 @@ impl Outcome {
 }
 
 /// Runs all engines of this machine.
-pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
+pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
     let mut gpus = Gpus::open()?;
     let mut integrators = Integrator::of_any_bodies().cycle();
@@ -61,7 +61,7 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
             let problem = problem(n, *solver, Precision::F64, integrator)?;
             let reference = CpuEngine::with_simd(Some(1), Schedule::Dynamic, Simd::best())?;
             let expected = run(&reference, &problem)?;
-            on_cpu(&problem, &expected, &mut list)?;
+            on_cpu(&problem, &expected, simds, &mut list)?;
             if n <= EMULATED {
                 emulated(&problem, &expected, &mut list)?;
             }
@@ -140,10 +140,15 @@ fn differences(found: &Bodies, expected: &Bodies) -> usize {
     found.len() - found.iter().zip(&expected).filter(same).count()
 }
 
-fn on_cpu(problem: &Validated, expected: &Bodies, list: &mut Vec<Outcome>) -> Result<(), Failure> {
+fn on_cpu(
+    problem: &Validated,
+    expected: &Bodies,
+    simds: &[Simd],
+    list: &mut Vec<Outcome>,
+) -> Result<(), Failure> {
     let large = problem.bodies().len() == LARGE;
-    for simd in Simd::available() {
-        if large && simd != Simd::best() {
+    for &simd in simds {
+        if large && Some(&simd) != simds.last() {
             continue;
         }
         for (threads, schedule) in [(1, Schedule::Dynamic), (3, Schedule::Cyclic)] {

@@ -128,7 +128,7 @@ function startMap() {
       const view = { center: usual.map(([a, b]) => (a + b) / 2), span: usual.map(([a, b]) => b - a) };
       change({ spec: { ...state.spec, map: names }, orbit: null, line: null, fit: { view } });
     },
-    theme: (choice) => { theme(choice); map.refresh(); orbitCard.draw(); lineCard.draw(); },
+    theme: (choice) => { theme(choice); map.refresh(); orbitCard.draw(); recordCard.draw(); lineCard.draw(); },
     actions: {
       command: text("command", "command"), python: text("python", "Python"),
       png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, described.command, factors())); } catch (error) { refused(error); } }],

@@ -121,8 +121,8 @@ impl Sum<'_> {
         let n = neighbours.len() + 1;
         let sums = partial_sums(n);
         let Scratch { stars, predicted } = scratch;
-        stars.reset(14, n.next_multiple_of(sums));
-        predicted.reset(7, n.next_multiple_of(sums));
+        stars.reset(14, n, sums);
+        predicted.reset(7, n, sums);
         for (at, other) in std::iter::once(&place).chain(neighbours).enumerate() {
             let star = &self.stars[*other as usize];
             stars.set(at, 1, star.time);
@@ -140,7 +140,6 @@ impl Sum<'_> {
         );
         let pairs = AllPairs {
             predicted,
-            partial_sums: sums,
             softening2: self.softening2,
         };
         let mut out: [Forces; 1] = [[ZERO; 4]];

@@ -48,17 +48,17 @@ impl CpuEngine {
     /// # Errors
     /// [`EngineError::Threads`] if the system cannot start that many.
     pub fn new(threads: Option<usize>, schedule: Schedule) -> Result<Self, EngineError> {
-        Self::with_simd(threads, schedule, Simd::best())
+        Self::with_simd(threads, schedule, None)
     }
 
-    /// An engine with lanes that the caller chooses from [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`] (`None`: the fastest).
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_simd(
         threads: Option<usize>,
         schedule: Schedule,
-        simd: Simd,
+        simd: impl Into<Option<Simd>>,
     ) -> Result<Self, EngineError> {
         Ok(Self {
             pool: WorkerPool::new(Workers::with_simd(threads, simd)?, schedule),

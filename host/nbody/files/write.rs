@@ -8,10 +8,10 @@ use super::super::{Diagnostics, Snapshot, Specification, relative_error};
 use trisolar_bodies::files::{BodyFormat, text, write};
 use trisolar_bodies::{DVec3, numbers};
 use trisolar_io::IoError;
-use trisolar_io::npz::NpzWriter;
+use trisolar_io::npz::{NpzWriter, SPECIFICATION};
 
 /// Writes bodies in the format of the name. An npz holds `mass` (n), `position` and `velocity` (n × 3), `time` (1) and
-/// `spec.json`; texts have time, G, softening and time step in a comment, CSV files in columns. [`read`](super::read()) can read
+/// `specification.json`; texts have time, G, softening and time step in a comment, CSV files in columns. [`read`](super::read()) can read
 /// all of them.
 ///
 /// # Errors
@@ -181,7 +181,7 @@ pub fn write_series(
         }
         let errors: Vec<f64> = moments.iter().map(error).collect();
         file.array("energy_error", &rows, &errors)?;
-        file.text("spec.json", &json(specification))?;
+        file.text(SPECIFICATION, &json(specification))?;
         return file.finish();
     }
     let mut csv = format!("step,time,{},energy_error\n", COLUMNS.join(","));
@@ -195,7 +195,7 @@ pub fn write_series(
     text(path, &csv)
 }
 
-/// Writes positions over time: `time` (k), `position` (k × n × 3), `mass` (n) and `spec.json`.
+/// Writes positions over time: `time` (k), `position` (k × n × 3), `mass` (n) and `specification.json`.
 ///
 /// # Errors
 /// [`IoError`]; no part of the file remains.
@@ -211,6 +211,6 @@ pub fn write_trajectory(
     file.array("mass", &[mass.len()], mass)?;
     let shape = [positions.len(), mass.len(), 3];
     file.array("position", &shape, numbers(&positions.concat()))?;
-    file.text("spec.json", &json(specification))?;
+    file.text(SPECIFICATION, &json(specification))?;
     file.finish()
 }

@@ -14,6 +14,17 @@ pub trait Runs {
     fn next(&mut self) -> Option<u64>;
     /// Returns the start of a run.
     fn start(&mut self, run: u64) -> Start;
+    /// Whether [`before`](Self::before) is called.
+    #[inline(always)]
+    fn is_watched(&self) -> bool {
+        false
+    }
+
+    /// Receives the state of a run before each block of steps.
+    fn before(&mut self, encounter: &Encounter, state: &Pairs<f64>, control: &StepControl<f64>) {
+        let _ = (encounter, state, control);
+    }
+
     /// Receives the record and the final state of a run.
     fn ended(&mut self, run: u64, record: &Record, state: &Pairs<f64>);
     /// Whether to stop; called after each block of steps.
@@ -77,10 +88,7 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
                     let new = Encounter::begin(run, &start, settings);
                     s.put(lane, &start.pairs);
                     masses.put(lane, &new.masses.step);
-                    let of_lane = [2.0 * new.binding, settings.step * new.masses.least_action];
-                    control.binding.set_lane(lane, &R::from_f64(of_lane[0]));
-                    control.step.set_lane(lane, &R::from_f64(of_lane[1]));
-                    control.left.set_lane(lane, &R::from_f64(new.left()));
+                    control.put(lane, &new.control(settings));
                     control.watch_from(lane, &start.pairs);
                     R::set_high_lane(&mut control.near, lane, new.near());
                     encounters[lane] = Some(new);
@@ -93,6 +101,14 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
         }
         if busy == 0 || runs.stopped() {
             return blocks;
+        }
+        if runs.is_watched() {
+            for (lane, encounter) in encounters.iter().enumerate().take(R::LANES) {
+                if let Some(encounter) = encounter {
+                    let control = encounter.control(settings);
+                    runs.before(encounter, &s.take(lane), &control);
+                }
+            }
         }
         let mut watch = Passages {
             encounters: &mut encounters,

@@ -8,8 +8,8 @@ use super::hierarchy::{
 };
 use super::orbit::Orbit;
 use super::start::Start;
-use super::step::{Pairs, StepMasses, kinetic_term};
-use super::vector::{cross, dot};
+use super::step::{Pairs, StepControl, StepMasses, kinetic_term};
+use super::vector::{axpy, cross, dot, scale};
 use super::{Masses, PAIRS};
 use crate::number::bits::{divide, root};
 use crate::number::{Bits, fma};
@@ -299,6 +299,37 @@ impl Encounter {
     #[inline(always)]
     pub fn left(&self) -> f64 {
         self.end - self.time
+    }
+
+    /// The parameters of the steps, without observed distances.
+    #[inline(always)]
+    pub fn control(&self, settings: &Settings) -> StepControl<f64> {
+        StepControl {
+            binding: 2.0 * self.binding,
+            step: settings.step * self.masses.least_action,
+            left: self.left(),
+            ..StepControl::new()
+        }
+    }
+
+    /// The time of a state since the start, in the user's units.
+    pub fn time(&self, s: &Pairs<f64>) -> f64 {
+        (self.time + s.time) * self.units[1]
+    }
+
+    /// The positions of the bodies relative to the centre of mass, in the user's units.
+    pub fn positions(&self, s: &Pairs<f64>) -> [[f64; 3]; 3] {
+        let m = &self.masses;
+        let second = scale(m.length[0] * self.units[0], &s.x[0]);
+        let third = scale(m.length[2] * self.units[0], &s.x[2]);
+        let first = axpy(-m.fractions[1], &second, &scale(-m.fractions[2], &third));
+        [first, axpy(1.0, &second, &first), axpy(1.0, &third, &first)]
+    }
+
+    /// (E - E₀) / |E₀| of a state.
+    #[inline(always)]
+    pub fn energy_error(&self, s: &Pairs<f64>) -> f64 {
+        divide(energy(s, &self.masses) + self.binding, self.binding.abs())
     }
 
     /// The upper half of the bits of the squared scaled distance below which a local minimum may be the least one. Of the two scales,
@@ -669,7 +700,7 @@ impl Encounter {
             v_inf: values[2] * velocity,
             least_distance: self.least * length,
             least_distance_time: self.least_time() * unit_time,
-            energy_error: divide(energy(s, m) + self.binding, energy_scale),
+            energy_error: self.energy_error(s),
             momentum_error: root(dot(&d, &d)) * root(2.0 * energy_scale),
             steps: self.steps,
             excursions: self.excursions,

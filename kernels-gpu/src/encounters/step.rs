@@ -293,6 +293,14 @@ impl<R: Bits> StepControl<R> {
         }
     }
 
+    /// Replaces what does not depend on the distances, for one lane.
+    #[inline(always)]
+    pub fn put(&mut self, lane: usize, one: &StepControl<f64>) {
+        self.binding.set_lane(lane, &R::from_f64(one.binding));
+        self.step.set_lane(lane, &R::from_f64(one.step));
+        self.left.set_lane(lane, &R::from_f64(one.left));
+    }
+
     /// Starts to observe the distances of one lane.
     #[inline(always)]
     pub fn watch_from(&mut self, lane: usize, s: &Pairs<f64>) {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Spec, bodies_of, merged, names, parameters, source, told_of, wholes
+from ._spec import Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 """The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
@@ -151,10 +151,12 @@ def cluster(
     neighbours: Optional[int] = None,
     eta_regular: Optional[float] = None,
     end: Optional[float] = None,
+    steps: Optional[int] = None,
     every: Optional[float] = None,
     max_error: Optional[float] = None,
     backend: str = "auto",
     threads: Optional[int] = None,
+    simd: Optional[str] = None,
     gpus: Optional[int] = None,
     block_step: str = "auto",
     progress: Progress = None,
@@ -196,13 +198,15 @@ def cluster(
         shorter steps, order 4) ["plain"].
     :param neighbours: ahmad-cohen: number of neighbours that a particle should have, 1 to 4096 [the root of n, 10 to 50].
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
-    :param end: time at which the run ends [1 after the start].
+    :param end: time at which the run ends [1 after the start; 70 for "burrau", a period for "figure-eight"].
+    :param steps: number of longest steps (``max_step``) after which the run ends, instead of ``end``.
     :param every: time between two states [0.25].
     :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
         [none; above 0.01 there is a warning].
     :param backend: the engine: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param gpus: number of GPUs that share the work, all of which must exist; more than 1 needs ``backend="gpu"``; the bits do not
         depend on it [1].
     :param block_step: the place where particles are corrected and steps chosen: "host", "device" (one GPU performs whole
@@ -222,6 +226,7 @@ def cluster(
     """
     options = parameters("cluster", locals())
     names(backend=backend, block_step=block_step)
+    names_or_none(simd=simd)
     wholes(threads=threads, gpus=gpus)
     given = source(spec)
     arrays, told = None, None
@@ -234,4 +239,4 @@ def cluster(
     problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays, told)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    return Cluster(problem.run(backend, threads, gpus, block_step), values, problem.toml, progress)
+    return Cluster(problem.run(backend, threads, simd, gpus, block_step), values, problem.toml, progress)

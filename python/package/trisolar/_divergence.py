@@ -200,7 +200,7 @@ class DivergenceMap:
 
         :param path: ``.png`` (picture of the values; of a divergence map, of steps - steps_together), ``.tif`` (picture without
             axes, for very large maps), ``.npy`` (array) or ``.npz`` (array ``steps_together``, or ``values`` for other quantities;
-            ``spec.json``; and ``points``, if there are any). A file of that name is replaced, once the new one is complete.
+            ``specification.json``; and ``points``, if there are any). A file of that name is replaced, once the new one is complete.
         :param bare: the picture alone, a pixel of the map each, without axes and colour bar.
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
         :param title: above the picture.
@@ -324,6 +324,7 @@ def divergence(
     gpus: Gpus = None,
     driver: str = "threads",
     threads: Optional[int] = None,
+    simd: Optional[str] = None,
     progress: Progress = None,
 ) -> DivergenceMap:
     """Computes a map: for each start position of one body, the number of steps until its trajectory and that of a slightly
@@ -383,6 +384,7 @@ def divergence(
     :param driver: how several GPUs are driven: "threads" (a thread for each, with pixels handed out on demand, so that
         all finish together) or "single" (one thread, with an equal part for each GPU).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param progress: a function that is called a few times a second, in the calling thread, with the number of steps
         accounted for and that of the whole map; an exception that it raises ends the run. ``True`` shows a bar (needs tqdm).
     :returns: the map; ``.steps_together`` (of divergence) or ``.values`` (of any quantity) is the array.
@@ -397,7 +399,7 @@ def divergence(
     is too long for the bodies gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
     """
     options = parameters("divergence", locals())
-    how = run_options(backend, threads, gpus, driver)
+    how = run_options(backend, threads, gpus, driver, simd)
     options, states = _states(spec, preset, options, points)
     specification = _specification(spec, preset, options, states)
     for message in specification.warnings:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _trisolar
 from ._progress import Progress, watching
-from ._spec import Numbers, Spec, merged, names, numbers, parameters, source, wholes
+from ._spec import Numbers, Spec, merged, names, names_or_none, numbers, parameters, source, wholes
 from ._warnings import TrisolarWarning, warn_of_accuracy
 
 if TYPE_CHECKING:
@@ -202,6 +202,7 @@ def encounters(
     max_error: Optional[float] = None,
     backend: str = "auto",
     threads: Optional[int] = None,
+    simd: Optional[str] = None,
     gpus: Optional[int] = None,
     progress: Progress = None,
 ) -> Encounters:
@@ -254,6 +255,7 @@ def encounters(
     :param backend: the engine: "auto" (GPUs, where there are any, for 20000 runs or more), "cpu", "gpu", or "gpu+cpu"
         (both together).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param gpus: number of GPUs that share the work, which chooses ``backend="gpu"`` [all, but only as many as the runs can
         keep busy].
     :param progress: a function that is called a few times a second, in the calling thread, with the number of runs that
@@ -270,6 +272,7 @@ def encounters(
     """
     options = parameters("encounters", locals())
     names(backend=backend)
+    names_or_none(simd=simd)
     wholes(threads=threads, gpus=gpus)
     given = source(spec)
     array = None
@@ -278,7 +281,7 @@ def encounters(
         array = (list(values.shape), values.tobytes())
     problem = _trisolar.EncountersProblem(merged(given, options), given.toml, given.file, array)
     with watching(progress, "encounters") as tell:
-        found = problem.run(backend, threads, gpus, tell)
+        found = problem.run(backend, threads, simd, gpus, tell)
     all_values = {k: v for k, v in json.loads(problem.json).items() if v is not None and v != []}
     warn_of_accuracy(found.accuracy_warning, stacklevel=2)
     for message in found.warnings:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Numbers, Spec, bodies_of, merged, names, parameters, source, told_of, wholes
+from ._spec import Numbers, Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
 from ._warnings import TrisolarWarning
 
 
@@ -117,6 +117,7 @@ def nbody(
     softening: Optional[float] = None,
     dt: Optional[float] = None,
     steps: Optional[int] = None,
+    end: Optional[float] = None,
     dimensions: Optional[int] = None,
     integrator: Optional[str] = None,
     solver: Optional[str] = None,
@@ -128,6 +129,7 @@ def nbody(
     device: Optional[int] = None,
     gpus: Optional[int] = None,
     threads: Optional[int] = None,
+    simd: Optional[str] = None,
     schedule: str = "dynamic",
     partials: str = "rows",
     progress: Progress = None,
@@ -148,7 +150,7 @@ def nbody(
     :param spec: the source of values that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
     :param model: start model: "plummer", "king", "cube", "sphere", "kepler", "burrau", "figure-eight", "lagrange", "line",
-        "outer-planets" or "six-bodies" ["plummer"].
+        "outer-planets", "solar-system" or "six-bodies" ["plummer"].
     :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
         mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
@@ -168,10 +170,13 @@ def nbody(
         otherwise 6.673e-11 for text in the format of Pacheco & Malensek (2021) and 1 for others; ``notes`` says so].
     :param softening: softening length (length) [that of the file or bodies, or 0].
     :param dt: time step (time) [one that suits the model, that of the file or bodies, or 0.001].
-    :param steps: number of steps [1000].
+    :param steps: number of steps [those of a period or of the known history for "kepler", "burrau", "figure-eight", "lagrange",
+        "outer-planets" and "solar-system"; 1000 for others].
+    :param end: time at which the run ends, on the clock of the file if it has one, instead of ``steps`` (time).
     :param dimensions: 2 (the plane z = 0) or 3.
     :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth",
-        "adams-bashforth-2", "adams-bashforth-4" or "runge-kutta-4" ["velocity-verlet"].
+        "adams-bashforth-2", "adams-bashforth-4" or "runge-kutta-4" ["velocity-verlet"; "forest-ruth" for
+        "kepler", "burrau", "figure-eight", "lagrange", "outer-planets" and "solar-system"].
     :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
         ["reduced"].
     :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].
@@ -185,6 +190,7 @@ def nbody(
     :param gpus: number of GPUs that compute together, from ``device`` on, 1 to 64, all of which must exist; their number
         changes no bit [all from 131072 bodies on].
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param schedule: how threads share rows of bodies: "dynamic" (a free thread takes the next row), "block", "cyclic", or
         "cyclic-forces" (cyclic, but sums in blocks).
     :param partials: partial sums of the reduced solver on the CPU: "rows" (the same bits for any number of threads) or
@@ -204,6 +210,7 @@ def nbody(
     """
     options = parameters("nbody", locals())
     names(backend=backend, schedule=schedule, partials=partials)
+    names_or_none(simd=simd)
     wholes(every=every, threads=threads, device=device, gpus=gpus)
     given = source(spec)
     arrays, told = None, None
@@ -216,5 +223,5 @@ def nbody(
         warnings.warn(message, TrisolarWarning, stacklevel=2)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    computing = problem.run(every, backend, threads, schedule, partials, device, gpus)
+    computing = problem.run(every, backend, threads, simd, schedule, partials, device, gpus)
     return Nbody(computing, values, problem.toml, progress)

@@ -90,7 +90,7 @@ def told_of(bodies: Any) -> Told:
         return state.told
     if not isinstance(bodies, Mapping):
         return None, None
-    json = bodies.get("spec.json")
+    json = bodies.get("specification.json", bodies.get("spec.json"))
     time = bodies.get("time")
     if isinstance(json, (bytes, bytearray)):
         json = json.decode("utf-8")
@@ -103,12 +103,17 @@ def told_of(bodies: Any) -> Told:
 
 
 def options(
-    backend: str, threads: Optional[int], gpus: Gpus, driver: str = "threads"
+    backend: str,
+    threads: Optional[int],
+    gpus: Gpus,
+    driver: str = "threads",
+    simd: Optional[str] = None,
 ) -> _trisolar.Options:
     """Checks the options of computations."""
     names(backend=backend, driver=driver)
+    names_or_none(simd=simd)
     wholes(threads=threads)
-    return _trisolar.Options(backend, threads, _gpus(gpus), driver)
+    return _trisolar.Options(backend, threads, simd, _gpus(gpus), driver)
 
 
 def names(**given: object) -> None:
@@ -116,6 +121,11 @@ def names(**given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, str):
             raise TypeError(f"{name} must be a string, not {value!r}")
+
+
+def names_or_none(**given: object) -> None:
+    """Raises a TypeError that names the first argument that is neither a string nor None."""
+    names(**{name: value for name, value in given.items() if value is not None})
 
 
 def wholes(**given: object) -> None:

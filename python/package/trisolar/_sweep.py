@@ -21,6 +21,7 @@ def sweep(
     gpus: Gpus = None,
     driver: str = "threads",
     threads: Optional[int] = None,
+    simd: Optional[str] = None,
     progress: Progress = None,
     **options: object,
 ) -> Iterator[Tuple[Dict[str, float], DivergenceMap]]:
@@ -42,6 +43,7 @@ def sweep(
     :param gpus: the GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param progress: a function that is called after each map with the number of maps done and the total number; an
         exception that it raises ends the sweep. ``True`` shows a bar (needs tqdm).
     :param options: options of every map, as for :func:`divergence`, such as ``size`` or ``max_error``.
@@ -56,7 +58,7 @@ def sweep(
     """
     given = source(spec)
     checked(progress)
-    how = run_options(backend, threads, gpus, driver)
+    how = run_options(backend, threads, gpus, driver, simd)
     found = _trisolar.sweep_frames(merged(given, options), given.toml, given.file, _texts(vary))
     return _maps(found, how, progress)
 

@@ -64,6 +64,7 @@ class EncountersProblem:
         self,
         backend: str,
         threads: Optional[int],
+        simd: Optional[str],
         gpus: Optional[int],
         progress: Optional[Callable[[int, int], object]],
     ) -> EncountersFound: ...
@@ -111,6 +112,7 @@ class NbodyProblem:
         every: Optional[int],
         backend: str,
         threads: Optional[int],
+        simd: Optional[str],
         schedule: str,
         partials: str,
         device: Optional[int],
@@ -168,6 +170,7 @@ class ClusterProblem:
         self,
         backend: str = "auto",
         threads: Optional[int] = None,
+        simd: Optional[str] = None,
         gpus: Optional[int] = None,
         block_step: str = "auto",
     ) -> ClusterRun: ...
@@ -255,7 +258,7 @@ class Specification:
 @final
 class Options:
     def __new__(
-        cls, backend: str, threads: Optional[int], gpus: Optional[str], driver: str
+        cls, backend: str, threads: Optional[int], simd: Optional[str], gpus: Optional[str], driver: str
     ) -> Options: ...
 
 @final

@@ -21,6 +21,7 @@ def zoom(
     gpus: Gpus = None,
     driver: str = "threads",
     threads: Optional[int] = None,
+    simd: Optional[str] = None,
     progress: Progress = None,
     **options: object,
 ) -> Iterator[DivergenceMap]:
@@ -41,6 +42,7 @@ def zoom(
     :param gpus: the GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param progress: a function that is called after each frame with the number of frames done and the total number; an
         exception of it ends the zoom. ``True`` shows a bar (needs tqdm).
     :param options: options of every map, as for :func:`divergence`, such as ``size`` or ``max_error``; ``center`` overrides
@@ -55,7 +57,7 @@ def zoom(
     """
     given = source(spec)
     checked(progress)
-    how = run_options(backend, threads, gpus, driver)
+    how = run_options(backend, threads, gpus, driver, simd)
     formulas = [set] if isinstance(set, str) else list(set)
     names(preset=preset, **{f"set[{k}]": formula for k, formula in enumerate(formulas)})
     wholes(frames=frames)

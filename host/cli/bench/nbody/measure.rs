@@ -132,7 +132,7 @@ fn numbers(args: &Args, most: usize) -> Vec<usize> {
 
 /// Measures both solvers on the CPU and returns its name.
 pub(super) fn on_cpu(args: &Args, bench: &Bench, rates: &mut Vec<Rate>) -> Result<String, Failure> {
-    let engine = CpuEngine::new(args.threads, Schedule::default())?;
+    let engine = CpuEngine::with_simd(args.cpu.threads, Schedule::default(), args.cpu.simd())?;
     for n in numbers(args, DEFAULT_MAX_BODIES[2]) {
         for solver in Solver::ALL {
             let problem = problem(n, *solver, Precision::F64)?;

@@ -11,6 +11,7 @@ use trisolar::nbody::{MAX_BODIES, Precision};
 use trisolar::run::Outputs;
 
 use self::measure::{Bench, Tables};
+use crate::cpu_args::CpuArgs;
 use crate::{Failure, interrupt, report, values};
 
 /// Measures whole steps (forces and motion) of the symplectic Euler integrator for Plummer models.
@@ -39,9 +40,8 @@ pub(crate) struct Args {
     /// Also measure the basic solver in f32 over block sizes, and over bodies per thread and unrolling
     #[arg(long)]
     tables: bool,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
     /// What to measure: auto (all there is), cpu or gpu
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
     backend: Backend,

@@ -2,6 +2,7 @@
 
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, CpuEngine, Options, Precision, Schedule, Solver};
+use trisolar::simd::Simd;
 
 use super::{Row, Tables, fastest, problem};
 use crate::Failure;
@@ -20,7 +21,11 @@ const MAX_SERIAL_BODIES: usize = 32_768;
 /// Pairs of a measurement on a GPU, so that it takes at least a tenth of a second.
 const MIN_PAIRS: u64 = 200_000_000_000;
 
-pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> {
+pub(super) fn measure(
+    tables: &mut Tables,
+    repeats: u32,
+    simd: Option<Simd>,
+) -> Result<(), Failure> {
     tables.heading(
         "Table 7.7: seconds per step on one core (f64, reduced) and on a GPU (f32). ~: scaled as N² from the largest measured \
          number of particles. The ratios of Pacheco & Malensek (2021) are in parentheses.",
@@ -37,7 +42,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
         "{:>10}{:>14}{:>14}{:>22}",
         "particles", "one core", "GPU", "ratio"
     ));
-    let cpu = CpuEngine::new(Some(1), Schedule::Dynamic)?;
+    let cpu = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd)?;
     let mut serial = 0.0;
     let mut measured = 0;
     for (n, [book_serial, book_cuda]) in BOOK {

@@ -19,21 +19,24 @@ use trisolar::nbody::{
 };
 use trisolar::run::Outputs;
 
-use crate::{Failure, interrupt, report, values};
+use crate::cpu_args::CpuArgs;
+use crate::{Failure, interrupt, report};
 
 /// Measures the solvers on the line of particles of Pacheco & Malensek (2021).
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
+    mut_arg("threads", |threads| threads.help(
+        "Largest number of threads and processes, 1 to 4096 [default: the number of cores, at most 16]"
+    )),
     about = "Measure N-body solvers: the tables of Pacheco & Malensek (2021), and Trisolar beside C loops after them on one core"
 )]
 pub(crate) struct Args {
     /// Steps of tables 7.3, 7.5 and 7.6
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     steps: u64,
-    /// Largest number of threads and processes, 1 to 4096 [default: the number of cores, at most 16]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    cpu: CpuArgs,
     /// Number of repeats, the fastest of which is reported
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: u32,
@@ -105,11 +108,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
     let mut tables = Tables::default();
     tables.line(&format!("cpu           {}", machine::cpu_name()));
-    let most = args.threads.unwrap_or_else(|| machine::threads().min(16));
-    peer::measure(&mut tables, args.repeats)?;
-    threads::measure(&mut tables, args.steps, most, args.repeats)?;
-    processes::measure(&mut tables, args.steps, most, args.repeats)?;
-    graphics::measure(&mut tables, args.repeats)?;
+    let most = args
+        .cpu
+        .threads
+        .unwrap_or_else(|| machine::threads().min(16));
+    let simd = args.cpu.simd();
+    peer::measure(&mut tables, args.repeats, simd)?;
+    threads::measure(&mut tables, args.steps, most, args.repeats, simd)?;
+    processes::measure(&mut tables, args.steps, most, args.repeats, simd)?;
+    graphics::measure(&mut tables, args.repeats, simd)?;
     tables.line("\nseconds: the fastest of the repeats; in parentheses: Pacheco & Malensek (2021)");
     if let Some(path) = &args.csv {
         write_csv(path, &tables.rows)?;

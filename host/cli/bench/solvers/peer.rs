@@ -22,7 +22,11 @@ struct Measured {
     seconds: f64,
 }
 
-pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> {
+pub(super) fn measure(
+    tables: &mut Tables,
+    repeats: u32,
+    chosen: Option<Simd>,
+) -> Result<(), Failure> {
     let folder = tempfile::tempdir()
         .map_err(|e| Failure::Failed(format!("cannot make a temporary folder: {e}")))?;
     let compiled = compile(folder.path());
@@ -35,8 +39,10 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
             rivals.push(("C after P&M".into(), None));
         }
         // Scalar lanes are only of interest on machines without vector units.
-        let is_of_use = |s: &Simd| *s != Simd::Scalar || Simd::best() == Simd::Scalar;
-        for simd in Simd::available().into_iter().filter(is_of_use) {
+        let simds = Simd::chosen_or_all(chosen);
+        let alone = simds.len() == 1;
+        let is_of_use = |s: &Simd| *s != Simd::Scalar || alone;
+        for simd in simds.into_iter().filter(is_of_use) {
             let engine = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd)?;
             rivals.push((format!("Rust, {simd}"), Some(engine)));
         }

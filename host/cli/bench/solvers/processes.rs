@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use trisolar::nbody::{CpuEngine, Precision, Schedule, Solver};
+use trisolar::simd::Simd;
 
 use super::threads::cell;
 use super::{Row, Tables, doublings, fastest, problem};
@@ -26,6 +27,7 @@ pub(super) fn measure(
     steps: u64,
     most: usize,
     repeats: u32,
+    simd: Option<Simd>,
 ) -> Result<(), Failure> {
     tables.heading(&format!(
         "Tables 7.5 and 7.6: MPI processes and threads on this machine, {BODIES} particles, {steps} steps"
@@ -40,7 +42,7 @@ pub(super) fn measure(
     for workers in doublings(most, 16) {
         let mut line = format!("{workers:<9}");
         for (k, problem) in problems.iter().enumerate() {
-            let engine = CpuEngine::new(Some(workers), Schedule::Cyclic)?;
+            let engine = CpuEngine::with_simd(Some(workers), Schedule::Cyclic, simd)?;
             let (seconds, _) = fastest(&engine, problem, steps, repeats)?;
             let book = find(&BOOK_THREADS, workers, k);
             line.push_str(&cell(seconds, book, 17));
@@ -51,7 +53,7 @@ pub(super) fn measure(
         for (k, solver) in Solver::ALL.iter().enumerate() {
             let measured = match &no_mpi {
                 Some(_) => None,
-                None => match mpirun(workers, *solver, steps, repeats)? {
+                None => match mpirun(workers, *solver, steps, repeats, simd)? {
                     Ok(seconds) => Some(seconds),
                     Err(reason) => {
                         no_mpi = Some(reason);
@@ -109,6 +111,7 @@ fn mpirun(
     solver: Solver,
     steps: u64,
     repeats: u32,
+    simd: Option<Simd>,
 ) -> Result<Result<f64, String>, Failure> {
     let program = std::env::current_exe()
         .map_err(|e| Failure::Failed(format!("cannot find this program: {e}")))?;
@@ -137,6 +140,7 @@ fn mpirun(
                 &steps.to_string(),
             ])
             .args(["--solver", solver.name()])
+            .args(simd.iter().flat_map(|simd| ["--simd", simd.name()]))
             // Open MPI runs as root only if both variables are set; a measurement does no harm.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")

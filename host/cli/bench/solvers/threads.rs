@@ -1,6 +1,7 @@
 //! Table 7.3: threads and schedules, with load balance and memory of partial sums.
 
 use trisolar::nbody::{CpuEngine, Partials, Precision, Schedule, Solver};
+use trisolar::simd::Simd;
 
 use super::{Row, Tables, doublings, fastest, problem};
 use crate::{Failure, report};
@@ -29,6 +30,7 @@ pub(super) fn measure(
     steps: u64,
     most: usize,
     repeats: u32,
+    simd: Option<Simd>,
 ) -> Result<(), Failure> {
     for n in BODIES {
         // The same number of pairs, but at least a few steps.
@@ -43,7 +45,7 @@ pub(super) fn measure(
             let mut line = format!("{threads:<8}");
             for (k, (name, solver, schedule)) in COLUMNS.into_iter().enumerate() {
                 let problem = problem(n, solver, Precision::F64)?;
-                let engine = CpuEngine::new(Some(threads), schedule)?;
+                let engine = CpuEngine::with_simd(Some(threads), schedule, simd)?;
                 let (seconds, _) = fastest(&engine, &problem, steps, repeats)?;
                 let book = BOOK
                     .iter()

@@ -136,6 +136,22 @@ pub fn correction<R: Real>(
     }
 }
 
+/// The sum of the first `D` vectors with their weights, times `k`. (Not a closure, which would not be inlined into a function that uses a
+/// CPU's vector instructions.)
+#[inline(always)]
+fn weighted_sum<R: Real, const D: usize>(terms: [(f64, Vec3<R>); 4], k: R) -> Vec3<R> {
+    let c = R::from_f64;
+    let mut s = (terms[0].1).scaled(c(terms[0].0));
+    s = s.add_scaled(c(terms[1].0), terms[1].1);
+    if D >= 3 {
+        s = s.add_scaled(c(terms[2].0), terms[2].1);
+    }
+    if D >= 4 {
+        s = s.add_scaled(c(terms[3].0), terms[3].1);
+    }
+    s.scaled(k)
+}
+
 /// The derivatives, at the end of the step, of the polynomial of degree 2D - 1 through the forces at both ends. They are computed at
 /// the middle of the step and then shifted by half a step.
 #[inline(always)]
@@ -148,17 +164,7 @@ fn higher_derivatives<R: Real, const D: usize>(
 ) {
     let c = R::from_f64;
     let zero = out[TERMS - 1];
-    let sum = |terms: [(f64, Vec3<R>); 4], k: R| {
-        let mut s = (terms[0].1).scaled(c(terms[0].0));
-        s = s.add_scaled(c(terms[1].0), terms[1].1);
-        if D >= 3 {
-            s = s.add_scaled(c(terms[2].0), terms[2].1);
-        }
-        if D >= 4 {
-            s = s.add_scaled(c(terms[3].0), terms[3].1);
-        }
-        (s).scaled(k)
-    };
+    let sum = weighted_sum::<R, D>;
     let am = f1[0] - f0[0];
     let (jm, jp) = ((f1[1] - f0[1]).scaled(h), (f1[1] + f0[1]).scaled(h));
     let h2 = h * h;

@@ -1,0 +1,30 @@
+//! Options of the CPU's part in a computation, which all commands that compute have in common.
+
+use trisolar::simd::Simd;
+
+use super::values;
+
+/// The CPU's part in a computation.
+#[derive(Debug, Default, Clone, Copy, clap::Args)]
+pub(crate) struct CpuArgs {
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) set: SimdArgs,
+}
+
+impl CpuArgs {
+    /// The instruction set; `None` for the fastest.
+    pub(crate) fn simd(&self) -> Option<Simd> {
+        self.set.simd
+    }
+}
+
+/// The instruction set of the CPU engine.
+#[derive(Debug, Default, Clone, Copy, clap::Args)]
+pub(crate) struct SimdArgs {
+    /// Instruction set of the CPU engine: scalar, avx2 or avx512; the bits are the same [default: the fastest of this machine]
+    #[arg(long, value_name = "NAME", help_heading = "Computation", allow_hyphen_values = true, value_parser = str::parse::<Simd>)]
+    pub(crate) simd: Option<Simd>,
+}

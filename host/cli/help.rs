@@ -1,0 +1,272 @@
+//! The help of every command: short by `-h`, whole by `--help`, and examples in both.
+
+use clap::Command;
+
+/// Examples of a command, each with what it does.
+type Examples = &'static [(&'static str, &'static str)];
+
+/// The examples of each command. A test reads all of them as command lines.
+pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
+    (
+        "divergence",
+        &[
+            ("trisolar divergence", "the headline map"),
+            (
+                "trisolar divergence --center 5.3,-0.45 --span 2 --size 1000 --out zoom.png",
+                "a part of it",
+            ),
+            (
+                "trisolar divergence --quantity ftle --integrator leapfrog",
+                "Lyapunov exponents",
+            ),
+        ],
+    ),
+    (
+        "zoom",
+        &[
+            ("trisolar zoom --film zoom.gif", "500 maps and a film"),
+            (
+                "trisolar zoom --preset none --frames 60 --set 'span=40/2^(frame/10)' --out mine",
+                "a zoom of your own",
+            ),
+        ],
+    ),
+    (
+        "sweep",
+        &[
+            (
+                "trisolar sweep --vary mass2=5:40:16",
+                "a map for each of 16 masses",
+            ),
+            (
+                "trisolar sweep --vary mass1=5:20:4 --vary mass2=5:20:4 --size 100",
+                "a matrix of maps",
+            ),
+        ],
+    ),
+    (
+        "compare",
+        &[
+            (
+                "trisolar compare --size 200",
+                "precisions beside each other",
+            ),
+            (
+                "trisolar compare --modes explicit-euler,leapfrog,rk4 --size 200",
+                "integrators beside each other",
+            ),
+        ],
+    ),
+    (
+        "cluster",
+        &[
+            (
+                "trisolar cluster --n 1024 --end 10 --every 1 --plots run",
+                "a Plummer sphere",
+            ),
+            (
+                "trisolar cluster --model burrau",
+                "Burrau's three bodies to their end",
+            ),
+            (
+                "trisolar cluster --n 4096 --checkpoint run.npz",
+                "a run that --resume run.npz continues",
+            ),
+        ],
+    ),
+    (
+        "nbody",
+        &[
+            (
+                "trisolar nbody --model figure-eight",
+                "a period, with pictures in the folder figure-eight",
+            ),
+            (
+                "trisolar nbody --model solar-system --end 3650 --out in-ten-years.csv",
+                "the planets after ten years",
+            ),
+            (
+                "trisolar nbody --input start.csv --dt 1e-3 --end 5 --plots run",
+                "bodies of your own",
+            ),
+        ],
+    ),
+    (
+        "encounters",
+        &[
+            (
+                "trisolar encounters --n 1e5 --out runs.npz",
+                "records of 100000 encounters",
+            ),
+            (
+                "trisolar encounters --map phase,inclination --size 200 --out map.png",
+                "a map of outcomes",
+            ),
+        ],
+    ),
+    (
+        "explore",
+        &[("trisolar explore --open", "maps in the browser")],
+    ),
+    (
+        "devices",
+        &[("trisolar devices --json", "the devices, for scripts")],
+    ),
+    (
+        "selftest",
+        &[
+            ("trisolar selftest", "all engines of this machine"),
+            ("trisolar selftest --simd scalar", "the scalar code only"),
+        ],
+    ),
+    (
+        "bench",
+        &[
+            (
+                "trisolar bench divergence",
+                "maps, beside the limit of the machine",
+            ),
+            (
+                "trisolar bench nbody --backend cpu --simd avx2",
+                "one instruction set",
+            ),
+        ],
+    ),
+    (
+        "completions",
+        &[(
+            "trisolar completions bash > ~/.local/share/bash-completion/completions/trisolar",
+            "for bash",
+        )],
+    ),
+    (
+        "man",
+        &[(
+            "trisolar man ~/.local/share/man/man1",
+            "pages for man trisolar",
+        )],
+    ),
+];
+
+/// Adds the examples to the help of the commands, and moves descriptions that are too long for `-h` to `--help`.
+pub(crate) fn complete(command: Command) -> Command {
+    let examples = EXAMPLES
+        .iter()
+        .find(|(name, _)| *name == command.get_name())
+        .map(|(_, examples)| in_words(examples));
+    let notes = command.get_after_help().map(ToString::to_string);
+    let command = match (examples, notes) {
+        (Some(examples), Some(notes)) => {
+            let long = format!("{notes}\n\n{examples}");
+            command.after_help(examples).after_long_help(long)
+        }
+        (Some(examples), None) => command.after_help(examples),
+        (None, _) => command,
+    };
+    let command = command.mut_args(|arg| {
+        let Some(help) = arg.get_help().map(ToString::to_string) else {
+            return arg;
+        };
+        match brief(&help) {
+            Some(brief) if arg.get_long_help().is_none() => arg.help(brief).long_help(help),
+            _ => arg,
+        }
+    });
+    command.mut_subcommands(complete)
+}
+
+fn in_words(examples: Examples) -> String {
+    let lines = examples
+        .iter()
+        .map(|(command, what)| format!("  {command}\n      {what}"));
+    let lines: Vec<String> = lines.collect();
+    format!("Examples:\n{}", lines.join("\n"))
+}
+
+/// Longest default that the short description repeats.
+const MAX_DEFAULT: usize = 40;
+
+/// The beginning of a description, up to the first list, second thought or second sentence outside of parentheses, with the default if
+/// that is short; `None` if nothing is left out.
+fn brief(help: &str) -> Option<String> {
+    let (text, default) = match help.find(" [default: ") {
+        Some(at) => help.split_at(at),
+        None => (help, ""),
+    };
+    let mut depth = 0;
+    let mut end = text.len();
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            // A single word before a colon says too little: it is the name of a model, or of the option.
+            ':' if !text[..at].contains(' ') => {}
+            ':' | ';' | '.' if depth == 0 && text[at + 1..].starts_with([' ', '\n']) => {
+                end = at;
+                break;
+            }
+            '\n' if depth == 0 => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    let default = default.lines().next().unwrap_or_default();
+    let default = if default.len() <= MAX_DEFAULT {
+        default
+    } else {
+        ""
+    };
+    let brief = format!("{}{default}", &text[..end]);
+    (brief != help).then_some(brief)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_description_ends_before_lists_and_second_thoughts() {
+        for (help, short) in [
+            (
+                "Start model: plummer or king [default: plummer]",
+                Some("Start model [default: plummer]"),
+            ),
+            ("Softening length (length) [default: 0]", None),
+            (
+                "Fail (code 1; or more). Always",
+                Some("Fail (code 1; or more)"),
+            ),
+            ("Time at which the run ends, of 1.5 years", None),
+            (
+                "king: the potential; 0.1 to 16",
+                Some("king: the potential"),
+            ),
+            ("How [default: a]\na: fast", Some("How [default: a]")),
+        ] {
+            assert_eq!(brief(help).as_deref(), short, "{help}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples_and_every_example_can_be_read() {
+        let command = crate::command();
+        for inner in command.get_subcommands() {
+            let name = inner.get_name();
+            let found = EXAMPLES.iter().find(|(of, _)| *of == name);
+            let (_, examples) = found.unwrap_or_else(|| panic!("{name} has no examples"));
+            for (example, _) in *examples {
+                let line = example
+                    .split(" > ")
+                    .next()
+                    .unwrap_or_default()
+                    .replace('\'', "");
+                // What a machine lacks is no fault of the example.
+                let line = line.replace("--simd avx2", "--simd scalar");
+                let read = crate::command().try_get_matches_from(line.split(' '));
+                assert!(read.is_ok(), "{example}: {}", read.unwrap_err());
+            }
+        }
+    }
+}
