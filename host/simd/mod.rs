@@ -240,13 +240,14 @@ mod names {
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests {
-    use kernels_gpu::number::{Bits, Mixed};
+    use kernels_gpu::number::{Bits, Mixed, Single};
     use kernels_gpu::{Mask as _, Real};
 
     #[cfg(target_arch = "aarch64")]
     use super::{F32x4, F64x2};
     #[cfg(target_arch = "x86_64")]
-    use super::{F32x8, F32x16, F64x4, F64x8, Simd};
+    use super::{F32x8, F32x16, F64x4, F64x8};
+    use super::{OnLanes, Simd};
 
     /// The r⁻³ of every number, at each place among six vectors that also hold numbers outside of the range of the seeds, equals that of
     /// the number alone.
@@ -399,6 +400,29 @@ mod tests {
                 assert_eq!(holds.all(), (0..$n).all(|lane| a[lane] <= b[lane]));
             }
         };
+    }
+
+    /// The numbers of lanes of `f64` and of `f32`.
+    struct Lanes<const NARROW: bool>;
+
+    impl<const NARROW: bool> OnLanes for Lanes<NARROW> {
+        type Output = (usize, usize);
+        const NARROW: bool = NARROW;
+
+        #[inline(always)]
+        fn on<D: Bits<Alone = f64>, S: Single>(self) -> (usize, usize) {
+            (D::LANES, S::LANES)
+        }
+    }
+
+    #[test]
+    fn work_runs_in_the_lanes_of_its_instruction_set() {
+        for simd in Simd::available() {
+            let (lanes, singles) = simd.run(Lanes::<false>);
+            assert_eq!(lanes, simd.lanes());
+            assert_eq!(singles, if lanes == 1 { 1 } else { 2 * lanes });
+            assert_eq!(simd.run(Lanes::<true>).0, lanes.min(4));
+        }
     }
 
     #[test]
