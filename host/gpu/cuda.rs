@@ -269,7 +269,14 @@ impl Device for Gpu {
             cooperative,
         } = launch.grid;
         self.enter()?;
-        let function = self.loaded(exported(&launch.code, Self::info(self))?.name, residency)?;
+        let kernel = exported(&launch.code, Self::info(self))?;
+        let checked = kernel.check_threads(threads.into());
+        checked.map_err(|e| GpuError::Call {
+            device: Self::info(self).name.clone(),
+            call: kernel.name,
+            reason: e.to_string(),
+        })?;
+        let function = self.loaded(kernel.name, residency)?;
         if !cooperative {
             // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
             return unsafe {

@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use cuda_std::{Code, Exported, emulator};
+use cuda_std::{Code, emulator};
 
 use crate::interface::exported;
 use crate::{Device, DeviceInfo, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
@@ -188,7 +188,7 @@ impl Device for Emulator {
     }
 
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
-        let Exported { name, thread } = exported(&launch.code, &self.info)?;
+        let kernel = exported(&launch.code, &self.info)?;
         let grid = launch.grid;
         let mut emulated = emulator::Launch::new(grid.blocks, grid.threads)
             .shared_bytes(grid.shared_bytes as usize);
@@ -200,10 +200,10 @@ impl Device for Emulator {
             emulated = emulated.workers(grid.blocks as usize);
         }
         // SAFETY: the caller guarantees that the function is the kernel of these arguments.
-        let ran = unsafe { emulated.run_erased(launch.arguments, thread) };
+        let ran = unsafe { emulated.run_exported(&kernel, launch.arguments) };
         ran.map(|_| ()).map_err(|e| GpuError::Call {
             device: self.info.name.clone(),
-            call: name,
+            call: kernel.name,
             reason: e.to_string(),
         })
     }

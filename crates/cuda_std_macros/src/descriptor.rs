@@ -6,7 +6,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{GenericParam, ItemFn, Lifetime, Type, TypeReference};
 
 use crate::arguments::{Argument, Form};
-use crate::options::Instance;
+use crate::options::{Bounds, Instance};
 
 /// The descriptor of a kernel: a type with the kernel's name in camel case. (A type with the kernel's own name would clash with
 /// a module of that name, from which kernels are often exported: `mod add; pub use add::add;`.) A glob import brings it into
@@ -15,7 +15,12 @@ pub fn descriptor(
     function: &ItemFn,
     arguments: &[Argument],
     instances: &[Instance],
+    bounds: &Bounds,
 ) -> TokenStream {
+    let max_threads = match bounds.max_threads() {
+        Some(most) => quote!(::core::option::Option::Some(#most)),
+        None => quote!(::core::option::Option::None),
+    };
     let (vis, kernel) = (&function.vis, &function.sig.ident);
     let name = Ident::new(&camel_case(&kernel.to_string()), kernel.span());
     let module = format_ident!("__kernel_{kernel}");
@@ -76,7 +81,9 @@ pub fn descriptor(
         };
         let entry = entry.to_string();
         let exported = quote! {
-            ::core::option::Option::Some(::cuda_std::Exported { name: #entry, thread: #thread })
+            ::core::option::Option::Some(::cuda_std::Exported {
+                name: #entry, thread: #thread, max_threads: #max_threads,
+            })
         };
         (function, exported)
     };

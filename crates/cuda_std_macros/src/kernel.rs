@@ -2,23 +2,17 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::parse::Parser;
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Error, GenericParam, ItemFn, Result, ReturnType, Token, Type};
+use syn::{Error, GenericParam, ItemFn, Result, ReturnType, Type};
 
 use crate::arguments::{self, Argument, Errors, Form};
 use crate::descriptor::descriptor;
 use crate::markers::is_no_mangle;
-use crate::options::{Instance, KernelOption};
+use crate::options::{Bounds, Instance, Options};
 
 /// See [`macro@crate::kernel`].
 pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let options = Punctuated::<KernelOption, Token![,]>::parse_terminated.parse2(options)?;
-    let instances: Vec<Instance> = options
-        .into_iter()
-        .flat_map(KernelOption::into_instances)
-        .collect();
+    let Options { instances, bounds } = syn::parse2(options)?;
     let mut function: ItemFn = syn::parse2(item).map_err(|error| {
         Error::new(
             error.span(),
@@ -34,11 +28,11 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let body = quote!({ #(#checks)* #(#statements)* });
 
     let device = if instances.is_empty() {
-        device(&function, &arguments, &body)
+        device(&function, &arguments, &body, &bounds)
     } else {
-        device_instances(&function, &arguments, &body, &instances)
+        device_instances(&function, &arguments, &body, &instances, &bounds)
     };
-    let descriptor = descriptor(&function, &arguments, &instances);
+    let descriptor = descriptor(&function, &arguments, &instances, &bounds);
     let ItemFn {
         attrs, vis, sig, ..
     } = &function;
@@ -140,7 +134,13 @@ fn check_argument(argument: &Argument) -> TokenStream {
 
 /// The PTX entry. A macro of `cuda_std`, which may use the unstable calling convention, writes it, so that the kernel's crate
 /// need not enable the feature.
-fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> TokenStream {
+fn device(
+    function: &ItemFn,
+    arguments: &[Argument],
+    body: &TokenStream,
+    bounds: &Bounds,
+) -> TokenStream {
+    let directives = bounds.directives();
     let ItemFn {
         attrs, vis, sig, ..
     } = function;
@@ -167,7 +167,7 @@ fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> Toke
     quote! {
         #[cfg(target_arch = "nvptx64")]
         ::cuda_std::__ptx_entry! {
-            [#(#attrs)*] [#vis] #name [#generics] [#parameters] [#condition] #body
+            [#(#attrs)*] [#vis] #name [#generics] [#parameters] [#condition] [#directives] #body
         }
     }
 }
@@ -179,7 +179,9 @@ fn device_instances(
     arguments: &[Argument],
     body: &TokenStream,
     instances: &[Instance],
+    bounds: &Bounds,
 ) -> TokenStream {
+    let directives = bounds.directives();
     let ItemFn {
         attrs, vis, sig, ..
     } = function;
@@ -193,7 +195,7 @@ fn device_instances(
             const _: () = {
                 #(#aliases)*
                 ::cuda_std::__ptx_entry! {
-                    [] [pub] #name [] [#(#parameters),*] []
+                    [] [pub] #name [] [#(#parameters),*] [] [#directives]
                     // SAFETY: the launch passes arguments that meet the kernel's own contract.
                     { unsafe { #generic::<#(#values_of),*>(#(#values),*) } }
                 }

@@ -30,6 +30,11 @@ use proc_macro::TokenStream;
 /// `instances(f32_4: <f32, 4>)`. In the parameters' types, an associated type of a generic parameter is written
 /// `<S as Trait>::Type`.
 ///
+/// # Launch bounds
+/// `#[kernel(max_threads = 256, min_blocks = 2)]` compiles the kernel for blocks of at most 256 threads, two of which fit on a
+/// multiprocessor at the same time: the compiler limits the registers of a thread accordingly (`__launch_bounds__(256, 2)` in
+/// CUDA C++). `max_registers = 64` limits them directly (`__maxnreg__(64)`). A launch with more threads in a block is an error, in the emulator, too.
+///
 /// The hints `grid_dim = …` and `block_dim = …` of rust-cuda are accepted and have no effect.
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {

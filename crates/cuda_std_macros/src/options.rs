@@ -15,15 +15,114 @@ pub enum KernelOption {
     Hint,
     /// `instances(f32: f32, …)`
     Instances(Vec<Instance>),
+    /// `max_threads = 256` and the like.
+    Bound(Bound),
 }
 
-impl KernelOption {
-    /// The instances that the option lists.
-    pub fn into_instances(self) -> Vec<Instance> {
-        match self {
-            Self::Hint => Vec::new(),
-            Self::Instances(list) => list,
+/// All options of a kernel.
+#[derive(Default)]
+pub struct Options {
+    /// The instances to export.
+    pub instances: Vec<Instance>,
+    /// The limits within which the kernel is compiled.
+    pub bounds: Bounds,
+}
+
+impl Parse for Options {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let mut options = Self::default();
+        for option in Punctuated::<KernelOption, Token![,]>::parse_terminated(input)? {
+            match option {
+                KernelOption::Hint => {}
+                KernelOption::Instances(list) => options.instances.extend(list),
+                KernelOption::Bound(bound) => options.bounds.set(bound)?,
+            }
         }
+        options.bounds.check()?;
+        Ok(options)
+    }
+}
+
+/// The names of the launch bounds, and the largest value of each.
+const BOUNDS: [(&str, u32); 3] = [
+    ("max_threads", 1024),
+    ("min_blocks", 32),
+    ("max_registers", 255),
+];
+
+/// One of [`BOUNDS`].
+pub struct Bound {
+    name: Ident,
+    /// The place in [`BOUNDS`].
+    place: usize,
+    value: u32,
+}
+
+impl Bound {
+    fn parse(name: Ident, place: usize, input: ParseStream) -> Result<Self> {
+        input.parse::<Token![=]>()?;
+        let given: Lit = input.parse()?;
+        let most = BOUNDS[place].1;
+        let value = match &given {
+            Lit::Int(number) => number.base10_parse().ok(),
+            _ => None,
+        };
+        let value = value
+            .filter(|value| (1..=most).contains(value))
+            .ok_or_else(|| {
+                let given = given.to_token_stream();
+                let message =
+                    format!("`{name}` is `{given}`, but must be a whole number from 1 to {most}");
+                Error::new_spanned(&given, message)
+            })?;
+        Ok(Self { name, place, value })
+    }
+}
+
+/// The limits within which a kernel is compiled, as CUDA C++'s `__launch_bounds__` and `__maxnreg__` give them.
+#[derive(Default)]
+pub struct Bounds([Option<Bound>; BOUNDS.len()]);
+
+impl Bounds {
+    fn set(&mut self, bound: Bound) -> Result<()> {
+        let place = &mut self.0[bound.place];
+        if place.is_some() {
+            let message = format!("`{}` is given twice", bound.name);
+            return Err(Error::new_spanned(&bound.name, message));
+        }
+        *place = Some(bound);
+        Ok(())
+    }
+
+    fn check(&self) -> Result<()> {
+        let [threads, blocks, registers] = &self.0;
+        match (threads, blocks, registers) {
+            (None, Some(blocks), _) => Err(Error::new_spanned(
+                &blocks.name,
+                "`min_blocks` needs `max_threads`: it counts blocks of so many threads",
+            )),
+            (_, Some(_), Some(registers)) => Err(Error::new_spanned(
+                &registers.name,
+                "`max_registers` and `min_blocks` exclude each other: both limit the registers of a thread",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The largest number of threads of a block.
+    pub fn max_threads(&self) -> Option<u32> {
+        self.0[0].as_ref().map(|bound| bound.value)
+    }
+
+    /// The directives of the PTX entry, if there are any.
+    pub fn directives(&self) -> Option<String> {
+        let names = [".maxntid", ".minnctapersm", ".maxnreg"];
+        let given = self.0.iter().zip(names).filter_map(|(bound, name)| {
+            let value = bound.as_ref()?.value;
+            Some(format!("{name} {value}"))
+        });
+        let text: Vec<String> = given.collect();
+        (!text.is_empty()).then(|| text.join(" "))
     }
 }
 
@@ -39,11 +138,15 @@ impl Parse for KernelOption {
             }
             return Ok(Self::Instances(instances.into_iter().collect()));
         }
+        if let Some(place) = BOUNDS.iter().position(|(bound, _)| name == bound) {
+            return Bound::parse(name, place, input).map(Self::Bound);
+        }
         if name != "grid_dim" && name != "block_dim" {
             return Err(Error::new_spanned(
                 &name,
                 format!(
-                    "unknown option `{name}`: #[kernel] knows `instances(…)`, `grid_dim` and `block_dim`"
+                    "unknown option `{name}`: #[kernel] knows `instances(…)`, `max_threads`, `min_blocks`, `max_registers`, \
+                     `grid_dim` and `block_dim`"
                 ),
             ));
         }

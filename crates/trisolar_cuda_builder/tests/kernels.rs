@@ -162,3 +162,20 @@ fn newer_instructions_appear_when_compiled_for_their_architectures() {
     );
     common::assemble(&text, &["sm_80"]);
 }
+
+#[test]
+fn launch_bounds_are_directives_of_their_entries() {
+    let Some(text) = text_of(builder(kernels("facilities"))) else {
+        return;
+    };
+    for (name, expected) in [
+        ("bounded", ".maxntid 128\n.minnctapersm 4\n{"),
+        ("few_registers_f32", ".maxntid 64\n.maxnreg 40\n{"),
+        ("few_registers_f64", ".maxntid 64\n.maxnreg 40\n{"),
+    ] {
+        let entry = ptx::entry(&text, name).unwrap();
+        assert!(entry.contains(expected), "{name}: {entry}");
+    }
+    assert_eq!(count(&text, ".maxntid"), 3);
+    assert_eq!(count(&text, "launch bounds"), 0);
+}

@@ -129,7 +129,54 @@ pub struct Exported {
     pub name: &'static str,
     /// Runs one thread with the arguments at this address; see [`one_thread`].
     pub thread: unsafe fn(*const ()),
+    /// The largest number of threads of a block, from `#[kernel(max_threads = …)]`.
+    pub max_threads: Option<u32>,
 }
+
+impl Exported {
+    /// Checks that the kernel is compiled for blocks of this many threads.
+    ///
+    /// # Errors
+    /// [`TooManyThreads`] if it is not.
+    pub fn check_threads(&self, threads: u64) -> Result<(), TooManyThreads> {
+        match self.max_threads {
+            Some(most) if threads > u64::from(most) => Err(TooManyThreads {
+                kernel: self.name,
+                threads,
+                most,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A block of a launch has more threads than the kernel is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TooManyThreads {
+    /// The kernel's entry.
+    pub kernel: &'static str,
+    /// The threads of a block of the launch.
+    pub threads: u64,
+    /// The kernel's `max_threads`.
+    pub most: u32,
+}
+
+impl fmt::Display for TooManyThreads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kernel,
+            threads,
+            most,
+        } = self;
+        write!(
+            f,
+            "a block has {threads} threads, but {kernel} is compiled with max_threads = {most}"
+        )
+    }
+}
+
+impl core::error::Error for TooManyThreads {}
 
 /// A kernel without the types of its arguments.
 #[derive(Clone, Copy, Debug)]

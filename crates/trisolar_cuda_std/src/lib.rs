@@ -62,7 +62,7 @@ pub use half::{bf16, f16};
 #[cfg(target_arch = "nvptx64")]
 pub use io::{assert_eq, assert_ne, print, println};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use kernel::{Code, Entry, Exported, Kernel, RawSlice, RawSliceMut};
+pub use kernel::{Code, Entry, Exported, Kernel, RawSlice, RawSliceMut, TooManyThreads};
 pub use plain::Plain;
 #[cfg(feature = "vek")]
 pub use vek;
@@ -87,15 +87,20 @@ pub mod prelude {
 #[cfg(target_arch = "nvptx64")]
 #[doc(hidden)]
 #[macro_export]
-#[allow_internal_unstable(abi_ptx)]
+#[allow_internal_unstable(abi_ptx, asm_experimental_arch)]
 macro_rules! __ptx_entry {
     (
         [$($attributes:tt)*] [$($visibility:tt)*] $name:ident [$($generics:tt)*] [$($parameters:tt)*] [$($condition:tt)*]
-        $body:tt
+        [$($bounds:literal)?] $body:tt
     ) => {
         $($attributes)*
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, improper_ctypes_definitions)]
-        $($visibility)* unsafe extern "ptx-kernel" fn $name $($generics)* ($($parameters)*) $($condition)* $body
+        $($visibility)* unsafe extern "ptx-kernel" fn $name $($generics)* ($($parameters)*) $($condition)* {
+            // rustc cannot write directives before a function's body. `cuda_builder` moves them there.
+            // SAFETY: a comment does nothing.
+            $(unsafe { ::core::arch::asm!(concat!("// launch bounds: ", $bounds), options(nomem, nostack, preserves_flags)) };)?
+            $body
+        }
     };
 }

@@ -561,3 +561,25 @@ fn a_thread_without_barriers_costs_less_than_a_microsecond() {
     assert!(best.as_nanos() < 1000 << 16, "65536 threads took {best:?}");
     eprintln!("65536 threads: {best:?}");
 }
+
+/// Does nothing, in blocks of at most 32 threads.
+///
+/// # Safety
+/// None is needed.
+#[kernel(max_threads = 32)]
+unsafe fn small_blocks(n: u32) {
+    let _ = n;
+}
+
+#[test]
+fn launch_bounds_hold_for_all_dimensions_together() {
+    // SAFETY: the kernel does nothing.
+    let run = |block: (u32, u32)| unsafe { Launch::new(2, block).run_kernel::<SmallBlocks>((1,)) };
+    assert_eq!(run((8, 4)).unwrap().threads, 64);
+    let error = run((8, 5)).unwrap_err();
+    assert!(matches!(error, EmulatorError::LaunchBounds(_)));
+    assert_eq!(
+        error.to_string(),
+        "a block has 40 threads, but small_blocks is compiled with max_threads = 32"
+    );
+}

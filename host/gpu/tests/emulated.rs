@@ -35,6 +35,18 @@ unsafe fn meet(arrived: *const AtomicU32) {
     }
 }
 
+/// Numbers the threads.
+///
+/// # Safety
+/// `x` is not accessed in any other way meanwhile.
+#[kernel(max_threads = 64)]
+unsafe fn number(x: &mut [u32]) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        x[i] = i as u32;
+    }
+}
+
 fn emulator() -> Arc<dyn Device> {
     Arc::new(Emulator::new("the emulator".into()).resident(3))
 }
@@ -71,6 +83,23 @@ fn an_instance_that_is_not_exported_is_an_error_that_names_it() {
     );
     assert!(device.prepare(Entry::of::<Ramp<f64>>(), None).is_err());
     assert_eq!(Entry::of::<Ramp<f32>>().name(), Some("ramp_f32"));
+}
+
+#[test]
+fn a_block_beyond_the_launch_bounds_is_an_error() {
+    let device = emulator();
+    let x = Buffer::of(&device, &[7_u32; 65]).unwrap();
+    // SAFETY: nothing else accesses the buffer.
+    let failed = unsafe { device.launch::<Number>(Grid::new(1, 65), (x.slice_mut(),)) };
+    let said = failed.unwrap_err().to_string();
+    for word in ["65 threads", "number", "max_threads = 64"] {
+        assert!(said.contains(word), "{said}");
+    }
+    // SAFETY: as above.
+    unsafe { device.launch::<Number>(Grid::new(1, 64), (x.slice_mut(),)) }.unwrap();
+    let mut host = [0; 65];
+    x.download(&mut host).unwrap();
+    assert_eq!((host[0], host[63], host[64]), (0, 63, 7));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Passes over rustc's PTX for code that LLVM or the driver's compiler would translate incorrectly.
+//! Passes over rustc's PTX: for code that LLVM or the driver's compiler would translate incorrectly, and for what rustc cannot express.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,17 +6,18 @@ use std::ops::Range;
 use crate::error::CudaBuilderError;
 
 mod atomics;
+mod bounds;
 mod origin;
 mod remainder;
 mod shared;
 mod stores;
 
 /// The version of the passes. It must change whenever they do, so that existing PTX is rebuilt.
-pub(crate) const NAME: &str = "shared statics, arrays and dynamic memory, atomics of a thread's own memory, exact remainders, stores of bits";
+pub(crate) const NAME: &str = "launch bounds, shared statics, arrays and dynamic memory, atomics of a thread's own memory, exact remainders, stores of bits";
 
 /// Applies all passes, after which the PTX means what the Rust program means.
 pub(crate) fn apply(ptx: &str) -> Result<String, CudaBuilderError> {
-    let ptx = shared::placed(ptx)?;
+    let ptx = shared::placed(&bounds::declared(ptx))?;
     let ptx = atomics::of_own_memory(&ptx)?;
     Ok(stores::of_bits(&remainder::exact(&ptx)))
 }
@@ -77,13 +78,15 @@ fn function_name(head: &str) -> &str {
 
 /// The line that LLVM writes before inline assembly.
 const BEGIN_ASSEMBLY: &str = "// begin inline asm";
+/// The line that LLVM writes after it.
+const END_ASSEMBLY: &str = "// end inline asm";
 
 /// Tells for each line whether it is inline assembly.
 fn in_assembly<'a>(lines: &'a [&str]) -> impl Iterator<Item = bool> + 'a {
     lines.iter().scan(false, |inside, line| {
         match line.trim() {
             BEGIN_ASSEMBLY => *inside = true,
-            "// end inline asm" => *inside = false,
+            END_ASSEMBLY => *inside = false,
             _ => {}
         }
         Some(*inside)

@@ -123,6 +123,9 @@ pub enum EmulatorError {
         /// The values that are allowed.
         allowed: &'static str,
     },
+    /// The kernel is not compiled for blocks of so many threads.
+    #[error(transparent)]
+    LaunchBounds(#[from] crate::kernel::TooManyThreads),
     /// A block uses more shared memory than any GPU has.
     #[error("block {} uses {bytes} bytes of shared memory, but at most {limit} are possible", Triple(*.block))]
     SharedMemory {

@@ -8,8 +8,8 @@ use super::block::Worker;
 use super::error::EmulatorError;
 use super::launch::{AnyKernel, Dim3, Launch, Random, Stats};
 use super::statics::Turn;
-use crate::Kernel;
 use crate::kernel::one_thread;
+use crate::{Exported, Kernel};
 
 /// With more workers, the stacks of blocks that wait at barriers would exceed Linux's default limit on memory mappings.
 const MAX_DEFAULT_WORKERS: usize = 16;
@@ -39,26 +39,33 @@ impl Launch {
         &self,
         arguments: K::Arguments,
     ) -> Result<Stats, EmulatorError> {
-        // SAFETY: the function belongs to these arguments; the caller guarantees the rest.
-        unsafe { self.run_erased(std::ptr::from_ref(&arguments).cast(), one_thread::<K>) }
+        if let Some(exported) = K::exported() {
+            exported.check_threads(self.block.count())?;
+        }
+        self.run_any(AnyKernel {
+            closure: std::ptr::from_ref(&arguments).cast(),
+            call: one_thread::<K>,
+        })
     }
 
-    /// Runs `thread` with `arguments` once for every thread of the grid: [`run_kernel`](Self::run_kernel) for callers that are not
+    /// Runs a kernel with `arguments` once for every thread of the grid: [`run_kernel`](Self::run_kernel) for callers that are not
     /// generic over kernels.
     ///
     /// # Errors
     /// The same as for [`run`](Self::run).
     ///
     /// # Safety
-    /// `thread` may be called with `arguments` from several CPU threads at once until this returns.
-    pub unsafe fn run_erased(
+    /// `arguments` points to a tuple of the kernel's arguments, and its function may be called with them from several CPU threads at
+    /// once until this returns.
+    pub unsafe fn run_exported(
         &self,
+        kernel: &Exported,
         arguments: *const (),
-        thread: unsafe fn(*const ()),
     ) -> Result<Stats, EmulatorError> {
+        kernel.check_threads(self.block.count())?;
         self.run_any(AnyKernel {
             closure: arguments,
-            call: thread,
+            call: kernel.thread,
         })
     }
 

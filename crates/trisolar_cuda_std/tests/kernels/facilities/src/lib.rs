@@ -222,3 +222,18 @@ pub unsafe fn own_memory(out: *mut u32, n: usize) {
     *out.add(1) = long[n % 2].load(Ordering::Relaxed) as u32 + number.load(Ordering::Relaxed) as u32;
     *out.add(2) = add(&words[0], 3) + add(&*out.add(3).cast(), 4);
 }
+
+/// A kernel for blocks of at most 128 threads, four of which are on a multiprocessor.
+#[kernel(max_threads = 128, min_blocks = 4)]
+pub unsafe fn bounded(out: &mut [f32]) {
+    let i = thread::index_1d() as usize;
+    if i < out.len() {
+        out[i] *= 2.0;
+    }
+}
+
+/// Instances within bounds.
+#[kernel(max_threads = 64, instances(f32: f32, f64: f64), max_registers = 40)]
+pub unsafe fn few_registers<T: Copy + core::ops::Add<Output = T>>(out: *mut T) {
+    *out = *out + *out;
+}
