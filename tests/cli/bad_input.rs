@@ -87,7 +87,7 @@ fn lengths_and_times_that_are_not_positive() {
     refused(&["--shift", "0"], &["--shift", "not 0"]);
     refused(&["--steps", "0"], &["--steps", "from 1"]);
     refused(&["--steps", "4294967295"], &["--steps", "4294967294"]);
-    refused(&["--steps", "1e3"], &["--steps", "whole number"]);
+    refused(&["--steps", "1.5e0"], &["--steps", "whole number"]);
 }
 
 #[test]
