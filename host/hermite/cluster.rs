@@ -1,5 +1,8 @@
 //! Integrates a cluster: predicts all particles, evaluates and corrects the active ones, and chooses their next steps.
 
+// Loops over indices are inlined into functions with an instruction set; closures of iterators may not be.
+#![allow(clippy::needless_range_loop)]
+
 use std::time::Instant;
 
 use kernels_gpu::Vec3;

@@ -1,5 +1,8 @@
 //! Forces and potentials with SIMD lanes over the source particles, in f64.
 
+// Loops over indices are inlined into functions with an instruction set; closures of iterators may not be.
+#![allow(clippy::needless_range_loop)]
+
 use std::mem::MaybeUninit;
 
 use kernels_gpu::Vec3;
