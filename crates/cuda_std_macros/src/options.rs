@@ -61,8 +61,11 @@ pub struct Bound {
 impl Bound {
     fn parse(name: Ident, place: usize, input: ParseStream) -> Result<Self> {
         input.parse::<Token![=]>()?;
-        let given: Lit = input.parse()?;
         let most = BOUNDS[place].1;
+        let given: Lit = input.parse().map_err(|error| {
+            let message = format!("`{name}` must be a whole number from 1 to {most}");
+            Error::new(error.span(), message)
+        })?;
         let value = match &given {
             Lit::Int(number) => number.base10_parse().ok(),
             _ => None,
