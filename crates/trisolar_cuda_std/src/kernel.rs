@@ -237,7 +237,7 @@ impl<A> Entry<A> {
     }
 }
 
-/// Runs one thread of a kernel; the function to pass to [`crate::emulator::Launch::run_erased`].
+/// Runs one thread of a kernel: the function of [`Exported::thread`].
 ///
 /// # Safety
 /// `arguments` must point to the kernel's [`Arguments`](Kernel::Arguments), which must meet the kernel's own contract.
