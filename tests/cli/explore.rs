@@ -767,8 +767,8 @@ fn invalid_options_are_rejected() {
     std::fs::write(folder.path().join("file"), "no folder").unwrap();
     refused(
         &["--backend", "cpu", "--cache", "file"],
-        1,
-        &["cannot serve", "file"],
+        2,
+        &["--cache", "file", "cannot create"],
     );
     assert_eq!(
         std::fs::read_to_string(folder.path().join("file")).unwrap(),

@@ -22,11 +22,17 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The sorted names and contents of a folder's files.
+/// The sorted names and contents of the files in a folder and in the folders in it.
 pub fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let read = |name: String| {
-        let bytes = std::fs::read(folder.join(&name)).unwrap();
-        (name, bytes)
+        let path = folder.join(&name);
+        if path.is_dir() {
+            let within = contents(&path).into_iter();
+            return within
+                .map(|(inner, bytes)| (format!("{name}/{inner}"), bytes))
+                .collect();
+        }
+        vec![(name, std::fs::read(&path).unwrap())]
     };
-    names(folder).into_iter().map(read).collect()
+    names(folder).into_iter().flat_map(read).collect()
 }
