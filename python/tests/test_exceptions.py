@@ -48,7 +48,7 @@ import trisolar
         ({"preset": "moon"}, ValueError, "'moon' for '--preset': must be headline or panorama"),
         ({"threads": 0}, ValueError, "'--threads': must be a whole number from 1 to 4096"),
         ({"threads": 5000}, ValueError, "'5000' for '--threads'"),
-        ({"simd": "sse"}, ValueError, "'sse' for '--simd': must be scalar, avx2 or avx512"),
+        ({"simd": "sse"}, ValueError, "'sse' for '--simd': must be scalar, avx2, avx512 or neon"),
         ({"simd": 4}, TypeError, "simd must be a string, not 4"),
         ({"progress": 5}, TypeError, "progress"),
         ({"spec": 5}, TypeError, "spec must be"),
