@@ -24,7 +24,7 @@ impl CpuArgs {
 /// The instruction set of the CPU engine.
 #[derive(Debug, Default, Clone, Copy, clap::Args)]
 pub(crate) struct SimdArgs {
-    /// Instruction set of the CPU engine: scalar, avx2 or avx512; the bits are the same [default: the fastest of this machine]
+    /// Instruction set of the CPU engine: scalar, avx2, avx512 or neon; the bits are the same [default: the fastest of this machine]
     #[arg(long, value_name = "NAME", help_heading = "Computation", allow_hyphen_values = true, value_parser = str::parse::<Simd>)]
     pub(crate) simd: Option<Simd>,
 }
