@@ -15,7 +15,8 @@ use super::folder::{Folder, remove};
 use super::frame::{Effort, Error, PartProgress};
 use super::kind::{Base, SequenceParameter};
 use super::runner::{Board, Done, Outcome, Watch, computed_anew, in_flight};
-use super::sequence::{Frame, Setting};
+use super::schedule::Rule;
+use super::sequence::{Frame, FrameError, Setting, zoom};
 use super::vary::Vary;
 use trisolar_encounters::store::{self, Store};
 use trisolar_encounters::{
@@ -36,6 +37,66 @@ pub struct EncounterBase {
     /// The point of a map that keeps its place in all frames: its values along the columns and along the rows.
     pub point: [f64; 2],
 }
+
+impl EncounterBase {
+    /// The base of a zoom into a map, to the point with a value for each axis of the map, columns first.
+    ///
+    /// # Errors
+    /// What a point must be.
+    pub fn towards(specification: Specification, point: &[f64]) -> Result<Self, String> {
+        if specification.size.is_none() {
+            return Err("only a map (--map) has a point to zoom in on".into());
+        }
+        let axes = specification.axes();
+        let count = axes.iter().flatten().count();
+        if point.len() != count {
+            return Err(format!(
+                "it must have a number for each axis of the map, of which there are {count}"
+            ));
+        }
+        let mut found = [0.0; 2];
+        let given = point.iter().zip(axes.into_iter().flatten());
+        for (at, (x, (parameter, [low, high]))) in found.iter_mut().zip(given) {
+            if !(low..=high).contains(x) {
+                let name = parameter.name;
+                return Err(format!("{name} must be on the map, from {low} to {high}"));
+            }
+            *at = *x;
+        }
+        Ok(Self {
+            specification,
+            point: found,
+        })
+    }
+
+    /// The base of a sweep: a map keeps its middle.
+    pub fn centred(specification: Specification) -> Self {
+        let axes = specification.axes();
+        let middle = axes.map(|axis| axis.map(|(_, [low, high])| low / 2.0 + high / 2.0));
+        Self {
+            specification,
+            point: middle.map(Option::unwrap_or_default),
+        }
+    }
+
+    /// The frames of a zoom by these rules, which override [`ENCOUNTER_ZOOM`].
+    ///
+    /// # Errors
+    /// The first frame that is not valid, and why.
+    pub fn zoom(
+        &self,
+        rules: &[Rule<Adjustable>],
+        frames: u32,
+    ) -> Result<Vec<EncounterFrame>, FrameError> {
+        let usual = ENCOUNTER_ZOOM.parse();
+        let mut all = vec![usual.expect("a rule that a test has read")];
+        all.extend_from_slice(rules);
+        zoom(self, &all, frames)
+    }
+}
+
+/// The rule of a zoom into a map of outcomes.
+pub const ENCOUNTER_ZOOM: &str = "span=span/2^(frame/10)";
 
 impl SequenceParameter for Adjustable {
     const VARIABLES_IN_WORDS: &'static str = "span and the parameters, with _ for -";

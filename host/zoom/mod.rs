@@ -24,8 +24,8 @@ mod vary;
 pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
 pub use encounters::{
-    EncounterBase, EncounterFrame, EncounterSettings, EncounterSummary, draw_shares, encounter_csv,
-    run_encounters,
+    ENCOUNTER_ZOOM, EncounterBase, EncounterFrame, EncounterSettings, EncounterSummary,
+    draw_shares, encounter_csv, run_encounters,
 };
 pub use finished::FrameState;
 pub use folder::{Folder, FolderError, NAMES};

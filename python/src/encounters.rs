@@ -13,6 +13,7 @@ use trisolar::encounters::{self, Ensemble, Options, Outcome, Overrides, Summary,
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 use trisolar::spec::Parameters as _;
+use trisolar::zoom::{self, EncounterBase, EncounterFrame};
 
 use crate::{errors, values, watch};
 
@@ -34,10 +35,7 @@ impl EncountersProblem {
         file: Option<&str>,
         points: Option<(Vec<usize>, Bound<'_, PyBytes>)>,
     ) -> PyResult<Self> {
-        let mut overrides: Overrides = values::typed(values::table(options)?)?;
-        if let Some(text) = toml {
-            overrides = overrides.merged_over(values::parsed(text, file)?);
-        }
+        let overrides = given(options, toml, file)?;
         let points = match points {
             None => None,
             Some((shape, bytes)) => {
@@ -48,14 +46,7 @@ impl EncountersProblem {
         };
         let valid = overrides.validated(points.as_ref());
         let valid = valid.map_err(|e| errors::specification(&e, None))?;
-        let all = Overrides {
-            max_error: overrides.max_error,
-            ..Overrides::of(valid.specification())
-        };
-        Ok(Self {
-            valid: Arc::new(valid),
-            overrides: all,
-        })
+        Ok(Self::of(valid, overrides.max_error))
     }
 
     /// Every value, as JSON.
@@ -101,6 +92,93 @@ impl EncountersProblem {
             max_error: self.overrides.max_error,
         })
     }
+}
+
+impl EncountersProblem {
+    fn of(valid: Validated, max_error: Option<f64>) -> Self {
+        let overrides = Overrides {
+            max_error,
+            ..Overrides::of(valid.specification())
+        };
+        Self {
+            valid: Arc::new(valid),
+            overrides,
+        }
+    }
+}
+
+/// The values of options, which override those of TOML text.
+fn given(
+    options: &Bound<'_, PyDict>,
+    toml: Option<&str>,
+    file: Option<&str>,
+) -> PyResult<Overrides> {
+    let overrides: Overrides = values::typed(values::table(options)?)?;
+    Ok(match toml {
+        Some(text) => overrides.merged_over(values::parsed(text, file)?),
+        None => overrides,
+    })
+}
+
+/// The maps of outcomes of a zoom to a point, every one of them checked: by the usual formula, and those of `set` (`NAME=FORMULA`), which
+/// override it.
+#[pyfunction]
+#[pyo3(signature = (options, toml, file, to, set, frames))]
+pub(crate) fn encounters_zoom_frames(
+    options: &Bound<'_, PyDict>,
+    toml: Option<&str>,
+    file: Option<&str>,
+    to: Vec<f64>,
+    set: Vec<String>,
+    frames: i64,
+) -> PyResult<Vec<EncountersProblem>> {
+    let frames = values::frames(frames)?;
+    let overrides = given(options, toml, file)?;
+    let base = EncounterBase::towards(specification(&overrides)?, &to).map_err(|allowed| {
+        let to: Vec<String> = to.iter().map(f64::to_string).collect();
+        errors::value(&to.join(","), "--to", &allowed)
+    })?;
+    let rules = set.iter();
+    let rules = rules.map(|text| values::option(text, "--set", str::parse));
+    let found = base.zoom(&rules.collect::<PyResult<Vec<_>>>()?, frames);
+    let found = found.map_err(|e| errors::bad_input(&e))?;
+    let problem =
+        |frame: EncounterFrame| EncountersProblem::of(frame.specification, overrides.max_error);
+    Ok(found.into_iter().map(problem).collect())
+}
+
+/// An ensemble of a sweep, with the names and values of its parameters.
+type Swept = (EncountersProblem, Vec<(String, f64)>);
+
+/// The ensembles of a sweep, every one of them checked, with the values of their parameters: one for each value, or each pair of values,
+/// of `vary` (`NAME=VALUES`).
+#[pyfunction]
+#[pyo3(signature = (options, toml, file, vary))]
+pub(crate) fn encounters_sweep_frames(
+    options: &Bound<'_, PyDict>,
+    toml: Option<&str>,
+    file: Option<&str>,
+    vary: Vec<String>,
+) -> PyResult<Vec<Swept>> {
+    let overrides = given(options, toml, file)?;
+    let vary = values::vary(&vary)?;
+    let base = EncounterBase::centred(specification(&overrides)?);
+    let found = zoom::sweep(&base, &vary).map_err(|e| errors::bad_input(&e))?;
+    let problem = |frame: EncounterFrame| {
+        let set = frame.set.into_iter().map(|s| (s.name, s.value)).collect();
+        (
+            EncountersProblem::of(frame.specification, overrides.max_error),
+            set,
+        )
+    };
+    Ok(found.into_iter().map(problem).collect())
+}
+
+/// The specification with these values.
+fn specification(overrides: &Overrides) -> PyResult<encounters::Specification> {
+    let valid = overrides.validated(None);
+    let valid = valid.map_err(|e| errors::specification(&e, None))?;
+    Ok(valid.specification().clone())
 }
 
 /// Name and unit of an axis of a map.

@@ -22,7 +22,10 @@ mod _trisolar {
     #[pymodule_export]
     use super::cluster::{ClusterProblem, ClusterRun, ClusterState, lagrange_fractions};
     #[pymodule_export]
-    use super::encounters::{EncountersFound, EncountersProblem, encounter_outcomes};
+    use super::encounters::{
+        EncountersFound, EncountersProblem, encounter_outcomes, encounters_sweep_frames,
+        encounters_zoom_frames,
+    };
     #[pymodule_export]
     use super::map::Map;
     #[pymodule_export]

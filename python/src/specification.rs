@@ -12,7 +12,7 @@ use trisolar::divergence::{
     SpecError, Streamed, Validated,
 };
 use trisolar::spec::Parameters as _;
-use trisolar::zoom::{self, Preset, Vary};
+use trisolar::zoom::{self, Preset};
 
 use crate::map::Map;
 use crate::{errors, values, watch};
@@ -205,14 +205,8 @@ pub(crate) fn zoom_frames(
     frames: Option<i64>,
 ) -> PyResult<Vec<Specification>> {
     let preset: Preset = values::option(preset, "--preset", str::parse)?;
-    let frames = match frames {
-        None => preset.frames(),
-        Some(n @ 1..=99_999) => n as u32,
-        Some(n) => {
-            let allowed = "must be a whole number from 1 to 99999";
-            return Err(errors::value(&n.to_string(), "--frames", allowed));
-        }
-    };
+    let frames = frames.map(values::frames).transpose()?;
+    let frames = frames.unwrap_or(preset.frames());
     let mut rules = preset.rules();
     for text in &set {
         rules.push(values::option(text, "--set", str::parse)?);
@@ -252,13 +246,7 @@ pub(crate) fn sweep_frames(
     if let Some(text) = toml {
         overrides = overrides.merged_over(values::parsed(text, file)?);
     }
-    let parsed = |text: &String| values::option(text, "--vary", str::parse::<Vary>);
-    let all = vary.iter().map(parsed).collect::<PyResult<Vec<Vary>>>()?;
-    if all.is_empty() {
-        return Err(errors::value("", "--vary", "there must be a parameter"));
-    }
-    Vary::check(&all)
-        .map_err(|(parameter, reason)| errors::value(&parameter.to_string(), "--vary", &reason))?;
+    let all = values::vary(&vary)?;
     let max_error = overrides.checked_max_error();
     let max_error = max_error.map_err(|e| errors::specification(&e, None))?;
     let base = divergence::Specification::from(overrides);

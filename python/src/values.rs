@@ -10,6 +10,7 @@ use trisolar::config;
 use trisolar::divergence::{self, Backend, Overrides};
 use trisolar::nbody::files::Carried;
 use trisolar::simd::Simd;
+use trisolar::zoom::{SequenceParameter, Vary};
 
 use crate::errors;
 
@@ -182,4 +183,27 @@ fn plain(value: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Reason> {
     };
     let items = items.map(|item| plain(&item?, depth + 1));
     Ok(Value::Array(items.collect::<Result<_, _>>()?))
+}
+
+/// The number of frames of a zoom.
+pub(crate) fn frames(n: i64) -> PyResult<u32> {
+    match n {
+        1..=99_999 => Ok(n as u32),
+        _ => {
+            let allowed = "must be a whole number from 1 to 99999";
+            Err(errors::value(&n.to_string(), "--frames", allowed))
+        }
+    }
+}
+
+/// The parameters of a sweep (`NAME=VALUES`).
+pub(crate) fn vary<P: SequenceParameter>(texts: &[String]) -> PyResult<Vec<Vary<P>>> {
+    let parsed = |text: &String| option(text, "--vary", str::parse::<Vary<P>>);
+    let all = texts.iter().map(parsed).collect::<PyResult<Vec<_>>>()?;
+    if all.is_empty() {
+        return Err(errors::value("", "--vary", "there must be a parameter"));
+    }
+    Vary::check(&all)
+        .map_err(|(parameter, reason)| errors::value(&parameter.to_string(), "--vary", &reason))?;
+    Ok(all)
 }

@@ -145,3 +145,48 @@ def test_progress_and_interruption() -> None:
     with pytest.raises(KeyboardInterrupt):
         trisolar.encounters(n=10**6, backend="cpu")
     timer.join()
+
+
+def test_a_zoom_has_the_command_lines_records(command_line: Run, tmp_path: Path) -> None:
+    options = "zoom --map phase=225:255,inclination=0:40 --argument 270 --size 6x8 --to 230.2,24 --frames 3"
+    rule = "span=span/2^frame"
+    command_line("encounters", *options.split(), f"--set={rule}", "--npz", "--quiet", "--out", str(tmp_path))
+    told: list[tuple[int, int]] = []
+    maps = trisolar.encounters_zoom(
+        map="phase=225:255,inclination=0:40", argument=270, size=(6, 8), to=(230.2, 24), frames=3, set=rule,
+        progress=lambda *now: told.append(now),
+    )
+    for frame, found in enumerate(maps):
+        there = np.load(tmp_path / f"frame-{frame:05}.npz")
+        for name in found.records.dtype.names or ():
+            np.testing.assert_array_equal(found.records[name], there[name], err_msg=name)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_sweep_is_an_ensemble_for_each_value() -> None:
+    swept = list(trisolar.encounters_sweep(vary={"mass3": [10, 20], "e": "0,0.5"}, n=5, seed=4))
+    assert [values for values, _ in swept] == [{"mass3": m, "e": e} for m in (10.0, 20.0) for e in (0.0, 0.5)]
+    for values, found in swept:
+        one = trisolar.encounters(masses=(15, 17.5, values["mass3"]), e=values["e"], n=5, seed=4)
+        assert found.records.tobytes() == one.records.tobytes() and found.spec == one.spec
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"to": 5, "n": 3}, r"'5' for '--to': only a map \(--map\)"),
+        ({"to": (1, 2), "map": "phase=0:9"}, "'1,2' for '--to': it must have a number for each axis"),
+        ({"to": 10, "map": "phase=0:9"}, "'10' for '--to': phase must be on the map, from 0 to 9"),
+        ({"to": 1, "map": "phase=0:9", "frames": 0}, "'0' for '--frames'"),
+        ({"to": 1, "map": "phase=0:9", "set": "moon=1"}, "'moon=1' for '--set'"),
+    ],
+)
+def test_invalid_zooms_are_rejected(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        trisolar.encounters_zoom(**options)
+
+
+@pytest.mark.parametrize("vary", ["moon=1", {"e": [2]}, []])
+def test_invalid_sweeps_are_rejected(vary: Any) -> None:
+    with pytest.raises(ValueError, match="--vary|e = 2|must be"):
+        trisolar.encounters_sweep(vary=vary, n=3)

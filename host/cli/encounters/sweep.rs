@@ -160,14 +160,7 @@ impl Sweep {
     fn frames(&self, vary: &[Vary<Adjustable>]) -> Result<Vec<EncounterFrame>, Failure> {
         let base = self.base.validated(None);
         let base = base.map_err(|e| Failure::BadInput(e.to_string()))?;
-        let specification = base.specification().clone();
-        let axes = specification
-            .axes()
-            .map(|axis| axis.map(|(_, [low, high])| low / 2.0 + high / 2.0));
-        let base = EncounterBase {
-            specification,
-            point: axes.map(Option::unwrap_or_default),
-        };
+        let base = EncounterBase::centred(base.specification().clone());
         zoom::sweep(&base, vary).map_err(|e| {
             let (parameter, value) = blamed(vary, &base, e.frame);
             let given = format!("{parameter}={}", short(value));

@@ -5,19 +5,16 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::RunOptions;
-use trisolar::encounters::{Adjustable, Executor, Overrides, Specification};
+use trisolar::encounters::{Adjustable, Executor, Overrides};
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::animation::Animation;
-use trisolar::zoom::{self, EncounterBase, EncounterFrame, Rule, variables_in_words};
+use trisolar::zoom::{EncounterBase, EncounterFrame, Rule, variables_in_words};
 
 use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::resume::Typed;
 use crate::sequence::{FilmArgs, FolderArgs, films, frames, make_films};
 use crate::{Failure, report, values};
-
-/// The default rule of the zoom, for frames without rules of their own.
-const USUAL: &str = "span=span/2^(frame/10)";
 
 /// Compute a sequence of maps of outcomes (--map) towards a point, which keeps its place in all pictures. Run it again to continue an
 /// interrupted run, or to make a film of existing frames.
@@ -175,50 +172,19 @@ impl Zoom {
     fn frames(&self) -> Result<Vec<EncounterFrame>, Failure> {
         let base = self.base.validated(None);
         let base = base.map_err(|e| Failure::BadInput(e.to_string()))?;
-        let specification = base.specification().clone();
-        let point = self.point(&specification)?;
-        let mut rules = vec![USUAL.parse().expect("a rule that a test has read")];
+        let base = EncounterBase::towards(base.specification().clone(), &self.to);
+        let base = base.map_err(|allowed| {
+            let given: Vec<String> = self.to.iter().map(f64::to_string).collect();
+            Failure::value(&given.join(","), "--to", &allowed)
+        })?;
+        let mut rules = Vec::new();
         for rule in &self.set {
             let refuse = |e: String| Failure::value(rule, "--set", &e);
             rules.push(rule.parse().map_err(refuse)?);
         }
-        let base = EncounterBase {
-            specification,
-            point,
-        };
-        zoom::zoom(&base, &rules, self.frames).map_err(|e| {
+        base.zoom(&rules, self.frames).map_err(|e| {
             Failure::BadInput(format!("{e}\nhint: --to, --set and --frames determine it"))
         })
-    }
-
-    /// The point that keeps its place.
-    fn point(&self, specification: &Specification) -> Result<[f64; 2], Failure> {
-        let given: Vec<String> = self.to.iter().map(f64::to_string).collect();
-        let refuse = |allowed: &str| Failure::value(&given.join(","), "--to", allowed);
-        if specification.size.is_none() {
-            return Err(refuse("only a map (--map) has a point to zoom in on"));
-        }
-        let axes = specification.axes();
-        let count = axes.iter().flatten().count();
-        if self.to.len() != count {
-            return Err(refuse(&format!(
-                "it must have a number for each axis of the map, of which there are {count}"
-            )));
-        }
-        let mut point = [0.0; 2];
-        for (at, (x, (parameter, [low, high]))) in point
-            .iter_mut()
-            .zip(self.to.iter().zip(axes.into_iter().flatten()))
-        {
-            if !(low..=high).contains(x) {
-                let name = parameter.name;
-                return Err(refuse(&format!(
-                    "{name} must be on the map, from {low} to {high}"
-                )));
-            }
-            *at = *x;
-        }
-        Ok(point)
     }
 }
 

@@ -13,7 +13,13 @@ A GPU is used where there is one; nothing of CUDA is needed to install or import
 
 from ._cluster import LAGRANGE_FRACTIONS, Cluster, ClusterState, cluster
 from ._divergence import DivergenceMap, divergence
-from ._encounters import ENCOUNTER_OUTCOMES, Encounters, encounters
+from ._encounters import (
+    ENCOUNTER_OUTCOMES,
+    Encounters,
+    encounters,
+    encounters_sweep,
+    encounters_zoom,
+)
 from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
 from ._sweep import sweep
@@ -42,6 +48,8 @@ __all__ = [
     "devices",
     "divergence",
     "encounters",
+    "encounters_sweep",
+    "encounters_zoom",
     "nbody",
     "sweep",
     "zoom",

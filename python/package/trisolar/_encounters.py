@@ -5,14 +5,27 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
-from ._progress import Progress, watching
-from ._spec import Numbers, Spec, merged, names, names_or_none, numbers, parameters, source, wholes
+from ._progress import Progress, Tell, checked, watching
+from ._spec import (
+    Numbers,
+    Spec,
+    Vary,
+    formulas,
+    merged,
+    names,
+    names_or_none,
+    numbers,
+    parameters,
+    source,
+    vary_texts,
+    wholes,
+)
 from ._warnings import TrisolarWarning, warn_of_accuracy
 
 if TYPE_CHECKING:
@@ -271,9 +284,7 @@ def encounters(
     :class:`TrisolarWarning`; both are subclasses of ``UserWarning``.
     """
     options = parameters("encounters", locals())
-    names(backend=backend)
-    names_or_none(simd=simd)
-    wholes(threads=threads, gpus=gpus)
+    how = _how(backend, threads, simd, gpus)
     given = source(spec)
     array = None
     if points is not None:
@@ -281,11 +292,148 @@ def encounters(
         array = (list(values.shape), values.tobytes())
     problem = _trisolar.EncountersProblem(merged(given, options), given.toml, given.file, array)
     with watching(progress, "encounters") as tell:
-        found = problem.run(backend, threads, simd, gpus, tell)
+        return _computed(problem, how, tell)
+
+
+_How = Tuple[str, Optional[int], Optional[str], Optional[int]]
+
+
+def _computed(problem: _trisolar.EncountersProblem, how: _How, tell: Optional[Tell]) -> Encounters:
+    """Computes encounters for a function that a user called, and warns there."""
+    found = problem.run(*how, tell)
     all_values = {k: v for k, v in json.loads(problem.json).items() if v is not None and v != []}
-    warn_of_accuracy(found.accuracy_warning, stacklevel=2)
+    warn_of_accuracy(found.accuracy_warning, stacklevel=3)
     for message in found.warnings:
         if message != found.accuracy_warning:
-            warnings.warn(message, TrisolarWarning, stacklevel=2)
+            warnings.warn(message, TrisolarWarning, stacklevel=3)
     found.check()
     return Encounters(found, all_values, problem.toml)
+
+
+def _how(backend: str, threads: Optional[int], simd: Optional[str], gpus: Optional[int]) -> _How:
+    """The checked options of a computation."""
+    names(backend=backend)
+    names_or_none(simd=simd)
+    wholes(threads=threads, gpus=gpus)
+    return backend, threads, simd, gpus
+
+
+def encounters_zoom(
+    spec: Optional[Spec] = None,
+    *,
+    to: Union[float, Sequence[float]],
+    frames: int = 100,
+    set: Union[str, Sequence[str]] = (),
+    backend: str = "auto",
+    threads: Optional[int] = None,
+    simd: Optional[str] = None,
+    gpus: Optional[int] = None,
+    progress: Progress = None,
+    **options: object,
+) -> Iterator[Encounters]:
+    """Computes a zoom into a map of outcomes: an iterator of maps of which each has a smaller range about the same point.
+
+    >>> for found in trisolar.encounters_zoom(map="phase=225:255,inclination=0:40", argument=270, to=(230.275953814, 24), frames=40):
+    ...     print(found.spec["map"], (found.records["body"] == 1).mean())
+
+    Names and defaults are those of the command line ``trisolar encounters zoom``. Every frame is checked before the first is
+    computed. Ctrl-C raises ``KeyboardInterrupt`` within a second.
+
+    :param spec: the source of values that are not given below, as for :func:`encounters`.
+    :param to: the point of the map that keeps its place: its value along the columns, and along the rows if the map has them.
+    :param frames: number of frames, 1 to 99999.
+    :param set: a formula for a parameter, such as "span=span/2^(frame/5)", or several ["span=span/2^(frame/10)"].
+    :param backend: the engine, as for :func:`encounters`.
+    :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param simd: instruction set of the CPU engine, as for :func:`encounters`.
+    :param gpus: number of GPUs, as for :func:`encounters`.
+    :param progress: a function that is called after each frame with the number of frames done and the total number; an
+        exception of it ends the zoom. ``True`` shows a bar (needs tqdm).
+    :param options: options of every map, as for :func:`encounters`, such as ``map``, ``size`` or ``max_error``.
+    :returns: the maps, one after the other.
+    :raises ValueError: a value that is not allowed, in any frame, with the message of the command line.
+    :raises TypeError: a value of a wrong type.
+    :raises OSError: a specification file that cannot be read.
+    :raises MemoryError: too little memory, on the device or the host.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or an energy error above ``max_error``.
+    """
+    given = source(spec)
+    checked(progress)
+    how = _how(backend, threads, simd, gpus)
+    wholes(frames=frames)
+    point = [float(x) for x in numbers("to", to).ravel()]
+    found = _trisolar.encounters_zoom_frames(
+        merged(given, options), given.toml, given.file, point, formulas(set), frames
+    )
+    return _zoom_maps(found, how, progress)
+
+
+def _zoom_maps(
+    problems: List[_trisolar.EncountersProblem], how: _How, progress: Progress
+) -> Iterator[Encounters]:
+    with watching(progress, "zoom") as tell:
+        for done, problem in enumerate(problems, 1):
+            found = _computed(problem, how, None)
+            if tell is not None:
+                tell(done, len(problems))
+            yield found
+
+
+def encounters_sweep(
+    spec: Optional[Spec] = None,
+    *,
+    vary: Vary,
+    backend: str = "auto",
+    threads: Optional[int] = None,
+    simd: Optional[str] = None,
+    gpus: Optional[int] = None,
+    progress: Progress = None,
+    **options: object,
+) -> Iterator[Tuple[Dict[str, float], Encounters]]:
+    """Computes an ensemble for each value of a parameter, or for each pair of values of two: an iterator of the values and the
+    ensemble.
+
+    >>> for values, found in trisolar.encounters_sweep(vary={"mass3": "5:40:8"}, n=10_000):
+    ...     print(values["mass3"], found.summary["escapers"])
+
+    Names and defaults are those of the command line ``trisolar encounters sweep``. Every ensemble is checked before the first is
+    computed. The second parameter varies fastest. Ctrl-C raises ``KeyboardInterrupt`` within a second.
+
+    :param spec: the source of values that are not given below, as for :func:`encounters`.
+    :param vary: one parameter or two, with their values, as for :func:`sweep`. Names are those of ``--vary`` in the help of the
+        command line, such as mass3, e, v-inf or impact. In each ensemble all runs have the value.
+    :param backend: the engine, as for :func:`encounters`.
+    :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param simd: instruction set of the CPU engine, as for :func:`encounters`.
+    :param gpus: number of GPUs, as for :func:`encounters`.
+    :param progress: a function that is called after each ensemble with the number of ensembles done and the total number; an
+        exception that it raises ends the sweep. ``True`` shows a bar (needs tqdm).
+    :param options: options of every ensemble, as for :func:`encounters`, such as ``n``, ``seed`` or ``max_error``.
+    :returns: the values of the parameters by name, and the ensemble, one after the other.
+    :raises ValueError: a value that is not allowed, in any ensemble, or a parameter that is varied twice; with the message of
+        the command line.
+    :raises TypeError: a value of a wrong type.
+    :raises OSError: a specification file that cannot be read.
+    :raises MemoryError: too little memory, on the device or the host.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or an energy error above ``max_error``.
+    """
+    given = source(spec)
+    checked(progress)
+    how = _how(backend, threads, simd, gpus)
+    found = _trisolar.encounters_sweep_frames(
+        merged(given, options), given.toml, given.file, vary_texts(vary)
+    )
+    return _ensembles(found, how, progress)
+
+
+def _ensembles(
+    frames: List[Tuple[_trisolar.EncountersProblem, List[Tuple[str, float]]]],
+    how: _How,
+    progress: Progress,
+) -> Iterator[Tuple[Dict[str, float], Encounters]]:
+    with watching(progress, "sweep") as tell:
+        for done, (problem, values) in enumerate(frames, 1):
+            found = _computed(problem, how, None)
+            if tell is not None:
+                tell(done, len(frames))
+            yield dict(values), found

@@ -17,6 +17,9 @@ Gpus = Union[str, int, Sequence[int], npt.NDArray[Any], None]
 """``"all"``, the number of a GPU, or numbers of several."""
 Spec = Union[Mapping[str, object], str, "os.PathLike[str]"]
 
+Vary = Union[str, Sequence[str], Mapping[str, Union[str, Numbers]]]
+"""Parameters of a sweep with their values."""
+
 
 class Source(NamedTuple):
     """A mapping, or TOML text with the name of its file."""
@@ -170,3 +173,27 @@ def _gpus(gpus: Gpus) -> Optional[str]:
     if not all(map(_is_whole, given)):
         raise TypeError(f'gpus must be "all", a whole number or a sequence of them, not {gpus!r}')
     return ",".join(str(operator.index(number)) for number in given)
+
+
+def formulas(set: Union[str, Sequence[str]]) -> List[str]:
+    """Formulas for the parameters of a zoom, as on the command line."""
+    texts = [set] if isinstance(set, str) else list(set)
+    names(**{f"set[{k}]": formula for k, formula in enumerate(texts)})
+    return texts
+
+
+def vary_texts(vary: Vary) -> List[str]:
+    """The parameters with their values, as on the command line."""
+    if isinstance(vary, str):
+        return [vary]
+    if not isinstance(vary, Mapping):
+        texts = list(vary)
+        names(**{f"vary[{k}]": text for k, text in enumerate(texts)})
+        return texts
+    found = []
+    for name, values in vary.items():
+        names(vary=name)
+        if not isinstance(values, str):
+            values = ",".join(repr(float(x)) for x in numbers(name, values).ravel())
+        found.append(f"{name}={values}")
+    return found

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Dict, Iterator, List, Optional, Tuple
 
 from . import _trisolar
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
-from ._spec import Gpus, Numbers, Spec, merged, names, numbers, options as run_options, source
+from ._spec import Gpus, Spec, Vary, merged, options as run_options, source, vary_texts
 from ._warnings import warn_of_accuracy
-
-Vary = Union[str, Sequence[str], Mapping[str, Union[str, Numbers]]]
-
 
 def sweep(
     spec: Optional[Spec] = None,
@@ -59,25 +56,8 @@ def sweep(
     given = source(spec)
     checked(progress)
     how = run_options(backend, threads, gpus, driver, simd)
-    found = _trisolar.sweep_frames(merged(given, options), given.toml, given.file, _texts(vary))
+    found = _trisolar.sweep_frames(merged(given, options), given.toml, given.file, vary_texts(vary))
     return _maps(found, how, progress)
-
-
-def _texts(vary: Vary) -> List[str]:
-    """The parameters with their values, as on the command line."""
-    if isinstance(vary, str):
-        return [vary]
-    if not isinstance(vary, Mapping):
-        texts = list(vary)
-        names(**{f"vary[{k}]": text for k, text in enumerate(texts)})
-        return texts
-    found = []
-    for name, values in vary.items():
-        names(vary=name)
-        if not isinstance(values, str):
-            values = ",".join(repr(float(x)) for x in numbers(name, values).ravel())
-        found.append(f"{name}={values}")
-    return found
 
 
 def _maps(

@@ -18,6 +18,8 @@ __all__ = [
     "configuration_text",
     "devices_json",
     "encounter_outcomes",
+    "encounters_sweep_frames",
+    "encounters_zoom_frames",
     "lagrange_fractions",
     "parameters",
     "sweep_frames",
@@ -29,6 +31,17 @@ __version__: str
 def configuration_text(path: Union[str, "PathLike[str]"]) -> str: ...
 def devices_json() -> str: ...
 def encounter_outcomes() -> List[Tuple[int, str]]: ...
+def encounters_sweep_frames(
+    options: Dict[str, object], toml: Optional[str], file: Optional[str], vary: List[str]
+) -> List[Tuple[EncountersProblem, List[Tuple[str, float]]]]: ...
+def encounters_zoom_frames(
+    options: Dict[str, object],
+    toml: Optional[str],
+    file: Optional[str],
+    to: List[float],
+    set: List[str],
+    frames: int,
+) -> List[EncountersProblem]: ...
 def lagrange_fractions() -> List[float]: ...
 def parameters(system: str) -> List[str]: ...
 def sweep_frames(

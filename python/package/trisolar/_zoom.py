@@ -7,7 +7,7 @@ from typing import Iterator, List, Optional, Sequence, Union
 from . import _trisolar
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
-from ._spec import Gpus, Spec, merged, names, options as run_options, source, wholes
+from ._spec import Gpus, Spec, formulas, merged, names, options as run_options, source, wholes
 from ._warnings import warn_of_accuracy
 
 
@@ -58,11 +58,10 @@ def zoom(
     given = source(spec)
     checked(progress)
     how = run_options(backend, threads, gpus, driver, simd)
-    formulas = [set] if isinstance(set, str) else list(set)
-    names(preset=preset, **{f"set[{k}]": formula for k, formula in enumerate(formulas)})
+    names(preset=preset)
     wholes(frames=frames)
     found = _trisolar.zoom_frames(
-        merged(given, options), given.toml, given.file, preset, formulas, frames
+        merged(given, options), given.toml, given.file, preset, formulas(set), frames
     )
     return _maps(found, how, progress)
 
