@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures how fast `trisolar explore` serves tiles over HTTP, and checks that they equal those of `trisolar divergence`.
 
-    python3 benches/explore.py target/release/trisolar [--backend gpu] [--threads 2] [--preset headline] [--repeats 3] [--json FILE]
+    python3 benches/explore.py target/release/trisolar [--backend gpu] [--threads 2] [--simd avx2] [--preset headline] [--repeats 3] [--json FILE]
 
 It needs only Python's standard library. It starts the program, requests the tiles that the page requests in a window of 1280x800
 pixels (with a preset, a span of 40 along the shorter side), and prints
@@ -107,6 +107,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--threads", type=int, help="[default: as many as the process may use]")
+    parser.add_argument("--simd", help="[default: the widest that the processor has]")
     parser.add_argument("--preset", help="headline, or quick [default: as the page begins]")
     parser.add_argument("--steps", type=int, help="[default: the preset's]")
     parser.add_argument("--repeats", type=int, default=3)
@@ -114,6 +115,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
     options = ["--backend", given.backend] + (["--threads", str(given.threads)] if given.threads else [])
+    options += ["--simd", given.simd] if given.simd else []
     results = {}
 
     def say(name, value, unit=""):

@@ -290,7 +290,7 @@ class Explorer(unittest.TestCase):
         page.mouse.click(400, 300)
         self.orbit(page)
         page.click("[data-preset=ftle]")
-        self.wait(page, "trisolar.state.spec.quantity === 'ftle' && trisolar.state.scale === 'linear' && trisolar.state.spec.steps === 1250")
+        self.wait(page, "trisolar.state.spec.quantity === 'ftle' && trisolar.state.scale === 'linear' && trisolar.state.spec.steps === 1000")
 
     def test_outcomes_of_encounters(self):
         page = self.open()
