@@ -294,6 +294,16 @@ fn walk_all<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>) {
     }
 }
 
+/// The twins at a point, in every lane.
+#[inline(always)]
+fn begin<R: Real, I: MapIntegrator>(
+    point: &Point,
+    job: &Job,
+    masses: &I::Masses<R::Lane>,
+) -> Twins<I::State<R>> {
+    PerLane::spread(&lanes::begin::<Divergence, I, R::Lane>(point, job, masses))
+}
+
 #[inline(always)]
 fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     let spec = walk.spec;
@@ -311,19 +321,17 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     };
     let mut terms = Divergence::terms::<R>(&criterion(&own));
     let mut limits = PairLimits::<R>::new(&own);
-    let begin = |point: &Point, masses: &I::Masses<R::Lane>| {
-        PerLane::spread(&lanes::begin::<Divergence, I, R::Lane>(point, &job, masses))
-    };
-    let mut twins: Twins<I::State<R>> = begin(&start(spec, &job, group[0]), &I::masses(&own));
+    let begin = begin::<R, I>;
+    let mut twins = begin(&start(spec, &job, group[0]), &job, &I::masses(&own));
     for (lane, pixel) in group.iter().enumerate().skip(1) {
         let own = masses(spec, &job, *pixel);
         let of_one = I::masses(&own);
-        twins.set_lane(lane, &begin(&start(spec, &job, *pixel), &of_one));
+        twins.set_lane(lane, &begin(&start(spec, &job, *pixel), &job, &of_one));
         of_lanes.set_lane(lane, &PerLane::spread(&of_one));
         terms.set_lane(lane, &Divergence::terms(&criterion(&own)));
         limits.set_lane(lane, &PairLimits::new(&own));
     }
-    let rest = begin(&resting(spec, &job, group), &of_lanes.lane(0));
+    let rest = begin(&resting(spec, &job, group), &job, &of_lanes.lane(0));
     let done = &mut [false; MAX_LANES][..R::LANES];
     // Lanes without a pixel repeat the first pixel.
     done[group.len()..].fill(true);

@@ -68,6 +68,7 @@ impl<R: Real, M: Memory<R>> PerLane for State<R, M> {
 }
 
 impl<R: Real, M: Memory<R>> Numbers<R> for State<R, M> {
+    #[inline(always)]
     fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
         self.q.for_each(f);
         self.u.for_each(f);

@@ -53,6 +53,7 @@ impl<R: Real, const KEPT: usize, const SAVED: usize> PerLane for Registers<R, KE
 }
 
 impl<R: Real, const KEPT: usize, const SAVED: usize> Numbers<R> for Registers<R, KEPT, SAVED> {
+    #[inline(always)]
     fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
         self.accelerations.for_each(f);
         self.saved.for_each(f);

@@ -30,6 +30,7 @@ pub trait System {
     ///
     /// # Errors
     /// The error of the engine.
+    #[inline(always)]
     fn kick_drift(&mut self, h: f64, h_x: f64) -> Result<(), Self::Error> {
         self.kick(h)?;
         self.drift(h_x)
