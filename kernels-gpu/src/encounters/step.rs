@@ -359,27 +359,28 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
         let mut r = [h; 3];
         // A macro, because a closure is not always inlined, and then computes without the lanes' instruction set: 30 times as long.
         macro_rules! stage {
-            ($j:expr) => {
+            ($j:expr) => {{
                 let Stage {
                     kick: kick_by,
                     drift: drift_by,
                 } = scheme.stage($j);
                 drift(s, m, term.step_quotient(d));
-                r = kick(s, m, kick_step * R::from_f64(kick_by));
+                let r = kick(s, m, kick_step * R::from_f64(kick_by));
                 term = kinetic_term(&s.w, control.binding);
                 d = h * R::from_f64(drift_by);
-            };
+                r
+            }};
         }
         let mut j = 0;
         // Three at a time, for fewer instructions that only count.
         while j + 3 <= stages {
             stage!(j);
             stage!(j + 1);
-            stage!(j + 2);
+            r = stage!(j + 2);
             j += 3;
         }
         while j < stages {
-            stage!(j);
+            r = stage!(j);
             j += 1;
         }
         carried = d;
