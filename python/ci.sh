@@ -38,7 +38,7 @@ if ! [ -x "$cache/venv/bin/pip" ]; then
     python3 -m venv "$cache/venv"
 fi
 python=$cache/venv/bin/python
-"$python" -m pip install -q 'maturin>=1.8,<2' numpy matplotlib tqdm pytest mypy types-tqdm pandas pandas-stubs xarray
+"$python" -m pip install -q 'maturin>=1.8,<2' numpy matplotlib tqdm pytest mypy types-tqdm pandas pandas-stubs xarray zarr 'pyright[nodejs]'
 
 say "The program and the C library"
 # The wheel's crate among them: so maturin finds the library compiled, with the same features.
@@ -71,6 +71,9 @@ done <"$cache/needed"
 say "mypy"
 (cd python && "$python" -m mypy --cache-dir "$cache/mypy" package/trisolar tests examples &&
     MYPY_CACHE_DIR=$cache/mypy "$python" -m mypy.stubtest trisolar --mypy-config-file pyproject.toml)
+
+say "pyright"
+"$cache/venv/bin/pyright" --pythonpath "$python" python/package/trisolar
 
 say "pytest"
 (cd python && TRISOLAR_BIN=$target/$folder/trisolar "$python" -m pytest -q -p no:cacheprovider)

@@ -78,6 +78,19 @@ impl Map {
         Some(self.0.points.as_ref()?.shape().to_owned())
     }
 
+    /// The start positions of the grid body in the first row, and in the first column, if the map has a grid.
+    #[getter]
+    fn starts(&self) -> Option<[Vec<[f64; 3]>; 2]> {
+        if self.0.points.is_some() {
+            return None;
+        }
+        let valid = self.0.specification.clone().validate().ok()?;
+        let [width, height] = valid.size().map(u64::from);
+        let row = (0..width).map(|pixel| valid.start(pixel)).collect();
+        let column = (0..height).map(|row| valid.start(row * width)).collect();
+        Some([row, column])
+    }
+
     /// `cpu` or `gpu`.
     #[getter]
     fn engine(&self) -> &'static str {

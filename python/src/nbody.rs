@@ -370,11 +370,17 @@ impl NbodyState {
     fn velocity(&self) -> Array {
         Array::of(&self.bodies, Part::Velocity)
     }
+}
 
-    /// Energies, momenta and radii, as JSON; takes a time proportional to the square of the number of bodies.
-    fn diagnostics_json(&self, py: Python<'_>) -> PyResult<String> {
-        let spec = self.problem.specification();
-        let found = py.detach(|| Diagnostics::of(&self.bodies, spec.g, spec.softening));
-        values::json(&found)
-    }
+/// The diagnostics of bodies, as JSON.
+#[pyfunction]
+pub(crate) fn nbody_diagnostics(
+    py: Python<'_>,
+    bodies: Arrays<'_>,
+    g: f64,
+    softening: f64,
+) -> PyResult<String> {
+    let (mass, position, velocity, columns) = bodies;
+    let bodies = array::bodies([&mass, &position, &velocity], columns);
+    values::json(&py.detach(|| Diagnostics::of(&bodies, g, softening)))
 }

@@ -34,6 +34,7 @@ SMALLER: dict[str, dict[str, str]] = {
         "n=1024, order=6, end=10": "n=64, order=6, end=1",
         'frames=60, size=200, set="steps=50000"': 'frames=2, size=20, set="steps=500"',
         '"dt": [0.001, 0.002]}, size=100': '"dt": [0.001, 0.002]}, size=16, steps=500',
+        'vary={"mass2": "5:40:4"}, size=50': 'vary={"mass2": "5:40:2"}, size=8, steps=500',
         'vary={"mass3": "5:40:8"}, n=10_000': 'vary={"mass3": "5:40:2"}, n=30',
     },
     "docs/encounters.md": {

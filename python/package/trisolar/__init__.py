@@ -22,10 +22,10 @@ from ._encounters import (
 )
 from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
-from ._sweep import sweep
+from ._sweep import Sweep, sweep
 from ._trisolar import __version__
 from ._warnings import AccuracyWarning, TrisolarWarning
-from ._zoom import zoom
+from ._zoom import Zoom, zoom
 
 __all__ = [
     "ENCOUNTER_OUTCOMES",
@@ -42,7 +42,9 @@ __all__ = [
     "Nbody",
     "NbodyState",
     "Simd",
+    "Sweep",
     "TrisolarWarning",
+    "Zoom",
     "__version__",
     "cluster",
     "devices",

@@ -10,18 +10,26 @@ import numpy.typing as npt
 
 from . import _trisolar
 from ._progress import Progress, checked
-from ._run import Run
+from ._run import Data, Run
 from ._spec import Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 """The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
 
 
-class ClusterState:
-    """The particles at one time. Made by :func:`cluster`."""
+class ClusterState(Data):
+    """The particles at one time. Made by :func:`cluster`. States can be pickled."""
 
     def __init__(self, state: _trisolar.ClusterState, start_energy: Optional[float]) -> None:
-        self._state = state
+        self._time = state.time
+        self._told = state.told
+        self._kinetic = state.kinetic
+        self._potential = state.potential
+        self._blocks = state.blocks
+        self._steps = state.steps
+        self._centre: npt.NDArray[np.float64] = np.asarray(state.centre)
+        self._core_radius = state.core_radius
+        self._lagrange_radii: npt.NDArray[np.float64] = np.asarray(state.lagrange_radii)
         self._mass: npt.NDArray[np.float64] = np.asarray(state.mass)
         self._position: npt.NDArray[np.float64] = np.asarray(state.position)
         self._velocity: npt.NDArray[np.float64] = np.asarray(state.velocity)
@@ -30,7 +38,7 @@ class ClusterState:
     @property
     def time(self) -> float:
         """Time (N-body units, G = 1)."""
-        return self._state.time
+        return self._time
 
     @property
     def mass(self) -> npt.NDArray[np.float64]:
@@ -50,17 +58,17 @@ class ClusterState:
     @property
     def kinetic(self) -> float:
         """Kinetic energy."""
-        return self._state.kinetic
+        return self._kinetic
 
     @property
     def potential(self) -> float:
         """Potential energy, softened."""
-        return self._state.potential
+        return self._potential
 
     @property
     def energy(self) -> float:
         """The sum of the kinetic and the potential energy."""
-        return self._state.kinetic + self._state.potential
+        return self._kinetic + self._potential
 
     @property
     def energy_error(self) -> float:
@@ -70,27 +78,27 @@ class ClusterState:
     @property
     def centre(self) -> npt.NDArray[np.float64]:
         """The density centre: float64, (3,) (length)."""
-        return np.asarray(self._state.centre)
+        return self._centre
 
     @property
     def core_radius(self) -> float:
         """The core radius (length); not a number for fewer than 7 particles."""
-        return self._state.core_radius
+        return self._core_radius
 
     @property
     def lagrange_radii(self) -> npt.NDArray[np.float64]:
         """Radii about the density centre that hold :data:`LAGRANGE_FRACTIONS` of the mass: float64, (8,) (length)."""
-        return np.asarray(self._state.lagrange_radii)
+        return self._lagrange_radii
 
     @property
     def blocks(self) -> int:
         """Block steps so far."""
-        return self._state.blocks
+        return self._blocks
 
     @property
     def steps(self) -> int:
         """Steps of particles so far."""
-        return self._state.steps
+        return self._steps
 
     def __repr__(self) -> str:
         return (
@@ -120,6 +128,21 @@ class Cluster(Run[ClusterState, _trisolar.ClusterState]):
         if self._start_energy is None:
             self._start_energy = state.energy
         return state
+
+    def _row(self, state: ClusterState) -> Dict[str, float]:
+        row = {
+            "time": state.time,
+            "blocks": state.blocks,
+            "steps": state.steps,
+            "kinetic": state.kinetic,
+            "potential": state.potential,
+            "total": state.energy,
+            "energy_error": state.energy_error,
+            "core_radius": state.core_radius,
+        }
+        radii = zip(LAGRANGE_FRACTIONS, state.lagrange_radii)
+        row.update({f"lagrange_{100 * fraction:g}": float(radius) for fraction, radius in radii})
+        return row
 
     @property
     def block_steps(self) -> str:

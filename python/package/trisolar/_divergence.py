@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
+from ._dataset import module
 from ._progress import Progress, watching
 from ._spec import (
     Gpus,
@@ -32,6 +33,7 @@ from ._spec import options as run_options
 from ._warnings import TrisolarWarning, warn_of_accuracy
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.axes import Axes
 
 class DivergenceMap:
@@ -275,6 +277,36 @@ class DivergenceMap:
             place: Dict[str, Any] = {"ax": ax} if engine is None else {"cax": ax.inset_axes((1.04, 0, 0.05, 1))}
             ax.figure.colorbar(drawn, **place, label=f"{label} ({unit})")
         return ax
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The values as a dataset: the variable of the quantity's name (``divergence``, ``closest_approach`` or ``ftle``) over the
+        start coordinates of the grid body (length), rows first, row 0 with the lowest; ``attrs`` has the specification as TOML text.
+        Of points in rows and columns the dimensions are ``row`` and ``column``, without coordinates, otherwise ``point``.
+
+        ``map.to_xarray().to_zarr("map.zarr")`` and ``to_netcdf`` keep it in a file.
+
+        :raises ImportError: without xarray.
+        """
+        name, label, unit, _ = self._map.quantity
+        coordinates: Dict[str, Any] = {}
+        starts = self._map.starts
+        if starts is None:
+            shape = self._values.shape
+            dims = ["row", "column"] if len(shape) == 2 else [f"point{k}" for k in range(len(shape))]
+            dims = ["point"] if len(shape) == 1 else dims
+        else:
+            spec = self.spec
+            plane = spec.get("plane", "xy")
+            dims = [plane[1], plane[0]]
+            for axis, along in zip(plane, starts):
+                places = np.array([position["xyz".index(axis)] for position in along])
+                about = {"units": "length", "long_name": f"start {axis} of body {spec['body']}"}
+                coordinates[axis] = (axis, places, about)
+        values = (dims, self._values, {"units": unit, "long_name": label})
+        made: xarray.Dataset = module().Dataset(
+            {name.replace("-", "_"): values}, coords=coordinates, attrs={"specification": self.spec_toml}
+        )
+        return made
 
     def _places(self) -> Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Start x and y of the grid body at each point."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
+from ._dataset import module
 from ._progress import Progress, Tell, checked, watching
 from ._spec import (
     Numbers,
@@ -26,7 +27,9 @@ from ._spec import (
     vary_texts,
     wholes,
 )
+from ._sweep import Sweep
 from ._warnings import TrisolarWarning, warn_of_accuracy
+from ._zoom import Zoom
 
 if TYPE_CHECKING:
     import pandas
@@ -144,10 +147,6 @@ class Encounters:
 
         :raises ImportError: without xarray.
         """
-        try:
-            import xarray
-        except ImportError as error:
-            raise ImportError("to_xarray() needs xarray: pip install xarray") from error
         records = self._records
         coordinates: Dict[str, Tuple[str, npt.NDArray[Any], Dict[str, str]]] = {}
         if self._map is None:
@@ -165,9 +164,10 @@ class Encounters:
         columns = [name for name in records.dtype.names or () if name not in coordinates]
         variables = {name: (dims, records[name]) for name in columns}
         outcomes = ", ".join(f"{number}: {name}" for number, name in ENCOUNTER_OUTCOMES.items())
-        return xarray.Dataset(
+        made: xarray.Dataset = module().Dataset(
             variables, coords=coordinates, attrs={"specification": self._toml, "outcomes": outcomes}
         )
+        return made
 
     def save(self, path: Union[str, "os.PathLike[str]"], *, theme: str = "dark") -> None:
         """Writes the records, as the command line's ``--out`` does, byte for byte.
@@ -330,7 +330,7 @@ def encounters_zoom(
     gpus: Optional[int] = None,
     progress: Progress = None,
     **options: object,
-) -> Iterator[Encounters]:
+) -> Zoom[Encounters]:
     """Computes a zoom into a map of outcomes: an iterator of maps of which each has a smaller range about the same point.
 
     >>> for found in trisolar.encounters_zoom(map="phase=225:255,inclination=0:40", argument=270, to=(230.275953814, 24), frames=40):
@@ -350,7 +350,7 @@ def encounters_zoom(
     :param progress: a function that is called after each frame with the number of frames done and the total number; an
         exception of it ends the zoom. ``True`` shows a bar (needs tqdm).
     :param options: options of every map, as for :func:`encounters`, such as ``map``, ``size`` or ``max_error``.
-    :returns: the maps, one after the other.
+    :returns: the maps, one after the other; :meth:`Zoom.to_xarray` puts them together.
     :raises ValueError: a value that is not allowed, in any frame, with the message of the command line.
     :raises TypeError: a value of a wrong type.
     :raises OSError: a specification file that cannot be read.
@@ -365,7 +365,7 @@ def encounters_zoom(
     found = _trisolar.encounters_zoom_frames(
         merged(given, options), given.toml, given.file, point, formulas(set), frames
     )
-    return _zoom_maps(found, how, progress)
+    return Zoom(_zoom_maps(found, how, progress))
 
 
 def _zoom_maps(
@@ -389,7 +389,7 @@ def encounters_sweep(
     gpus: Optional[int] = None,
     progress: Progress = None,
     **options: object,
-) -> Iterator[Tuple[Dict[str, float], Encounters]]:
+) -> Sweep[Encounters]:
     """Computes an ensemble for each value of a parameter, or for each pair of values of two: an iterator of the values and the
     ensemble.
 
@@ -409,7 +409,7 @@ def encounters_sweep(
     :param progress: a function that is called after each ensemble with the number of ensembles done and the total number; an
         exception that it raises ends the sweep. ``True`` shows a bar (needs tqdm).
     :param options: options of every ensemble, as for :func:`encounters`, such as ``n``, ``seed`` or ``max_error``.
-    :returns: the values of the parameters by name, and the ensemble, one after the other.
+    :returns: the values of the parameters by name, and the ensemble, one after the other; :meth:`Sweep.to_xarray` puts them together.
     :raises ValueError: a value that is not allowed, in any ensemble, or a parameter that is varied twice; with the message of
         the command line.
     :raises TypeError: a value of a wrong type.
@@ -423,7 +423,7 @@ def encounters_sweep(
     found = _trisolar.encounters_sweep_frames(
         merged(given, options), given.toml, given.file, vary_texts(vary)
     )
-    return _ensembles(found, how, progress)
+    return Sweep(_ensembles(found, how, progress), "start_")
 
 
 def _ensembles(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from . import _trisolar
 from ._progress import Progress, checked
-from ._run import Run
+from ._run import Data, Run
 from ._spec import Numbers, Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
 from ._warnings import TrisolarWarning
 
@@ -37,11 +37,13 @@ class Diagnostics(TypedDict):
     """Radii about the centre of mass that hold 10, 25, 50, 75 and 90 % of the mass (length)."""
 
 
-class NbodyState:
-    """The bodies after some steps. Made by :func:`nbody`; another run can continue from it with ``bodies=``."""
+class NbodyState(Data):
+    """The bodies after some steps. Made by :func:`nbody`; another run can continue from it with ``bodies=``. States can be pickled."""
 
     def __init__(self, state: _trisolar.NbodyState) -> None:
-        self._state = state
+        self._step = state.step
+        self._time = state.time
+        self._told = state.told
         self._mass: npt.NDArray[np.float64] = np.asarray(state.mass)
         self._position: npt.NDArray[np.float64] = np.asarray(state.position)
         self._velocity: npt.NDArray[np.float64] = np.asarray(state.velocity)
@@ -49,12 +51,12 @@ class NbodyState:
     @property
     def step(self) -> int:
         """Steps taken."""
-        return self._state.step
+        return self._step
 
     @property
     def time(self) -> float:
         """Time of the start plus ``step`` times ``dt`` (time)."""
-        return self._state.time
+        return self._time
 
     @property
     def mass(self) -> npt.NDArray[np.float64]:
@@ -74,7 +76,9 @@ class NbodyState:
     def diagnostics(self) -> Diagnostics:
         """Energies, momenta and radii. The potential takes a time proportional to the square of the number of bodies; other Python
         threads run meanwhile."""
-        found: Diagnostics = json.loads(self._state.diagnostics_json())
+        spec = json.loads(self._told[0] or "{}")
+        arrays = (self._mass.tobytes(), self._position.tobytes(), self._velocity.tobytes(), 3)
+        found: Diagnostics = json.loads(_trisolar.nbody_diagnostics(arrays, spec["g"], spec["softening"]))
         return found
 
     def __repr__(self) -> str:
@@ -90,8 +94,29 @@ class Nbody(Run[NbodyState, _trisolar.NbodyState]):
 
     _name = "nbody"
 
+    _first: Optional[float] = None
+
     def _state(self, found: _trisolar.NbodyState) -> NbodyState:
         return NbodyState(found)
+
+    def _row(self, state: NbodyState) -> Dict[str, float]:
+        found = state.diagnostics()
+        if self._first is None:
+            self._first = found["total"]
+        row = {
+            "time": state.time,
+            "step": state.step,
+            "kinetic": found["kinetic"],
+            "potential": found["potential"],
+            "total": found["total"],
+            "energy_error": (found["total"] - self._first) / abs(self._first),
+            "virial_ratio": found["virial_ratio"],
+        }
+        for name in ("momentum", "angular_momentum", "centre_of_mass"):
+            row.update({f"{name}_{axis}": x for axis, x in zip("xyz", found[name])})
+        radii = zip((10, 25, 50, 75, 90), found["lagrange"])
+        row.update({f"lagrange_{percent}": radius for percent, radius in radii})
+        return row
 
     def __repr__(self) -> str:
         return f"<Nbody, {self._spec['steps']} steps, {self.engine}: {self.device}>"

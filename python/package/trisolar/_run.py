@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Dict, Generic, Iterator, List, Optional, Protocol, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Dict, Generic, Iterator, List, Optional, Protocol, Type, TypeVar
+
+import numpy as np
 
 from ._progress import Progress, Tell, watching
 from ._warnings import warn_of_accuracy
+
+if TYPE_CHECKING:
+    import pandas
 
 State = TypeVar("State")
 Found = TypeVar("Found")
 Found_co = TypeVar("Found_co", covariant=True)
 Self = TypeVar("Self", bound="Run[Any, Any]")
+
+
+class Data:
+    """Data of a run, which can be pickled and copied: handed from process to process, or kept in a file."""
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
 
 
 class Computing(Protocol[Found_co]):
@@ -53,6 +68,10 @@ class Run(Iterator[State], Generic[State, Found]):
         self._warned = False
 
     def _state(self, found: Found) -> State:
+        raise NotImplementedError
+
+    def _row(self, state: State) -> Dict[str, float]:
+        """What a series has of a state."""
         raise NotImplementedError
 
     @property
@@ -108,6 +127,20 @@ class Run(Iterator[State], Generic[State, Found]):
                 warn_of_accuracy(self._computing.accuracy_warning, stacklevel=2)
             raise StopIteration
         return self._state(found)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Computes the states that are left, and returns a data frame with a row for each: step or block steps, energies and their
+        relative error since the first row, and radii, by time.
+
+        :raises ImportError: without pandas.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas() needs pandas: pip install pandas") from error
+        frame = pandas.DataFrame([self._row(state) for state in self])
+        frame.attrs["specification"] = self._toml
+        return frame.set_index("time") if len(frame) else frame
 
     def close(self) -> None:
         """Ends the run; there are no more states."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
+from ._run import Data
 
 Numbers = Union[Sequence[float], npt.NDArray[Any]]
 Vectors = Union[Sequence[Numbers], npt.NDArray[Any]]
@@ -88,9 +89,9 @@ Told = Tuple[Optional[str], Optional[float]]
 def told_of(bodies: Any) -> Told:
     """The other values of bodies: the specification of their run, as JSON, and their time. States of other runs have them, and so
     does the result of ``numpy.load`` for an npz."""
-    state = getattr(bodies, "_state", None)
-    if isinstance(state, (_trisolar.NbodyState, _trisolar.ClusterState)):
-        return state.told
+    if isinstance(bodies, Data):
+        told: Told = getattr(bodies, "_told")
+        return told
     if not isinstance(bodies, Mapping):
         return None, None
     json = bodies.get("specification.json", bodies.get("spec.json"))

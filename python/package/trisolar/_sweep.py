@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, Generic, Iterator, List, Optional, Protocol, Tuple, TypeVar
 
 from . import _trisolar
+from ._dataset import module, stacked
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
 from ._spec import Gpus, Spec, Vary, merged, options as run_options, source, vary_texts
 from ._warnings import warn_of_accuracy
+
+if TYPE_CHECKING:
+    import xarray
 
 def sweep(
     spec: Optional[Spec] = None,
@@ -21,7 +25,7 @@ def sweep(
     simd: Optional[str] = None,
     progress: Progress = None,
     **options: object,
-) -> Iterator[Tuple[Dict[str, float], DivergenceMap]]:
+) -> Sweep[DivergenceMap]:
     """Computes a map for each value of a parameter, or for each pair of values of two: an iterator of the values and the
     map.
 
@@ -44,7 +48,7 @@ def sweep(
     :param progress: a function that is called after each map with the number of maps done and the total number; an
         exception that it raises ends the sweep. ``True`` shows a bar (needs tqdm).
     :param options: options of every map, as for :func:`divergence`, such as ``size`` or ``max_error``.
-    :returns: the values of the parameters by name, and the map, one after the other.
+    :returns: the values of the parameters by name, and the map, one after the other; :meth:`Sweep.to_xarray` puts them together.
     :raises ValueError: a value that is not allowed, in any map, or a parameter that is varied twice; with the message of
         the command line.
     :raises TypeError: a value of a wrong type.
@@ -57,7 +61,42 @@ def sweep(
     checked(progress)
     how = run_options(backend, threads, gpus, driver, simd)
     found = _trisolar.sweep_frames(merged(given, options), given.toml, given.file, vary_texts(vary))
-    return _maps(found, how, progress)
+    return Sweep(_maps(found, how, progress))
+
+
+class _Result(Protocol):
+    def to_xarray(self) -> xarray.Dataset: ...
+
+
+Result = TypeVar("Result", bound=_Result)
+
+
+class Sweep(Iterator[Tuple[Dict[str, float], Result]], Generic[Result]):
+    """The values of the parameters and the result, one after the other. Made by :func:`sweep` and :func:`encounters_sweep`."""
+
+    def __init__(self, found: Iterator[Tuple[Dict[str, float], Result]], prefix: str = "") -> None:
+        self._found = found
+        self._prefix = prefix
+
+    def __next__(self) -> Tuple[Dict[str, float], Result]:
+        return next(self._found)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Computes what is left, and returns a dataset with a dimension for each parameter that varies (of
+        encounters with ``start_`` before its name, because records have columns of the same names).
+
+        A map whose rectangle varies has the dimensions ``row`` and ``column``, and coordinates for each value. ``attrs`` has the
+        specification of the first map as TOML text.
+
+        :raises ImportError: without xarray.
+        :raises ValueError: nothing is left.
+        """
+        module()
+        found = []
+        for values, result in self:
+            named = {self._prefix + name.replace("-", "_"): value for name, value in values.items()}
+            found.append((named, result.to_xarray()))
+        return stacked(found, found[0][1].attrs["specification"] if found else "")
 
 
 def _maps(

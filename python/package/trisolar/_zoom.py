@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Generic, Iterator, List, Optional, Protocol, Sequence, TypeVar, Union
 
 from . import _trisolar
+from ._dataset import module, stacked
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
 from ._spec import Gpus, Spec, formulas, merged, names, options as run_options, source, wholes
 from ._warnings import warn_of_accuracy
+
+if TYPE_CHECKING:
+    import xarray
 
 
 def zoom(
@@ -24,7 +28,7 @@ def zoom(
     simd: Optional[str] = None,
     progress: Progress = None,
     **options: object,
-) -> Iterator[DivergenceMap]:
+) -> Zoom[DivergenceMap]:
     """Computes a zoom: an iterator of maps whose range, shift of the twin and number of steps change from frame to frame.
 
     >>> for frame, map in enumerate(trisolar.zoom(frames=60, size=200)):
@@ -47,7 +51,7 @@ def zoom(
         exception of it ends the zoom. ``True`` shows a bar (needs tqdm).
     :param options: options of every map, as for :func:`divergence`, such as ``size`` or ``max_error``; ``center`` overrides
         the preset's.
-    :returns: the maps, one after the other.
+    :returns: the maps, one after the other; :meth:`Zoom.to_xarray` puts them together.
     :raises ValueError: a value that is not allowed, in any frame, with the message of the command line.
     :raises TypeError: a value of a wrong type.
     :raises OSError: a specification file that cannot be read.
@@ -63,7 +67,44 @@ def zoom(
     found = _trisolar.zoom_frames(
         merged(given, options), given.toml, given.file, preset, formulas(set), frames
     )
-    return _maps(found, how, progress)
+    return Zoom(_maps(found, how, progress))
+
+
+class _Frame(Protocol):
+    def to_xarray(self) -> xarray.Dataset: ...
+
+
+Frame = TypeVar("Frame", bound=_Frame)
+
+
+class Zoom(Iterator[Frame], Generic[Frame]):
+    """The frames, one after the other. Made by :func:`zoom` and :func:`encounters_zoom`."""
+
+    def __init__(self, found: Iterator[Frame]) -> None:
+        self._found = found
+        self._done = 0
+
+    def __next__(self) -> Frame:
+        frame = next(self._found)
+        self._done += 1
+        return frame
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Computes the frames that are left, and returns a dataset with the dimension ``frame``.
+
+        The coordinates of rows and columns are those of each frame. ``attrs`` has the specification of the first frame as TOML text,
+        and the coordinate ``specification`` has that of each.
+
+        :raises ImportError: without xarray.
+        :raises ValueError: no frame is left.
+        """
+        module()
+        found = []
+        for frame in self:
+            dataset = frame.to_xarray()
+            dataset = dataset.assign_coords(specification=dataset.attrs["specification"])
+            found.append(({"frame": self._done - 1}, dataset))
+        return stacked(found, found[0][1].attrs["specification"] if found else "")
 
 
 def _maps(

@@ -1,0 +1,60 @@
+"""Series of results as one xarray dataset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, List, Mapping, Sequence, Tuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def module() -> Any:
+    """xarray.
+
+    :raises ImportError: without it.
+    """
+    try:
+        import xarray
+    except ImportError as error:
+        raise ImportError("to_xarray() needs xarray: pip install xarray") from error
+    return xarray
+
+
+def stacked(
+    found: Sequence[Tuple[Mapping[str, float], xarray.Dataset]], specification: str
+) -> xarray.Dataset:
+    """Datasets along one dimension for each of the values that each comes with, the last varying fastest.
+
+    Coordinates that differ from one dataset to the next, as in a zoom, get these dimensions too; their own are then named ``row`` and
+    ``column``.
+    """
+    xarray = module()
+    if not found:
+        raise ValueError("there is nothing left to put into a dataset")
+    datasets = [dataset for _, dataset in found]
+    first = datasets[0]
+    moving = [
+        name
+        for name in first.dims
+        if name in first.coords and not all(first[name].equals(dataset[name]) for dataset in datasets)
+    ]
+    if moving:
+        named = dict(zip(moving, ("row", "column") if len(moving) == 2 else ("column",)))
+        datasets = [dataset.rename_dims(named).reset_index(moving) for dataset in datasets]
+    names = list(found[0][0])
+    values = [list(dict.fromkeys(each[name] for each, _ in found)) for name in names]
+    for name, along in reversed(list(zip(names, values))):
+        index: Any = xarray.DataArray(np.asarray(along), dims=name, name=name)
+        groups: List[Any] = [
+            xarray.concat(
+                datasets[k : k + len(along)], index, coords="different", compat="equals",
+                data_vars="all", combine_attrs="override", join="exact",
+            )
+            for k in range(0, len(datasets), len(along))
+        ]
+        datasets = groups
+    whole = datasets[0]
+    whole.attrs["specification"] = specification
+    return whole

@@ -1,0 +1,103 @@
+"""Results in the forms of other libraries: xarray, Zarr, pandas, pickle."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trisolar
+
+SMALL: dict[str, Any] = {"size": (6, 5), "steps": 2000, "critical_distance": 0.01, "backend": "cpu"}
+
+
+def test_a_map_as_a_dataset_has_the_coordinates_of_its_pixels() -> None:
+    pytest.importorskip("xarray")
+    for plane, body in ("xy", 1), ("xz", 3):
+        map = trisolar.divergence(**SMALL, plane=plane, body=body, center=(3, 4.5), span=7)
+        data = map.to_xarray()["divergence"]
+        assert data.dims == (plane[1], plane[0]) and data.attrs["units"] == "steps"
+        np.testing.assert_array_equal(data.values, map.values)
+        assert data[plane[0]].attrs["units"] == "length"
+        # A point at the coordinates of a pixel is that pixel.
+        points = np.zeros((30, 3))
+        points[:, "xyz".index(plane[0])] = np.tile(data[plane[0]].values, 5)
+        points[:, "xyz".index(plane[1])] = np.repeat(data[plane[1]].values, 6)
+        away = next(axis for axis in range(3) if "xyz"[axis] not in plane)
+        points[:, away] = map._map.starts[0][0][away] if map._map.starts else 0.0
+        spec = {name: value for name, value in map.spec.items() if name not in ("center", "span", "size", "plane")}
+        there = trisolar.divergence(spec, points=points, backend="cpu")
+        np.testing.assert_array_equal(there.values, map.values.ravel())
+        assert trisolar.divergence(map.to_xarray().attrs["specification"]).spec == map.spec
+
+
+@pytest.mark.filterwarnings("ignore::trisolar.AccuracyWarning")
+def test_other_quantities_and_points() -> None:
+    pytest.importorskip("xarray")
+    map = trisolar.divergence(**SMALL, quantity="closest-approach").to_xarray()
+    assert map["closest_approach"].attrs == {"units": "length", "long_name": map["closest_approach"].attrs["long_name"]}
+    ring = np.column_stack([np.linspace(1, 9, 4), np.ones(4), np.zeros(4)])
+    few = {name: value for name, value in SMALL.items() if name != "size"}
+    assert trisolar.divergence(**few, points=ring).to_xarray()["divergence"].dims == ("point",)
+    square = trisolar.divergence(**few, points=ring.reshape(2, 2, 3)).to_xarray()
+    assert square["divergence"].dims == ("row", "column")
+
+
+def test_sweeps_and_zooms_as_datasets(tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    vary: dict[str, Any] = {"mass2": [10, 25], "dt": [0.001, 0.002, 0.004]}
+    data = trisolar.sweep(vary=vary, **SMALL).to_xarray()
+    assert data["divergence"].dims == ("mass2", "dt", "y", "x") and data["divergence"].shape == (2, 3, 5, 6)
+    one = trisolar.divergence(**SMALL, masses=(10, 25, 30), dt=0.004)
+    np.testing.assert_array_equal(data["divergence"].sel(mass2=25, dt=0.004), one.values)
+    # The coordinates of a zoom move.
+    zoom = trisolar.zoom(**SMALL, preset="none", frames=3, set="span=8/2^frame")
+    next(zoom)
+    frames = zoom.to_xarray()
+    assert frames["divergence"].dims == ("frame", "row", "column") and list(frames["frame"].values) == [1, 2]
+    wide, narrow = (frames["x"].sel(frame=k).values for k in (1, 2))
+    assert wide[-1] - wide[0] == 2 * (narrow[-1] - narrow[0])
+    assert "span = [4" in str(frames["specification"].sel(frame=1).values)
+    with pytest.raises(ValueError, match="nothing left"):
+        zoom.to_xarray()
+    # And of encounters.
+    swept = trisolar.encounters_sweep(vary="e=0,0.5", n=4).to_xarray()
+    assert swept["time"].dims == ("start_e", "run") and swept["time"].shape == (2, 4)
+    pytest.importorskip("zarr")
+    for name, dataset in {"sweep": data, "encounters": swept}.items():
+        dataset.to_zarr(tmp_path / name, zarr_format=3)
+        again = xarray.open_zarr(tmp_path / name)
+        xarray.testing.assert_identical(again.load(), dataset)
+
+
+def test_series_as_data_frames() -> None:
+    pytest.importorskip("pandas")
+    frame = trisolar.nbody(model="figure-eight", steps=40, every=10).to_pandas()
+    assert list(frame["step"]) == [0, 10, 20, 30, 40] and frame.index.name == "time"
+    *_, last = trisolar.nbody(model="figure-eight", steps=40, every=10)
+    found = last.diagnostics()
+    assert frame["total"].iloc[-1] == found["total"] and frame["momentum_x"].iloc[-1] == found["momentum"][0]
+    assert frame["energy_error"].iloc[0] == 0 and abs(frame["energy_error"]).max() < 1e-6
+    series = trisolar.cluster(n=32, end=0.25, every=0.125).to_pandas()
+    *_, state = trisolar.cluster(n=32, end=0.25, every=0.125)
+    assert series["energy_error"].iloc[-1] == state.energy_error and series.index[-1] == 0.25
+    assert series["lagrange_50"].iloc[-1] in state.lagrange_radii
+
+
+def test_states_can_be_pickled_and_continue_a_run() -> None:
+    *_, body = trisolar.nbody(model="kepler", steps=20, eccentricity=0.5)
+    *_, star = trisolar.cluster(n=16, end=0.125)
+    for state in body, star:
+        for again in pickle.loads(pickle.dumps(state)), copy.deepcopy(state):
+            assert repr(again) == repr(state) and not again.mass.flags.writeable
+            np.testing.assert_array_equal(again.position, state.position)
+    kept = pickle.loads(pickle.dumps(body))
+    assert kept.diagnostics() == body.diagnostics()
+    *_, on = trisolar.nbody(bodies=kept, steps=10)
+    *_, there = trisolar.nbody(bodies=body, steps=10)
+    assert on.time == there.time and on.position.tobytes() == there.position.tobytes()
+    kept_star = pickle.loads(pickle.dumps(star))
+    assert kept_star.energy_error == star.energy_error and kept_star.core_radius is not None
