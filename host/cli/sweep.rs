@@ -143,6 +143,7 @@ fn run_on(
         colormap: sweep.colormap,
         colours: sweep.colours,
         axes: !sweep.bare,
+        captions: false,
         npy: true,
     };
     let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
@@ -157,8 +158,15 @@ fn run_on(
         Failure::value(&last, "--vary", &reason)
     })?;
     let _claim = args.sequence.folder.declared(&path).claim()?;
+    let begun = args.sequence.folder.begun::<Sweep>("sweep", &path);
+    let differing = begun.map_or_else(Vec::new, |there| {
+        let bases = [&there.base, &sweep.base];
+        sequence::differing([&there, &sweep], bases, &["bare", "colormap", "colours"])
+    });
     let record = FolderArgs::record("sweep", &path, &sweep)?;
-    let mut folder = args.sequence.open(&path, &frames, style, &kind, record)?;
+    let mut folder = args
+        .sequence
+        .open(&path, &frames, &kind, record, &differing)?;
     if vary.len() > 1 {
         folder = folder.named_by_values(&frames);
     }

@@ -83,6 +83,15 @@ impl ColourMap {
 }
 
 impl ColourMap {
+    /// The 256 colours of a picture, the last of which is that of values that are not finite, unless all are.
+    pub fn entries(self, all_finite: bool) -> Vec<Rgb> {
+        let mut palette = self.palette(levels(all_finite).into());
+        if !all_finite {
+            palette.push(self.not_finite());
+        }
+        palette
+    }
+
     /// The note about [`ColourMap::not_finite`] beside a colour bar.
     pub(super) fn not_finite_note(self) -> &'static str {
         match self {
@@ -156,15 +165,19 @@ pub(super) struct ColourScale {
     pub spacing: Spacing,
 }
 
+/// Steps of the colours, one less than 256 where an entry is needed for values that are not finite.
+fn levels(all_finite: bool) -> u16 {
+    if all_finite { 256 } else { 255 }
+}
+
 impl ColourScale {
     /// The range of the colours, and how finely it is divided: 256 steps, or 255 where one entry is needed for values
     /// that are not finite.
     pub fn new(low: f64, high: f64, all_finite: bool, spacing: Spacing) -> Self {
-        let levels = if all_finite { 256 } else { 255 };
         Self {
             low,
             high,
-            levels,
+            levels: levels(all_finite),
             spacing,
         }
     }
@@ -190,11 +203,7 @@ impl ColourScale {
 
     /// The colours of all entries.
     pub fn palette(self, map: ColourMap) -> Vec<Rgb> {
-        let mut palette = map.palette(self.levels.into());
-        if self.levels < 256 {
-            palette.push(map.not_finite());
-        }
-        palette
+        map.entries(self.levels == 256)
     }
 }
 

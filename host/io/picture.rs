@@ -18,11 +18,13 @@ use super::npy::{Element, data_error};
 use super::png_file::{self, Pixels, encoding_error};
 use super::tiff_file;
 
+mod captioned;
 mod classes;
 mod layout;
 mod resample;
 mod sheet;
 
+pub use captioned::{Entries, MIN_CAPTIONED_PIXELS, caption_height, captioned, recoloured};
 pub use classes::{Class, ClassMap, bare_classes, classes};
 pub use sheet::{TileLabels, Tiles, check_sheet, sheet};
 
