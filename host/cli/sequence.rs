@@ -113,6 +113,9 @@ pub(crate) struct SequenceArgs {
     pub(crate) specification: ParameterArgs<Overrides>,
     #[command(flatten)]
     pub(crate) folder: FolderArgs,
+    /// Write the whole specification, of which the maps are variations, to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    save_config: Option<PathBuf>,
 
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
@@ -341,6 +344,28 @@ impl FolderArgs {
 }
 
 impl SequenceArgs {
+    /// The files of a sequence in this folder, to be checked and locked.
+    pub(crate) fn declared(&self, folder: &Path) -> Outputs {
+        let mut outputs = self.folder.declared(folder);
+        if let Some(path) = &self.save_config {
+            outputs.file("--save-config", path);
+        }
+        outputs
+    }
+
+    /// Writes the base of every map, if that is requested.
+    pub(crate) fn save_config(
+        &self,
+        base: &Specification,
+        max_error: Option<f64>,
+    ) -> Result<(), Failure> {
+        let Some(path) = &self.save_config else {
+            return Ok(());
+        };
+        let valid = base.clone().validate().map_err(|e| self.refused(&e))?;
+        config::save(path, &valid, max_error)
+    }
+
     /// The base of every map: the command line overrides the configuration file, which overrides `center`, which overrides the defaults.
     /// It is checked as a map of its own, so that messages name the options of bad values.
     pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {

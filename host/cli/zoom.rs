@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::{Devices, Executor, Parameter, RunOptions, Specification, can_resume};
 use trisolar::io::colour::ColourMap;
-use trisolar::io::picture::MIN_CAPTIONED_PIXELS;
+use trisolar::io::picture::{MIN_CAPTIONED_PIXELS, Theme};
 use trisolar::run::{Paths, Record};
 use trisolar::zoom::animation::{Animation, AnimationError};
 use trisolar::zoom::{
@@ -149,7 +149,7 @@ fn run_on(
         zoom.check_pictures(there, &path, &frames)?;
     }
     let films = sequence::films(&zoom.film)?;
-    let mut outputs = args.sequence.folder.declared(&path);
+    let mut outputs = args.sequence.declared(&path);
     for film in &films {
         outputs.file("--film", film.path());
     }
@@ -172,6 +172,7 @@ fn run_on(
         .sequence
         .open(&path, &frames, &kind, record, &differing)?;
     interrupt::watch()?;
+    args.sequence.save_config(&zoom.base, zoom.max_error)?;
     args.sequence.warn(&frames);
 
     let settings = args.sequence.settings(style, options, executor.processes());
@@ -306,6 +307,7 @@ impl Zoom {
             colours: self.colours,
             axes: false,
             captions: self.captions,
+            theme: Theme::default(),
             npy: self.npy || self.cache == Cache::Rounded,
         }
     }

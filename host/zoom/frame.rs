@@ -16,7 +16,7 @@ use super::short::short;
 use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
-use trisolar_io::picture::{self, Entries, PictureStyle};
+use trisolar_io::picture::{self, Entries, PictureStyle, Theme};
 use trisolar_map::output;
 use trisolar_map::{
     Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Specification, Task,
@@ -35,6 +35,8 @@ pub struct Style {
     pub axes: bool,
     /// Whether pictures without axes have a caption with the parameters that the sequence sets.
     pub captions: bool,
+    /// Background and lines of pictures with axes.
+    pub theme: Theme,
     /// Whether arrays are written as well.
     pub npy: bool,
 }
@@ -46,6 +48,8 @@ struct PictureKind {
     colours: Colours,
     axes: bool,
     captions: bool,
+    /// Where there are axes.
+    theme: Option<Theme>,
     /// The largest number of steps of any frame, if the colours depend on it.
     most_steps: Option<u32>,
 }
@@ -66,6 +70,7 @@ impl Style {
             colours: self.colours,
             axes: self.axes,
             captions: self.captions,
+            theme: self.axes.then_some(self.theme),
             most_steps: (self.colours == Colours::Steps).then_some(most),
         }
     }
@@ -414,6 +419,7 @@ fn draw(
             output::range(quantity, values)
         },
         spacing: output::spacing(quantity),
+        theme: style.theme,
         ..PictureStyle::default()
     };
     let json = note(specification);
