@@ -92,11 +92,11 @@ impl ColourMap {
         palette
     }
 
-    /// The note about [`ColourMap::not_finite`] beside a colour bar.
-    pub(super) fn not_finite_note(self) -> &'static str {
+    /// The name of [`ColourMap::not_finite`].
+    pub(super) fn not_finite_name(self) -> &'static str {
         match self {
-            Self::Grey => "red: not finite",
-            _ => "grey: not finite",
+            Self::Grey => "red",
+            _ => "grey",
         }
     }
 }
@@ -132,7 +132,8 @@ pub enum ColourRange {
 }
 
 /// How the colours are spaced between the ends of the range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Spacing {
     /// Equal steps of the value.
     #[default]
