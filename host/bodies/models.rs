@@ -165,6 +165,15 @@ impl Model {
         (time.is_finite() && time > 0.0).then_some(time)
     }
 
+    /// The units of length and time of a model that has particular ones.
+    pub fn units(&self) -> Option<[&'static str; 2]> {
+        match self {
+            Self::OuterPlanets | Self::SolarSystem => Some(["au", "days"]),
+            Self::Line => Some(["m", "s"]),
+            _ => None,
+        }
+    }
+
     /// Units and origin of a model whose numbers need them.
     pub fn note(&self) -> Option<&'static str> {
         match self {

@@ -7,7 +7,7 @@ use trisolar::divergence::{
     Resolution, RunOptions, SpecError, Specification, Validated, grain,
 };
 use trisolar::io::colour::ColourMap;
-use trisolar::io::picture::{self, Map, PictureStyle};
+use trisolar::io::picture::{self, Map, PictureStyle, Theme};
 use trisolar::output;
 use trisolar::run::Outputs;
 use trisolar::spec::Parameters as _;
@@ -58,6 +58,12 @@ pub(crate) struct Args {
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Files", default_value_t = ColourMap::Inferno)]
     colormap: ColourMap,
+    /// Background of the pictures: dark or light
+    #[arg(long, value_name = "NAME", help_heading = "Files", default_value = "dark", value_parser = str::parse::<Theme>)]
+    theme: Theme,
+    /// Write the whole specification of the first mode to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    save_config: Option<PathBuf>,
     /// Where to compute: auto (a GPU if one can be used, otherwise the CPU), cpu or gpu
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     backend: Backend,
@@ -137,8 +143,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(path) = &args.config {
         outputs.input("--config", path);
     }
+    if let Some(path) = &args.save_config {
+        outputs.file("--save-config", path);
+    }
     let _claim = outputs.claim()?;
     interrupt::watch()?;
+    if let (Some(path), Some((_, valid))) = (&args.save_config, modes.first()) {
+        config::save(path, valid, most)?;
+    }
     let options = RunOptions {
         backend: args.backend,
         threads: args.cpu.threads,
@@ -321,6 +333,7 @@ fn draw(
     };
     let look = PictureStyle {
         colour_map: args.colormap,
+        theme: args.theme,
         ..PictureStyle::default()
     };
     let json = serde_json::to_string(&map.specification)

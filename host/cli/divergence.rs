@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Driver, Executor, Overrides, Points, Preset, Resolution, RunOptions, SpecError,
+    self, Driver, Executor, Overrides, Points, Preset, Quantity, Resolution, RunOptions, SpecError,
     Specification, Validated,
 };
-use trisolar::io::colour::ColourMap;
-use trisolar::output::{Output, Style};
+use trisolar::io::colour::{ColourMap, Spacing};
+use trisolar::io::picture::{Theme, missing_glyphs};
+use trisolar::output::{self, Output, Shown, Style};
 use trisolar::run::{self, Claim, Paths, RecordError};
 use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
@@ -117,6 +118,73 @@ pub(crate) struct OutputArgs {
         allow_hyphen_values = true
     )]
     title: Option<String>,
+    /// Meaning of the colours of a divergence map: left (the steps left when the twins parted, as in Badger's study), steps (until they
+    /// parted) or time (until they parted); with steps and time, pixels that never parted have a colour of their own
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = Shown::Left)]
+    #[serde(default)]
+    show: Shown,
+    /// Spacing of the colours: linear or log [default: log for closest-approach, otherwise linear]
+    #[arg(long, value_name = "NAME", help_heading = "Picture", value_parser = spacing)]
+    #[serde(default)]
+    scale: Option<Spacing>,
+    /// Values at the ends of the colours; values beyond have the colour of the end [default: those of the map]
+    #[arg(
+        long,
+        value_name = "LOW,HIGH",
+        help_heading = "Picture",
+        allow_hyphen_values = true,
+        value_parser = limits
+    )]
+    #[serde(default)]
+    limits: Option<Limits>,
+    /// Direction of the vertical axis of the picture: down or up
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value = "down", value_parser = ["down", "up"])]
+    #[serde(default = "down")]
+    y: String,
+    /// Background of the picture: dark or light
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Picture",
+        default_value = "dark"
+    )]
+    #[serde(default)]
+    theme: Theme,
+    /// Resolution that a .png states, 1 to 10000 pixels per inch; its pixels are the same
+    #[arg(long, value_name = "N", help_heading = "Picture", value_parser = dpi)]
+    #[serde(default)]
+    dpi: Option<u32>,
+}
+
+/// The values at the ends of the colours.
+type Limits = [f64; 2];
+
+/// The direction of y in maps of earlier versions.
+fn down() -> String {
+    "down".into()
+}
+
+fn spacing(text: &str) -> Result<Spacing, String> {
+    match text {
+        "linear" => Ok(Spacing::Linear),
+        "log" => Ok(Spacing::Logarithmic),
+        _ => Err("must be linear or log".into()),
+    }
+}
+
+fn limits(text: &str) -> Result<Limits, String> {
+    let numbers = text.split(',').map(|part| part.trim().parse::<f64>());
+    match numbers.collect::<Result<Vec<f64>, _>>().as_deref() {
+        Ok(&[low, high]) if low < high && low.is_finite() && high.is_finite() => Ok([low, high]),
+        _ => Err("must be two numbers separated by a comma, the lower first".into()),
+    }
+}
+
+fn dpi(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(n @ 1..=10_000) => Ok(n),
+        _ => Err("must be a whole number from 1 to 10000".into()),
+    }
 }
 
 /// The group of these options in the record of an unfinished map.
@@ -151,7 +219,49 @@ impl OutputArgs {
             colormap: self.colormap,
             title: self.title.clone(),
             shrink: self.shrink,
+            shown: self.show,
+            spacing: self.scale,
+            limits: self.limits,
+            y_upwards: self.y == "up",
+            theme: self.theme,
+            dpi: self.dpi,
         }
+    }
+
+    /// The warning about characters of the title for which pictures have only a box.
+    fn glyph_warning(&self) -> Option<String> {
+        let missing = missing_glyphs(self.title.as_deref().unwrap_or_default());
+        let missing: Vec<String> = missing.iter().map(char::to_string).collect();
+        (!missing.is_empty()).then(|| {
+            format!(
+                "the font of pictures has no {}; --title is drawn with a box instead",
+                missing.join(", ")
+            )
+        })
+    }
+
+    /// Checks that the picture of a map of this quantity can have this look.
+    fn check_look(&self, quantity: Quantity, outputs: &[Output]) -> Result<(), Failure> {
+        if !quantity.counts_steps() && self.show != Shown::Left {
+            let reason =
+                format!("it needs --quantity divergence; values of {quantity} are no steps");
+            return Err(Failure::value(self.show.name(), "--show", &reason));
+        }
+        let logarithmic = self.scale.unwrap_or(output::spacing(quantity)) == Spacing::Logarithmic;
+        if let Some([low, high]) = self.limits
+            && logarithmic
+            && low <= 0.0
+        {
+            let reason = "on a logarithmic scale both must be above 0";
+            return Err(Failure::value(&format!("{low},{high}"), "--limits", reason));
+        }
+        if let Some(dpi) = self.dpi
+            && !outputs.iter().any(Output::is_png)
+        {
+            let reason = "no .png is among the files of --out";
+            return Err(Failure::value(&dpi.to_string(), "--dpi", reason));
+        }
+        Ok(())
     }
 }
 
@@ -323,6 +433,7 @@ impl MapJob {
             output.out = usual[if picture { 0 } else { 1 }..].to_vec();
         }
         let outputs = output.outputs(valid.points().map(AsRef::as_ref))?;
+        output.check_look(valid.specification().quantity, &outputs)?;
         let streams = args.stream || args.resume.is_some();
         Ok(Self {
             valid,
@@ -377,6 +488,9 @@ fn run_on(
     let MapJob { valid, outputs, .. } = &job;
     if !args.quiet {
         for warning in valid.warnings() {
+            report::to_stderr(&format!("warning: {warning}"));
+        }
+        if let Some(warning) = job.output.glyph_warning() {
             report::to_stderr(&format!("warning: {warning}"));
         }
         if args.devices.may_use_cpu() && !trisolar::simd::has_fma() {

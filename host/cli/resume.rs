@@ -46,6 +46,11 @@ impl Typed {
         }
     }
 
+    /// Whether an option was typed.
+    pub(crate) fn has(&self, option: &str) -> bool {
+        self.options.contains_key(option)
+    }
+
     /// Whether all of them are under these headings.
     pub(crate) fn are_under(&self, headings: &[&str]) -> bool {
         let mut of = self.options.values();
@@ -145,7 +150,8 @@ pub(crate) fn with_paths<T: Paths>(options: &T) -> Map<String, Value> {
     plain(&options)
 }
 
-fn in_words(value: &Value) -> String {
+/// A value as it is written on the command line.
+pub(crate) fn in_words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(all) => {

@@ -10,10 +10,12 @@ use trisolar::divergence::{
     CpuEngine, DivergenceKernel, EmulatorEngine, Engine, EngineError, Plane, Specification,
     Unattended, Validated, ValueSlice, ValueVec,
 };
+use trisolar::gpu;
+use trisolar::machine;
 use trisolar::simd::Simd;
 
 use super::cpu_args::SimdArgs;
-use super::report::{self, Lines};
+use super::report::{self, Common, Lines};
 use super::{Failure, interrupt};
 
 mod cluster;
@@ -93,6 +95,7 @@ impl Outcome {
 /// Compares and reports; any difference is a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
+    let began = Instant::now();
     let simds = Simd::chosen_or_all(args.cpu.simd);
     let runs = nbody::outcomes(&simds)?;
     let mut cases = cases()?;
@@ -116,15 +119,27 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let passed = outcomes.iter().chain(others).all(Outcome::agrees)
         && runs.iter().all(nbody::Outcome::agrees);
     if args.json {
-        report::json(&json!({
+        let gpus = gpu::devices().unwrap_or_default();
+        let names = std::iter::once(machine::cpu_name()).chain(gpus.into_iter().map(|g| g.name));
+        let all = outcomes.iter().chain(&clusters).chain(&encounters);
+        let wrong =
+            all.filter(|o| !o.agrees()).count() + runs.iter().filter(|o| !o.agrees()).count();
+        let common = Common {
+            specification: json!({ "simd": simds.iter().map(Simd::to_string).collect::<Vec<_>>() }),
+            devices: names.map(|name| json!({ "device": name })).collect(),
+            seconds: began.elapsed().as_secs_f64(),
+            errors: json!({ "wrong_results": wrong }),
+            notes,
+            ..Common::default()
+        };
+        report::json(&common.with(json!({
             "passed": passed,
             "maps": spreads,
             "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
             "clusters": clusters.iter().map(Outcome::to_json).collect::<Vec<_>>(),
             "encounters": encounters.iter().map(Outcome::to_json).collect::<Vec<_>>(),
             "nbody": runs.iter().map(nbody::Outcome::to_json).collect::<Vec<_>>(),
-            "notes": notes,
-        }))?;
+        })))?;
     } else {
         let text =
             cluster::table(&clusters) + &encounters::table(&encounters) + &nbody::table(&runs);

@@ -19,7 +19,7 @@ use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
-use super::resume::{Resumed, Typed, with_paths};
+use super::resume::{Resumed, Typed, in_words, with_paths};
 use super::{Failure, config, interrupt, unfinished};
 
 /// The group of options in the record of a sequence.
@@ -113,6 +113,9 @@ pub(crate) struct SequenceArgs {
     pub(crate) specification: ParameterArgs<Overrides>,
     #[command(flatten)]
     pub(crate) folder: FolderArgs,
+    /// Write the whole specification, of which the maps are variations, to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    save_config: Option<PathBuf>,
 
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
@@ -235,6 +238,29 @@ impl FolderArgs {
         })
     }
 
+    /// The options in which two sequences differ, with both values, besides their bases and those that may differ.
+    pub(crate) fn differing<T: Paths>(there: &T, here: &T, may: &[&str]) -> Vec<String> {
+        let (there, here) = (with_paths(there), with_paths(here));
+        let checked = |key: &&String| {
+            let elsewhere = ["base", "max_error"];
+            !elsewhere.contains(&key.as_str()) && !may.contains(&key.as_str())
+        };
+        let differing = here.keys().filter(|key| there.get(*key) != here.get(*key));
+        let text = |value: Option<&Value>| match value {
+            None | Some(Value::Null) => "none".to_owned(),
+            Some(Value::Array(all)) if all.is_empty() => "none".to_owned(),
+            Some(value) => in_words(value),
+        };
+        differing
+            .filter(checked)
+            .map(|key| {
+                let [there, here] = [there.get(key), here.get(key)].map(text);
+                let option = key.replace('_', "-");
+                format!("--{option} ({there} there, {here} here)")
+            })
+            .collect()
+    }
+
     /// The refusal of a folder whose sequence has other values.
     pub(crate) fn differs(folder: &Path, what: &str) -> Failure {
         let reason = format!("it holds another sequence: {what} differs");
@@ -262,28 +288,37 @@ impl FolderArgs {
         Ok(record)
     }
 
-    /// The folder of the sequence of these frames; `first` is the specification of the first one.
-    pub(crate) fn open<V>(
+    /// The options of the sequence that `command` began in a folder, unless it will be replaced.
+    pub(crate) fn begun<T: Paths>(&self, command: &str, folder: &Path) -> Option<T> {
+        if self.restart {
+            return None;
+        }
+        // Whatever else is in the folder is refused when it is opened.
+        let record = Folder::run_of(folder, command).ok()?;
+        record.get(OPTIONS).ok()
+    }
+
+    /// The folder of a sequence. `differing` are the options in which an earlier sequence in the folder differs from this one.
+    pub(crate) fn open(
         &self,
         path: &Path,
-        frames: &[Frame<V>],
-        first: Value,
-        pictures: Value,
-        more: &Value,
+        contents: &Value,
         record: Record,
+        differing: &[String],
     ) -> Result<Folder, Failure> {
-        let set: Vec<_> = frames.iter().map(|f| &f.set).collect();
-        let contents = json!({
-            "command": more,
-            "number_of_maps": frames.len(),
-            "first_specification": first,
-            "values": set,
-            "pictures": pictures,
-        });
-        let folder = Folder::open_for(path, &contents, Some(record), self.restart);
+        let folder = Folder::open_for(path, contents, Some(record), self.restart);
         folder.map_err(|error| match error {
             FolderError::Io(error) => {
                 Failure::value(&path.display().to_string(), "--out", &error.to_string())
+            }
+            FolderError::Different { path, what } => {
+                // The options are what the user knows.
+                let what = if differing.is_empty() {
+                    what
+                } else {
+                    differing.join(", ")
+                };
+                Failure::BadInput(FolderError::Different { path, what }.to_string())
             }
             error => Failure::BadInput(error.to_string()),
         })
@@ -309,6 +344,28 @@ impl FolderArgs {
 }
 
 impl SequenceArgs {
+    /// The files of a sequence in this folder, to be checked and locked.
+    pub(crate) fn declared(&self, folder: &Path) -> Outputs {
+        let mut outputs = self.folder.declared(folder);
+        if let Some(path) = &self.save_config {
+            outputs.file("--save-config", path);
+        }
+        outputs
+    }
+
+    /// Writes the base of every map, if that is requested.
+    pub(crate) fn save_config(
+        &self,
+        base: &Specification,
+        max_error: Option<f64>,
+    ) -> Result<(), Failure> {
+        let Some(path) = &self.save_config else {
+            return Ok(());
+        };
+        let valid = base.clone().validate().map_err(|e| self.refused(&e))?;
+        config::save(path, &valid, max_error)
+    }
+
     /// The base of every map: the command line overrides the configuration file, which overrides `center`, which overrides the defaults.
     /// It is checked as a map of its own, so that messages name the options of bad values.
     pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
@@ -386,18 +443,19 @@ impl SequenceArgs {
         }
     }
 
-    /// The folder of the sequence of these frames.
+    /// The folder of the sequence of these frames. `differing` are the options in which an earlier sequence in the folder differs from
+    /// this one.
     pub(crate) fn open(
         &self,
         path: &Path,
         frames: &[Frame],
-        style: Style,
         more: &Value,
         record: Record,
+        differing: &[String],
     ) -> Result<Folder, Failure> {
         let first = frames.first().map(|f| f.specification.specification());
-        let folder = &self.folder;
-        folder.open(path, frames, json!(first), style.to_json(), more, record)
+        let contents = contents(frames, json!(first), more);
+        self.folder.open(path, &contents, record, differing)
     }
 
     /// Warnings of the first and the last map.
@@ -409,6 +467,29 @@ impl SequenceArgs {
             report::to_stderr(&format!("warning: frame {frame}: {warning}"));
         }
     }
+}
+
+/// The description of the sequence of these frames; `first` is the specification of the first one.
+pub(crate) fn contents<V>(frames: &[Frame<V>], first: Value, more: &Value) -> Value {
+    let set: Vec<_> = frames.iter().map(|f| &f.set).collect();
+    json!({
+        "command": more,
+        "number_of_maps": frames.len(),
+        "first_specification": first,
+        "values": set,
+    })
+}
+
+/// The options in which two sequences of maps differ, with both values, besides those that may differ.
+pub(crate) fn differing<T: Paths>(
+    [there, here]: [&T; 2],
+    [there_base, here_base]: [&Specification; 2],
+    may: &[&str],
+) -> Vec<String> {
+    let of_bases = differences(there_base, here_base);
+    let of_bases = Some(of_bases).filter(|text| !text.is_empty());
+    let others = FolderArgs::differing(there, here, may);
+    of_bases.into_iter().chain(others).collect()
 }
 
 impl From<FolderError> for Failure {

@@ -8,6 +8,7 @@ use serde_json::json;
 use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
 use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
+use trisolar::io::picture::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::{
     self, Base, Colours, ContactSheet, Frame, Outcome, Style, Summary, Vary, short,
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// Write pictures without axes and colour bar, with one pixel per pixel of the map
     #[arg(long, help_heading = "Picture")]
     bare: bool,
+    /// Background of the pictures with axes and of the sheet: dark or light
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value = "dark", value_parser = str::parse::<Theme>)]
+    theme: Theme,
     #[command(flatten)]
     sequence: SequenceArgs,
 }
@@ -65,6 +69,9 @@ struct Sweep {
     bare: bool,
     colormap: ColourMap,
     colours: Colours,
+    /// Sweeps of earlier versions are dark.
+    #[serde(default)]
+    theme: Theme,
 }
 
 impl Paths for Sweep {
@@ -90,6 +97,7 @@ impl Args {
                 bare: self.bare,
                 colormap,
                 colours,
+                theme: self.theme,
             })
         };
         let Some(path) = &sequence.folder.resume else {
@@ -143,6 +151,8 @@ fn run_on(
         colormap: sweep.colormap,
         colours: sweep.colours,
         axes: !sweep.bare,
+        captions: false,
+        theme: sweep.theme,
         npy: true,
     };
     let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
@@ -156,13 +166,25 @@ fn run_on(
         let last = vary.last().map(Vary::to_string).unwrap_or_default();
         Failure::value(&last, "--vary", &reason)
     })?;
-    let _claim = args.sequence.folder.declared(&path).claim()?;
+    let _claim = args.sequence.declared(&path).claim()?;
+    let begun = args.sequence.folder.begun::<Sweep>("sweep", &path);
+    let differing = begun.map_or_else(Vec::new, |there| {
+        let bases = [&there.base, &sweep.base];
+        sequence::differing(
+            [&there, &sweep],
+            bases,
+            &["bare", "colormap", "colours", "theme"],
+        )
+    });
     let record = FolderArgs::record("sweep", &path, &sweep)?;
-    let mut folder = args.sequence.open(&path, &frames, style, &kind, record)?;
+    let mut folder = args
+        .sequence
+        .open(&path, &frames, &kind, record, &differing)?;
     if vary.len() > 1 {
         folder = folder.named_by_values(&frames);
     }
     interrupt::watch()?;
+    args.sequence.save_config(base, sweep.max_error)?;
     args.sequence.warn(&frames);
     let settings = args.sequence.settings(style, options, executor.processes());
     let progress = Progress::new("sweep", args.sequence.quiet);

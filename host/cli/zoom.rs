@@ -1,15 +1,16 @@
 //! `trisolar zoom`: a sequence of maps towards a point, as pictures and as a film.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::{Devices, Executor, Parameter, RunOptions, Specification, can_resume};
 use trisolar::io::colour::ColourMap;
+use trisolar::io::picture::{MIN_CAPTIONED_PIXELS, Theme};
 use trisolar::run::{Paths, Record};
 use trisolar::zoom::animation::{Animation, AnimationError};
 use trisolar::zoom::{
-    self, Cache, CacheReport, Colours, Folder, Frame, Outcome, Preset, Rule, Style,
+    self, Cache, CacheReport, Colours, Folder, FolderError, Frame, Outcome, Preset, Rule, Style,
     variables_in_words,
 };
 
@@ -19,7 +20,8 @@ use super::sequence::{self, Base, FilmArgs, FolderArgs, SequenceArgs};
 use super::{Failure, interrupt, report};
 
 /// Compute a sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it
-/// again to continue an interrupted run, or to make a film of existing frames.
+/// again to continue an interrupted run, to add frames (--frames), to give existing frames other colours or captions, or to make a
+/// film of them.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -59,6 +61,9 @@ pub(crate) struct Args {
     /// Write every frame's array as well (.npy, u32, height x width)
     #[arg(long, help_heading = "Files")]
     npy: bool,
+    /// Write the values of the parameters that change below every frame, which must be at least 120 pixels wide
+    #[arg(long, help_heading = "Picture")]
+    captions: bool,
     #[command(flatten)]
     films: FilmArgs,
 
@@ -102,6 +107,9 @@ struct Zoom {
     fps: f64,
     colormap: ColourMap,
     colours: Colours,
+    /// Zooms of earlier versions have no captions.
+    #[serde(default)]
+    captions: bool,
 }
 
 impl Paths for Zoom {
@@ -109,6 +117,9 @@ impl Paths for Zoom {
         self.film.iter_mut().collect()
     }
 }
+
+/// The options in which a run may differ from the one that began the sequence. More frames are allowed, too.
+const REDRAWN: [&str; 5] = ["film", "fps", "colormap", "colours", "captions"];
 
 /// Computes the missing frames and makes the films.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
@@ -133,8 +144,12 @@ fn run_on(
         return Err(Failure::value(&cache.to_string(), "--cache", reason));
     }
     let frames = zoom.sequence(cache)?;
+    let begun = args.sequence.folder.begun::<Zoom>("zoom", &path);
+    if let Some(there) = &begun {
+        zoom.check_pictures(there, &path, &frames)?;
+    }
     let films = sequence::films(&zoom.film)?;
-    let mut outputs = args.sequence.folder.declared(&path);
+    let mut outputs = args.sequence.declared(&path);
     for film in &films {
         outputs.file("--film", film.path());
     }
@@ -149,8 +164,15 @@ fn run_on(
         }
     }
     record.allow_what_is_there(films.iter().map(Animation::path))?;
-    let folder = args.sequence.open(&path, &frames, style, &kind, record)?;
+    let differing = begun.map_or_else(Vec::new, |there| {
+        let bases = [&there.base, &zoom.base];
+        sequence::differing([&there, &zoom], bases, &REDRAWN)
+    });
+    let folder = args
+        .sequence
+        .open(&path, &frames, &kind, record, &differing)?;
     interrupt::watch()?;
+    args.sequence.save_config(&zoom.base, zoom.max_error)?;
     args.sequence.warn(&frames);
 
     let settings = args.sequence.settings(style, options, executor.processes());
@@ -190,6 +212,12 @@ impl Args {
                 max_error,
             } = base;
             let (colormap, colours) = sequence.look(&specification)?;
+            let width = specification.size[0];
+            if self.captions && width < MIN_CAPTIONED_PIXELS {
+                return Err(Failure::BadInput(format!(
+                    "--captions needs frames at least {MIN_CAPTIONED_PIXELS} pixels wide; those of --size are {width} wide"
+                )));
+            }
             Ok(Zoom {
                 base: specification,
                 max_error,
@@ -205,6 +233,7 @@ impl Args {
                 fps: self.films.fps,
                 colormap,
                 colours,
+                captions: self.captions,
             })
         };
         let Some(path) = &sequence.folder.resume else {
@@ -217,17 +246,68 @@ impl Args {
             specification: zoom.base.clone(),
             max_error: zoom.max_error,
         })?;
+        zoom.take_over(typed, &here);
         sequence.refuse_others(typed, path, &zoom.base, [&zoom, &here], &self.out)?;
         Ok((zoom, path.clone(), Some(record)))
     }
 }
 
 impl Zoom {
+    /// Takes those typed options that change no frame which exists, and the look of the pictures.
+    fn take_over(&mut self, typed: &Typed, here: &Self) {
+        if typed.has("frames") {
+            self.frames = self.frames.max(here.frames);
+        }
+        if typed.has("colormap") {
+            self.colormap = here.colormap;
+        }
+        if typed.has("colours") {
+            self.colours = here.colours;
+        }
+        if typed.has("captions") {
+            self.captions = here.captions;
+        }
+    }
+
+    /// Refuses pictures that neither the pictures nor the arrays of a begun zoom give, so that its frames would be computed again.
+    fn check_pictures(&self, there: &Self, path: &Path, frames: &[Frame]) -> Result<(), Failure> {
+        let arrays = [there, self].map(|zoom| zoom.style().npy);
+        let what = match arrays {
+            [false, true] => {
+                "it was begun without --npy, so that its frames have no arrays".to_owned()
+            }
+            [true, false] => "it was begun with --npy, and all its frames have arrays".to_owned(),
+            [true, true] => return Ok(()),
+            [false, false] if there.colours != self.colours => format!(
+                "it has --colours {} and no arrays (--npy) from which frames with --colours {} could be drawn",
+                there.colours, self.colours
+            ),
+            [false, false] if self.colours == Colours::Steps => {
+                let before = there.sequence(Cache::None)?;
+                let most = [&before[..], frames].map(zoom::most_steps);
+                if most[0] == most[1] {
+                    return Ok(());
+                }
+                format!(
+                    "it has at most {} steps a frame, here it is {}, which with --colours steps changes the colours of all frames, and there are no \
+                     arrays (--npy) from which they could be drawn again",
+                    most[0], most[1]
+                )
+            }
+            [false, false] => return Ok(()),
+        };
+        let path = path.display().to_string();
+        let different = FolderError::Different { path, what };
+        Err(Failure::BadInput(different.to_string()))
+    }
+
     fn style(&self) -> Style {
         Style {
             colormap: self.colormap,
             colours: self.colours,
             axes: false,
+            captions: self.captions,
+            theme: Theme::default(),
             npy: self.npy || self.cache == Cache::Rounded,
         }
     }

@@ -1,6 +1,10 @@
 //! Writes a map to files, each in the format of its extension. The command line, Python and C use it.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{DivergenceMap, Points, Quantity, Scale, Specification, ValueSlice};
 use trisolar_io::IoError;
@@ -8,7 +12,7 @@ use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzWriter, SPECIFICATION};
-use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle};
+use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle, Theme};
 
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +25,94 @@ pub struct Style {
     pub title: Option<String>,
     /// Number of pixels of the map, in each direction, that are averaged to a pixel of the picture; 0 and 1 average nothing.
     pub shrink: usize,
+    /// The value that is coloured.
+    pub shown: Shown,
+    /// The spacing of the colours; `None` for that of the quantity.
+    pub spacing: Option<Spacing>,
+    /// The values at the ends of the colours; `None` for a range that suits the map.
+    pub limits: Option<[f64; 2]>,
+    /// Whether y grows upwards.
+    pub y_upwards: bool,
+    /// Background and lines of pictures with axes.
+    pub theme: Theme,
+    /// Pixels per inch, for PNG.
+    pub dpi: Option<u32>,
+}
+
+/// The value that is coloured, of a quantity that counts steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shown {
+    /// The steps that were left when the twins parted, as in Badger's study; 0 where they never parted.
+    #[default]
+    Left,
+    /// The steps until they parted.
+    Steps,
+    /// The time until they parted.
+    Time,
+}
+
+impl Shown {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Steps => "steps",
+            Self::Time => "time",
+        }
+    }
+
+    /// The number that is coloured; NaN where the twins never parted, unless steps left are counted.
+    fn value(self, value: f64, s: &Specification) -> f64 {
+        let parted = value < s.steps as f64;
+        match self {
+            _ if !s.quantity.counts_steps() => value,
+            Self::Left => s.quantity.shown(value, s.steps as u32),
+            Self::Steps if parted => value,
+            Self::Time if parted => value * s.dt,
+            Self::Steps | Self::Time => f64::NAN,
+        }
+    }
+
+    /// Name and unit of the values, instead of those of the quantity.
+    fn label(self) -> Option<[&'static str; 2]> {
+        match self {
+            Self::Left => None,
+            Self::Steps => Some(["steps until the twins part", "steps"]),
+            Self::Time => Some(["time until the twins part", "time"]),
+        }
+    }
+}
+
+impl FromStr for Shown {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Left, Self::Steps, Self::Time];
+        let named = all.into_iter().find(|shown| shown.name() == text);
+        named.ok_or_else(|| "must be left, steps or time".into())
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Style {
+    /// The spacing of the colours of a map of this quantity.
+    fn spacing(&self, quantity: Quantity) -> Spacing {
+        self.spacing.unwrap_or(spacing(quantity))
+    }
+}
+
+/// The note on a picture of a map of which no pixel parted.
+fn never_parted(specification: &Specification, values: ValueSlice<'_>) -> Option<String> {
+    let steps = specification.steps;
+    let never = specification.quantity.counts_steps()
+        && values.numbers().all(|value| value >= steps as f64);
+    never.then(|| format!("no twins parted within {steps} steps"))
 }
 
 /// Largest number of pixels of the map, in each direction, that are averaged to a pixel of the picture.
@@ -87,6 +179,11 @@ impl Output {
         &self.path
     }
 
+    /// Whether it is a PNG.
+    pub fn is_png(&self) -> bool {
+        self.format == Format::Png
+    }
+
     /// Checks that a file of this format can hold the map of these points.
     ///
     /// # Errors
@@ -147,23 +244,35 @@ impl Output {
                         reason,
                     });
                 };
-                let steps = specification.steps as u32;
-                let shown = |value| quantity.shown(value, steps);
+                let shown = |value| style.shown.value(value, specification);
                 let values_of = values;
-                let values = picture_of(values, width, height, shown).averaged(style.shrink);
+                let mut values = picture_of(values, width, height, shown).averaged(style.shrink);
+                if style.y_upwards {
+                    values = values.upside_down();
+                }
                 let look = PictureStyle {
                     colour_map: style.colormap,
-                    spacing: spacing(quantity),
-                    range: range(quantity, values_of),
-                    ..PictureStyle::default()
+                    spacing: style.spacing(quantity),
+                    range: match style.limits {
+                        Some([low, high]) => ColourRange::Fixed(low, high),
+                        None => range(quantity, values_of),
+                    },
+                    theme: style.theme,
+                    missing: style.shown.label().map(|_| "never parted"),
+                    dpi: style.dpi,
                 };
                 if self.format == Format::Tiff {
                     picture::tiff(&self.path, &values, &look, Some(&json))
                 } else if style.bare {
                     picture::bare(&self.path, &values, &look, Some(&json))
                 } else {
-                    let title = style.title.as_deref().unwrap_or_default();
-                    let labels = labels_of(of, title);
+                    let lines = [style.title.clone(), never_parted(specification, values_of)];
+                    let lines: Vec<String> = lines.into_iter().flatten().collect();
+                    let mut labels = labels_of(of, &lines.join("\n"));
+                    labels.y_upwards = style.y_upwards;
+                    if let Some([value, unit]) = style.shown.label() {
+                        (labels.value, labels.unit) = (value.into(), unit.into());
+                    }
                     picture::plot(&self.path, &values, &look, &labels, Some(&json))
                 }
             }
@@ -249,6 +358,7 @@ pub fn labels(specification: &Specification, title: &str) -> Labels {
         title: title.to_owned(),
         x: axis(0),
         y: axis(1),
+        y_upwards: false,
         value: specification.quantity.label().into(),
         unit: specification.quantity.unit().into(),
     }

@@ -61,6 +61,7 @@ pub fn outcome_map(
         title: format!("{}, {} encounters", specification.setup, spec.runs()),
         x,
         y,
+        y_upwards: false,
         value: "time of the end".into(),
         unit: String::new(),
     };

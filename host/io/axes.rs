@@ -67,9 +67,19 @@ pub(super) fn vertical_axis(
     let edge = frame.x - s.line();
     for (at, text) in &ticks.marks {
         let y = frame.y + place(*at) as f32 * frame.height;
-        tick(canvas, [edge - s.tick(), y], true, s);
+        tick(canvas, [edge - s.tick(), y], true, 1.0, s);
         let x = edge - s.tick() - s.gap();
         canvas.text(text, [x, y], s.text(s.number(), Align::Right));
+    }
+    for at in &ticks.minor {
+        let y = frame.y + place(*at) as f32 * frame.height;
+        tick(
+            canvas,
+            [edge - MINOR_LENGTH * s.tick(), y],
+            true,
+            MINOR_LENGTH,
+            s,
+        );
     }
     let x = edge - s.tick() - 2.5 * s.gap() - widest(ticks, s.number()) - s.label() / 2.0;
     let upwards = TextStyle {
@@ -101,8 +111,12 @@ pub(super) fn horizontal_axis(
     let numbers = edge + s.tick() + s.gap() + s.number() * 0.4;
     for (at, text) in &ticks.marks {
         let x = frame.x + *at as f32 * frame.width;
-        tick(canvas, [x, edge], false, s);
+        tick(canvas, [x, edge], false, 1.0, s);
         canvas.text(text, [x, numbers], s.text(s.number(), Align::Centre));
+    }
+    for at in &ticks.minor {
+        let x = frame.x + *at as f32 * frame.width;
+        tick(canvas, [x, edge], false, MINOR_LENGTH, s);
     }
     for (i, line) in label.iter().enumerate() {
         let y = numbers + s.number() * 0.5 + 1.3 * s.gap() + (0.5 + 1.25 * i as f32) * s.label();
@@ -114,9 +128,18 @@ pub(super) fn horizontal_axis(
     }
 }
 
-/// A tick from `at` to the right, or downwards.
-pub(super) fn tick(canvas: &mut Canvas, [x, y]: [f32; 2], sideways: bool, s: &AxesStyle) {
-    let (half, long) = (s.line() / 2.0, s.tick());
+/// The length of a minor tick, compared to others.
+pub(super) const MINOR_LENGTH: f32 = 0.5;
+
+/// A tick from `at` to the right, or downwards, of a length compared to others.
+pub(super) fn tick(
+    canvas: &mut Canvas,
+    [x, y]: [f32; 2],
+    sideways: bool,
+    length: f32,
+    s: &AxesStyle,
+) {
+    let (half, long) = (s.line() / 2.0, length * s.tick());
     let frame = if sideways {
         PixelRect {
             x,

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform,
+    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
+    Transform,
 };
 use ttf_parser::{Face, OutlineBuilder};
 
@@ -98,6 +99,18 @@ pub(super) struct PixelRect {
     pub height: f32,
 }
 
+impl PixelRect {
+    /// The rectangle with a margin.
+    pub fn around(self, margin: f32) -> Self {
+        Self {
+            x: self.x - margin,
+            y: self.y - margin,
+            width: self.width + 2.0 * margin,
+            height: self.height + 2.0 * margin,
+        }
+    }
+}
+
 pub(super) struct Canvas {
     pixmap: Pixmap,
 }
@@ -169,6 +182,18 @@ impl Canvas {
 
     /// A line through points, cut off at `within`. Points that are not finite interrupt it.
     pub fn line(&mut self, points: &[[f32; 2]], thickness: f32, colour: Rgb, within: PixelRect) {
+        self.dashed(points, thickness, &[], colour, within);
+    }
+
+    /// As [`line`](Self::line), with dashes and gaps of these lengths in turn; without any, the line is solid.
+    pub fn dashed(
+        &mut self,
+        points: &[[f32; 2]],
+        thickness: f32,
+        dashes: &[f32],
+        colour: Rgb,
+        within: PixelRect,
+    ) {
         let mut path = PathBuilder::new();
         let mut pen: Option<[f32; 2]> = None;
         for pair in points.windows(2) {
@@ -186,6 +211,7 @@ impl Canvas {
             width: thickness,
             line_cap: LineCap::Round,
             line_join: LineJoin::Round,
+            dash: StrokeDash::new(dashes.to_vec(), 0.0),
             ..Stroke::default()
         };
         if let Some(path) = path.finish() {
@@ -197,6 +223,19 @@ impl Canvas {
     pub fn dot(&mut self, [x, y]: [f32; 2], radius: f32, colour: Rgb) {
         if let Some(path) = PathBuilder::from_circle(x, y, radius) {
             self.fill_path(&path, colour);
+        }
+    }
+
+    /// A circle that is not filled.
+    pub fn ring(&mut self, [x, y]: [f32; 2], radius: f32, thickness: f32, colour: Rgb) {
+        let stroke = Stroke {
+            width: thickness,
+            ..Stroke::default()
+        };
+        if let Some(path) = PathBuilder::from_circle(x, y, radius) {
+            let place = Transform::identity();
+            self.pixmap
+                .stroke_path(&path, &paint(colour), &stroke, place, None);
         }
     }
 
@@ -238,6 +277,17 @@ impl Canvas {
             None,
         );
     }
+}
+
+/// The characters of a text that the font of pictures does not have, each once; a box takes their place.
+pub fn missing_glyphs(text: &str) -> Vec<char> {
+    let mut missing: Vec<char> = text
+        .chars()
+        .filter(|c| !c.is_whitespace() && FONT.glyph_index(*c).is_none())
+        .collect();
+    missing.sort_unstable();
+    missing.dedup();
+    missing
 }
 
 /// The width of a text in pixels.
@@ -365,9 +415,15 @@ mod tests {
 
     #[test]
     fn every_sign_that_labels_need_is_in_the_font() {
-        for c in "−×⁻⁰¹²³⁴⁵⁶⁷⁸⁹µαλΔ…0aZ".chars() {
+        for c in "−×⁻⁰¹²³⁴⁵⁶⁷⁸⁹₀µαλΔ…0aZ".chars() {
             assert!(FONT.glyph_index(c).is_some(), "{c}");
         }
+    }
+
+    #[test]
+    fn signs_that_the_font_lacks_are_found() {
+        assert_eq!(missing_glyphs("Größe µ Ω – three bodies\n"), []);
+        assert_eq!(missing_glyphs("三体 b 三"), ['三', '体']);
     }
 
     #[test]

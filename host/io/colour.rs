@@ -83,11 +83,20 @@ impl ColourMap {
 }
 
 impl ColourMap {
-    /// The note about [`ColourMap::not_finite`] beside a colour bar.
-    pub(super) fn not_finite_note(self) -> &'static str {
+    /// The 256 colours of a picture, the last of which is that of values that are not finite, unless all are.
+    pub fn entries(self, all_finite: bool) -> Vec<Rgb> {
+        let mut palette = self.palette(levels(all_finite).into());
+        if !all_finite {
+            palette.push(self.not_finite());
+        }
+        palette
+    }
+
+    /// The name of [`ColourMap::not_finite`].
+    pub(super) fn not_finite_name(self) -> &'static str {
         match self {
-            Self::Grey => "red: not finite",
-            _ => "grey: not finite",
+            Self::Grey => "red",
+            _ => "grey",
         }
     }
 }
@@ -123,7 +132,8 @@ pub enum ColourRange {
 }
 
 /// How the colours are spaced between the ends of the range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Spacing {
     /// Equal steps of the value.
     #[default]
@@ -156,15 +166,19 @@ pub(super) struct ColourScale {
     pub spacing: Spacing,
 }
 
+/// Steps of the colours, one less than 256 where an entry is needed for values that are not finite.
+fn levels(all_finite: bool) -> u16 {
+    if all_finite { 256 } else { 255 }
+}
+
 impl ColourScale {
     /// The range of the colours, and how finely it is divided: 256 steps, or 255 where one entry is needed for values
     /// that are not finite.
     pub fn new(low: f64, high: f64, all_finite: bool, spacing: Spacing) -> Self {
-        let levels = if all_finite { 256 } else { 255 };
         Self {
             low,
             high,
-            levels,
+            levels: levels(all_finite),
             spacing,
         }
     }
@@ -190,11 +204,7 @@ impl ColourScale {
 
     /// The colours of all entries.
     pub fn palette(self, map: ColourMap) -> Vec<Rgb> {
-        let mut palette = map.palette(self.levels.into());
-        if self.levels < 256 {
-            palette.push(map.not_finite());
-        }
-        palette
+        map.entries(self.levels == 256)
     }
 }
 

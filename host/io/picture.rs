@@ -12,17 +12,19 @@ use std::path::Path;
 
 use super::IoError;
 use super::atomic;
-pub use super::canvas::Theme;
+pub use super::canvas::{Theme, missing_glyphs};
 use super::colour::{ColourMap, ColourRange, ColourScale, Spacing};
 use super::npy::{Element, data_error};
-use super::png_file::{self, Pixels, encoding_error};
+use super::png_file::{self, About, Pixels, encoding_error};
 use super::tiff_file;
 
+mod captioned;
 mod classes;
 mod layout;
 mod resample;
 mod sheet;
 
+pub use captioned::{Entries, MIN_CAPTIONED_PIXELS, caption_height, captioned, recoloured};
 pub use classes::{Class, ClassMap, bare_classes, classes};
 pub use sheet::{TileLabels, Tiles, check_sheet, sheet};
 
@@ -60,6 +62,20 @@ impl<'a> Map<'a> {
             height,
             given: values.len(),
             row: Box::new(row),
+        }
+    }
+
+    /// The map with its last row on top.
+    #[must_use]
+    pub fn upside_down(self) -> Self {
+        let last = self.height.saturating_sub(1);
+        let (width, height, given) = (self.width, self.height, self.given);
+        let row = self.row;
+        Self {
+            width,
+            height,
+            given,
+            row: Box::new(move |y, values| row(last - y, values)),
         }
     }
 
@@ -186,6 +202,10 @@ pub struct PictureStyle {
     pub spacing: Spacing,
     /// Background and lines; not used by [`bare`].
     pub theme: Theme,
+    /// What values that are not finite mean; `None` for just that.
+    pub missing: Option<&'static str>,
+    /// Pixels per inch, which a PNG tells programs that print it or put it on a page.
+    pub dpi: Option<u32>,
 }
 
 /// One axis of a map: it spans `centre - span/2` to `centre + span/2`, in `unit`s.
@@ -208,8 +228,10 @@ pub struct Labels {
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis, downwards.
+    /// The vertical axis.
     pub y: Axis,
+    /// Whether the vertical axis grows upwards, and the map has its last row on top (see [`Map::upside_down`]).
+    pub y_upwards: bool,
     /// The meaning of the colours.
     pub value: String,
     /// The unit of the values, written in parentheses; may be empty.
@@ -234,10 +256,13 @@ pub fn bare(
     let scale = map.scale(style).map_err(|e| data_error(path, e))?;
     let palette = scale.palette(style.colour_map);
     let (size, pixels) = (map.size(), Pixels::Indexed(&palette));
+    let about = About {
+        specification,
+        dpi: style.dpi,
+    };
     atomic::write_with(path, |file| {
         let fill = map.entries(scale);
-        png_file::encode(&mut *file, size, pixels, specification, fill)
-            .map_err(|e| encoding_error(file, e))
+        png_file::encode(&mut *file, size, pixels, about, fill).map_err(|e| encoding_error(file, e))
     })
 }
 
@@ -295,7 +320,11 @@ pub fn plot(
     }
     let canvas = layout::draw(map, scale, style, labels)
         .ok_or_else(|| data_error(path, "the picture is too large".to_owned()))?;
-    png_file::write_canvas(path, &canvas, specification)
+    let about = About {
+        specification,
+        dpi: style.dpi,
+    };
+    png_file::write_canvas(path, &canvas, about)
 }
 
 #[cfg(test)]

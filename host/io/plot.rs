@@ -82,29 +82,43 @@ pub struct LinePlot {
     pub theme: Theme,
 }
 
-/// Colours of lines, told apart by colour-blind eyes as well.
+/// Colours of lines; the first seven are told apart by colour-blind eyes as well.
 pub(super) fn line_colour(i: usize, theme: Theme) -> Rgb {
-    const DARK: [Rgb; 7] = [
-        [252, 165, 10],
-        [86, 180, 233],
-        [52, 199, 140],
-        [226, 120, 178],
-        [240, 228, 66],
-        [221, 81, 58],
-        [160, 140, 245],
-    ];
-    const LIGHT: [Rgb; 7] = [
-        [0, 114, 178],
-        [213, 94, 0],
-        [0, 135, 100],
-        [190, 80, 145],
-        [140, 110, 0],
-        [90, 60, 170],
-        [70, 70, 70],
-    ];
+    colours(theme)[i % colours(theme).len()]
+}
+
+/// The pattern of a line: after as many lines as there are colours, the colours come again with other dashes.
+fn line_dashes(i: usize, theme: Theme) -> &'static [f32] {
+    const PATTERNS: [&[f32]; 4] = [&[], &[9.0, 6.0], &[2.0, 5.0], &[9.0, 5.0, 2.0, 5.0]];
+    PATTERNS[i / colours(theme).len() % PATTERNS.len()]
+}
+
+fn colours(theme: Theme) -> &'static [Rgb] {
     match theme {
-        Theme::Dark => DARK[i % DARK.len()],
-        Theme::Light => LIGHT[i % LIGHT.len()],
+        Theme::Dark => &[
+            [252, 165, 10],
+            [86, 180, 233],
+            [52, 199, 140],
+            [226, 120, 178],
+            [240, 228, 66],
+            [221, 81, 58],
+            [160, 140, 245],
+            [210, 210, 215],
+            [150, 215, 60],
+            [176, 124, 86],
+        ],
+        Theme::Light => &[
+            [0, 114, 178],
+            [213, 94, 0],
+            [0, 135, 100],
+            [190, 80, 145],
+            [140, 110, 0],
+            [90, 60, 170],
+            [70, 70, 70],
+            [0, 165, 190],
+            [105, 160, 0],
+            [125, 55, 20],
+        ],
     }
 }
 
@@ -268,7 +282,7 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
             }
         }
         if one.marks != Marks::Points {
-            canvas.line(&points, 2.0, colour, frame);
+            canvas.dashed(&points, 2.0, line_dashes(i, plot.theme), colour, frame);
         }
         if one.marks != Marks::Line {
             let inside = |p: &&[f32; 2]| {
@@ -349,8 +363,32 @@ fn legend(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &AxesStyle) 
             width: 3.0 * s.gap(),
             height: 3.0,
         };
-        canvas.fill(sample, line_colour(i, s.theme));
+        let (colour, dashes) = (line_colour(i, s.theme), line_dashes(i, s.theme));
+        if dashes.is_empty() {
+            canvas.fill(sample, colour);
+        } else {
+            let y = sample.y + 1.5;
+            let ends = [[sample.x, y], [sample.x + sample.width, y]];
+            canvas.dashed(&ends, sample.height, dashes, colour, sample.around(2.0));
+        }
         let at = [sample.x + sample.width + s.gap(), sample.y + 1.5];
         canvas.text(name, at, s.text(s.number(), Align::Left));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forty_lines_can_be_told_apart() {
+        for theme in [Theme::Dark, Theme::Light] {
+            for i in 0..40 {
+                for k in 0..i {
+                    let style = |i| (line_colour(i, theme), line_dashes(i, theme));
+                    assert_ne!(style(i), style(k), "{theme:?} {i} {k}");
+                }
+            }
+        }
     }
 }

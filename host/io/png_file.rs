@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use png::{BitDepth, ColorType, Compression, EncodingError};
+use png::{BitDepth, ColorType, Compression, EncodingError, PixelDimensions, Unit};
 
 use super::IoError;
 use super::atomic::{self, AtomicFile};
@@ -23,15 +23,41 @@ pub(super) enum Pixels<'a> {
 /// The keyword of the note that holds the specification as JSON.
 pub(super) const SPECIFICATION: &str = "Specification";
 
+/// What a picture tells about itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct About<'a> {
+    pub specification: Option<&'a str>,
+    /// Pixels per inch.
+    pub dpi: Option<u32>,
+}
+
+impl<'a> From<Option<&'a str>> for About<'a> {
+    fn from(specification: Option<&'a str>) -> Self {
+        Self {
+            specification,
+            dpi: None,
+        }
+    }
+}
+
 /// Writes a picture whose rows, top first, `fill` provides.
-pub(super) fn encode(
+pub(super) fn encode<'a>(
     w: impl Write,
     (width, height): (u32, u32),
     pixels: Pixels<'_>,
-    specification: Option<&str>,
+    about: impl Into<About<'a>>,
     mut fill: impl FnMut(usize, &mut [u8]),
 ) -> Result<(), EncodingError> {
+    let About { specification, dpi } = about.into();
     let mut encoder = png::Encoder::new(w, width, height);
+    if let Some(dpi) = dpi {
+        let per_metre = (f64::from(dpi) / 0.0254).round() as u32;
+        encoder.set_pixel_dims(Some(PixelDimensions {
+            xppu: per_metre,
+            yppu: per_metre,
+            unit: Unit::Meter,
+        }));
+    }
     encoder.set_depth(BitDepth::Eight);
     let bytes = match pixels {
         Pixels::Rgb => {
@@ -61,17 +87,18 @@ pub(super) fn encode(
 }
 
 /// Writes a finished canvas to `path`.
-pub(super) fn write_canvas(
+pub(super) fn write_canvas<'a>(
     path: &Path,
     canvas: &Canvas,
-    specification: Option<&str>,
+    about: impl Into<About<'a>>,
 ) -> Result<(), IoError> {
+    let about = about.into();
     atomic::write_with(path, |file| {
         encode(
             &mut *file,
             (canvas.width(), canvas.height()),
             Pixels::Rgb,
-            specification,
+            about,
             |y, row| canvas.rgb_row(y, row),
         )
         .map_err(|e| encoding_error(file, e))

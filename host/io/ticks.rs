@@ -2,10 +2,12 @@
 //! numbers.
 
 /// Ticks of an axis.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Ticks {
     /// Places as fractions of the axis (0 at its start, 1 at its end), with labels.
     pub marks: Vec<(f64, String)>,
+    /// Places of shorter ticks without labels.
+    pub minor: Vec<f64>,
     /// The offset that is subtracted from every label, as text; empty for none.
     pub offset: String,
     /// The labels are in units of ten to this power.
@@ -16,11 +18,7 @@ impl Ticks {
     /// Ticks of the axis from `centre - span/2` to `centre + span/2`, about `wanted` of them (at least two where the
     /// numbers allow it). `span` is above zero; with other input there are no ticks.
     pub fn linear(centre: f64, span: f64, wanted: usize) -> Self {
-        let none = Self {
-            marks: Vec::new(),
-            offset: String::new(),
-            exponent: 0,
-        };
+        let none = Self::default();
         let usable = centre.is_finite() && span.is_finite() && span > 1e-290 && span < 1e290;
         if !usable || centre.abs() > 1e290 {
             return none;
@@ -57,44 +55,70 @@ impl Ticks {
             .collect();
         Self {
             marks,
+            minor: Vec::new(),
             offset: offset_text,
             exponent,
         }
     }
 
-    /// Ticks of a logarithmic axis from `low` to `high`, both above zero: powers of ten, every second, third … where
-    /// there are many; below one decade, ticks at round numbers.
+    /// Ticks of a logarithmic axis from `low` to `high`, both above zero: powers of ten (every second, third … where there are many)
+    /// with the multiples between them as minor ticks; up to a decade, labels at multiples of powers of ten or at round numbers.
     pub fn logarithmic(low: f64, high: f64, wanted: usize) -> Self {
         let (a, b) = (low.log10(), high.log10());
         let (first, last) = ((a - 1e-9).ceil() as i32, (b + 1e-9).floor() as i32);
-        let mut marks = Vec::new();
         let at = |log: f64| ((log - a) / (b - a)).clamp(0.0, 1.0);
-        if last > first {
-            let every = ((last - first) / wanted.max(1) as i32 + 1).max(1);
+        let every = ((last - first) / wanted.max(1) as i32 + 1).max(1);
+        let multiples = |allowed: &[u8]| -> Vec<(f64, String)> {
+            let all = (first - 1..=last).flat_map(|p| (1..=9_u8).map(move |m| (m, p)));
+            all.filter(|(m, _)| allowed.contains(m))
+                .map(|(m, p)| (f64::from(m) * 10_f64.powi(p), m, p))
+                .filter(|&(v, ..)| v >= low * (1.0 - 1e-9) && v <= high * (1.0 + 1e-9))
+                .map(|(v, m, p)| {
+                    let power = power_of_ten(p);
+                    let text = if m == 1 {
+                        power
+                    } else {
+                        format!("{m}×{power}")
+                    };
+                    (at(v.log10()), text)
+                })
+                .collect()
+        };
+        let mut marks = Vec::new();
+        // A little more than a decade still has too few powers.
+        if b - a > 1.05 {
             for power in (first..=last).filter(|p| p.rem_euclid(every) == 0) {
                 marks.push((at(power.into()), power_of_ten(power)));
             }
         }
         if marks.len() < 2 {
-            marks = (1..=9)
-                .flat_map(|m| (first - 1..=last).map(move |p| (m, p)))
-                .filter(|&(m, _)| [1, 2, 5].contains(&m))
-                .map(|(m, p)| (f64::from(m) * 10_f64.powi(p), m, p))
-                .filter(|&(v, ..)| v >= low * (1.0 - 1e-9) && v <= high * (1.0 + 1e-9))
-                .map(|(v, m, p)| {
-                    let text = if m == 1 {
-                        power_of_ten(p)
-                    } else {
-                        format!("{m}×{}", power_of_ten(p))
-                    };
-                    (at(v.log10()), text)
-                })
-                .collect();
+            let sets: [&[u8]; 4] = [
+                &[1, 2, 3, 4, 5, 6, 7, 8, 9],
+                &[1, 2, 3, 5, 7],
+                &[1, 2, 5],
+                &[1, 3],
+            ];
+            let mut found = sets.map(multiples).into_iter().filter(|m| m.len() >= 2);
+            // They are sorted by their number.
+            let fewest = found.clone().next_back();
+            match found.find(|m| m.len() <= wanted).or(fewest) {
+                Some(found) => marks = found,
+                None => return Self::in_their_places(low, high, wanted),
+            }
         }
+        // Where powers are left out, multiples would be too dense.
+        let minor = if every == 1 {
+            let all = multiples(&[1, 2, 3, 4, 5, 6, 7, 8, 9]).into_iter();
+            all.map(|(at, _)| at)
+                .filter(|at| marks.iter().all(|mark| mark.0 != *at))
+                .collect()
+        } else {
+            Vec::new()
+        };
         Self {
             marks,
-            offset: String::new(),
-            exponent: 0,
+            minor,
+            ..Self::default()
         }
     }
 
@@ -102,8 +126,14 @@ impl Ticks {
     /// numbers of a linear axis in their places, for powers would be too few.
     pub fn of_ratios(low: f64, high: f64, wanted: usize) -> Self {
         if high / low >= 100.0 {
-            return Self::logarithmic(low, high, wanted);
+            Self::logarithmic(low, high, wanted)
+        } else {
+            Self::in_their_places(low, high, wanted)
         }
+    }
+
+    /// The numbers of a linear axis in their places on a logarithmic one.
+    fn in_their_places(low: f64, high: f64, wanted: usize) -> Self {
         let span = high - low;
         let mut ticks = Self::linear(low / 2.0 + high / 2.0, span, wanted);
         for (at, _) in &mut ticks.marks {
@@ -293,9 +323,29 @@ mod tests {
         );
         assert!((t.marks[3].0 - 0.5).abs() < 1e-12);
         assert!(Ticks::logarithmic(1e-16, 1.0, 5).marks.len() <= 6);
+        // A decade or less has labels between the powers, as many as there is room for, and ticks at the others.
+        let t = Ticks::logarithmic(15.0, 70.0, 6);
         assert_eq!(
-            labels(&Ticks::logarithmic(15.0, 70.0, 5)),
+            labels(&t),
+            ["2×10¹", "3×10¹", "4×10¹", "5×10¹", "6×10¹", "7×10¹"]
+        );
+        let t = Ticks::logarithmic(15.0, 70.0, 5);
+        assert_eq!(labels(&t), ["2×10¹", "3×10¹", "5×10¹", "7×10¹"]);
+        assert_eq!(t.minor.len(), 2);
+        assert_eq!(
+            labels(&Ticks::logarithmic(15.0, 70.0, 2)),
             ["2×10¹", "5×10¹"]
         );
+        assert_eq!(
+            labels(&Ticks::logarithmic(1.0, 10.0, 3)),
+            ["10⁰", "3×10⁰", "10¹"]
+        );
+        assert_eq!(
+            labels(&Ticks::logarithmic(2.1, 2.9, 4)),
+            ["2.2", "2.4", "2.6", "2.8"]
+        );
+        // The multiples between two powers; none where powers are left out.
+        assert_eq!(Ticks::logarithmic(1.0, 100.0, 5).minor.len(), 16);
+        assert_eq!(Ticks::logarithmic(1e-16, 1.0, 5).minor, []);
     }
 }

@@ -188,6 +188,22 @@ impl Overrides {
         self.without(START)
     }
 
+    /// The model or the file of the bodies, for titles.
+    pub fn start_name(&self) -> String {
+        match &self.input {
+            Some(path) => path.display().to_string(),
+            None => self.model.unwrap_or_default().to_string(),
+        }
+    }
+
+    /// The units of length and time, if the model has particular ones.
+    pub fn units(&self) -> Option<[&'static str; 2]> {
+        if self.input.is_some() {
+            return None;
+        }
+        self.model_of(self.model.unwrap_or_default()).ok()?.units()
+    }
+
     /// The problem of the given model or file, and all values of the run, including the defaults.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::new_folders;
 use crate::io::atomic;
 
 /// Longest time for which a killed process may keep its locks, because GPU drivers take some time to clean up after it.
@@ -139,11 +140,13 @@ impl Drop for Lock {
     }
 }
 
-/// Removes the files of all locks of this process, which is about to end without dropping them.
+/// Removes the files of all locks of this process, which is about to end without dropping them, and the empty ones among the folders
+/// that it created.
 pub fn release_all() {
     for path in lock(&HELD).drain(..) {
         let _ = fs::remove_file(path);
     }
+    new_folders::remove_all_empty();
 }
 
 /// Locks a file that only one run may write; waits a little for a process that is ending. Does nothing where locks are not possible.

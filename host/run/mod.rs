@@ -22,6 +22,7 @@ pub mod machine;
 mod monitor;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+mod new_folders;
 mod options;
 mod outputs;
 pub mod partial;

@@ -9,6 +9,7 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use super::lock::Lock;
+use super::new_folders::NewFolders;
 use super::place::Place;
 use crate::io::IoError;
 use crate::io::atomic::{self, check_writable, directory_of, short_name};
@@ -140,19 +141,20 @@ impl Outputs {
     }
 
     /// Checks them, creates the folders, and locks everything for this process until the claim is dropped. Removes the
-    /// remains of these files that killed runs left.
+    /// remains of these files that killed runs left. When the claim is dropped, new folders without files are removed.
     ///
     /// # Errors
     /// [`Refused`], as [`check`](Self::check), or because another run writes one of them.
     pub fn claim(mut self) -> Result<Claim, Refused> {
         self.check()?;
+        let mut folders = NewFolders::default();
         for entry in &mut self.entries {
             if let Role::Folder(_) = entry.role {
                 let failed = |e| {
                     let e = IoError::system(&entry.given, "create", e);
                     Refused::new(&entry.option, &entry.given, e)
                 };
-                fs::create_dir_all(&entry.given).map_err(failed)?;
+                folders.create(&entry.given).map_err(failed)?;
                 entry.place = Place::of(&entry.given);
             }
         }
@@ -170,7 +172,10 @@ impl Outputs {
             locks.extend(taken.map_err(refuse)?);
         }
         self.remove_abandoned();
-        Ok(Claim { _locks: locks })
+        Ok(Claim {
+            _locks: locks,
+            _folders: folders,
+        })
     }
 
     /// Removes the temporary files of these outputs that killed runs left.
@@ -312,7 +317,9 @@ fn check_folder(path: &Path, parents: bool) -> Result<(), IoError> {
 #[derive(Debug)]
 #[must_use]
 pub struct Claim {
+    // The locks are dropped first: their files may be in the folders.
     _locks: Vec<Lock>,
+    _folders: NewFolders,
 }
 
 #[cfg(test)]

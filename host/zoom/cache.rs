@@ -117,8 +117,9 @@ pub fn run_cached(
     let board = Board::new(steps(frames), monitor);
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
     let (mut exact, mut rounded) = (exact::Layers::default(), rounded::RoundedCache::default());
+    let most = most_steps(frames);
     let plan = |frame: &Frame| {
-        let damage = match frame::state(frame, &settings.style, folder)? {
+        let damage = match frame::state(frame, most, &settings.style, folder)? {
             FrameState::Finished(summary) => {
                 // The run that finished the frame may have ended before it removed this file.
                 remove(&folder.file(frame.index, "part"))?;
@@ -135,7 +136,6 @@ pub fn run_cached(
             _ => FramePlan::Exact(exact.plan(&frame.specification), damage),
         })
     };
-    let most = most_steps(frames);
     let work = |_: usize, frame: &Frame, plan: FramePlan| -> Result<Done, Error> {
         let computing = Computing {
             spec: &frame.specification,

@@ -2,15 +2,16 @@
 //!
 //! The records of a frame are appended to a file, so that an interrupted frame can continue. Its picture and arrays are made from the records.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::finished::{self, FrameState};
+use super::finished::{self, FoundFrame, FrameParts, FrameState, Wanted};
 use super::folder::{Folder, remove};
 use super::frame::{Effort, Error, PartProgress};
 use super::kind::{Base, SequenceParameter};
@@ -203,7 +204,18 @@ fn one(
     let specification = json!(spec.specification());
     let main = folder.file(frame.index, "npz");
     let extensions = settings.extensions(frame);
-    let damage = match finished::state(frame.index, &specification, &extensions, folder)? {
+    let wanted = Wanted {
+        specification: &specification,
+        picture: &Value::Null,
+        extensions: &extensions,
+    };
+    let state = match finished::state(frame.index, &wanted, folder)? {
+        FoundFrame::State(state) => state,
+        FoundFrame::OtherPicture { .. } => {
+            FrameState::Damaged(format!("frame {}: its picture is of a map", frame.index))
+        }
+    };
+    let damage = match state {
         FrameState::Finished(summary) => {
             // The run that finished it may have ended before this.
             store::working_files(&main)
@@ -243,7 +255,12 @@ fn one(
         set: frame.set.clone(),
         summary: Summary::of(&ensemble),
     };
-    finished::commit(frame.index, &specification, &summary, written, folder)?;
+    let parts = FrameParts {
+        specification,
+        picture: Value::Null,
+        kept: BTreeMap::new(),
+    };
+    finished::commit(frame.index, parts, &summary, written, folder)?;
     let steps = ensemble.steps(&missing);
     let Streamed {
         engine,

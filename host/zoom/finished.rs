@@ -24,13 +24,44 @@ pub enum FrameState<S> {
     Damaged(String),
 }
 
+/// The contents of a frame's JSON file besides its summary and its new files.
+pub(super) struct FrameParts {
+    pub specification: Value,
+    /// Everything on which the picture depends besides the specification; null if there is nothing.
+    pub picture: Value,
+    /// The checksums of files that remain.
+    pub kept: BTreeMap<String, Sum>,
+}
+
+/// The frame that a run needs.
+pub(super) struct Wanted<'a> {
+    pub specification: &'a Value,
+    /// See [`FrameParts::picture`].
+    pub picture: &'a Value,
+    /// There is a file of each of these extensions.
+    pub extensions: &'a [&'a str],
+}
+
+/// The frame that there is.
+pub(super) enum FoundFrame<S> {
+    State(FrameState<S>),
+    /// It is finished, but its picture has another look.
+    OtherPicture {
+        summary: S,
+        /// See [`FrameParts::picture`].
+        picture: Value,
+        /// The checksums of its files.
+        files: BTreeMap<String, Sum>,
+    },
+}
+
 /// Gives a frame's files their names, and then writes the frame's JSON file.
 ///
 /// # Errors
 /// A file cannot be read, renamed or written.
 pub(super) fn commit(
     index: u32,
-    specification: &Value,
+    parts: FrameParts,
     summary: &impl Serialize,
     files: Staged,
     folder: &Folder,
@@ -41,10 +72,14 @@ pub(super) fn commit(
             .to_string_lossy()
             .into_owned()
     };
-    let sums = files.sums()?;
-    let sums: BTreeMap<String, Sum> = sums.iter().map(|(path, sum)| (name(path), *sum)).collect();
+    let mut sums = parts.kept;
+    sums.extend(files.sums()?.iter().map(|(path, sum)| (name(path), *sum)));
     files.commit()?;
-    let mut object = json!({ "summary": summary, "specification": specification, "files": sums });
+    let mut object =
+        json!({ "summary": summary, "specification": parts.specification, "files": sums });
+    if !parts.picture.is_null() {
+        object["picture"] = parts.picture;
+    }
     object["crc32"] = checksum(&object).into();
     folder.write(&folder.file(index, "json"), &object)
 }
@@ -54,23 +89,25 @@ fn checksum(object: &Value) -> u32 {
     Sum::of(object.to_string().as_bytes()).crc32
 }
 
-/// The state of a frame of this specification with a file of each of these extensions. All bytes of its files are checked.
+/// The state of a frame. All bytes of its files are checked.
 ///
 /// # Errors
 /// A file cannot be read.
 pub(super) fn state<S: DeserializeOwned>(
     index: u32,
-    specification: &Value,
-    extensions: &[&str],
+    wanted: &Wanted<'_>,
     folder: &Folder,
-) -> Result<FrameState<S>, IoError> {
+) -> Result<FoundFrame<S>, IoError> {
+    use FoundFrame::State;
     let name = |extension| folder.file(index, extension);
     let path = name("json");
-    let damaged =
-        |path: &Path, what: &str| Ok(FrameState::Damaged(format!("{}: {what}", path.display())));
+    let damaged = |path: &Path, what: &str| {
+        let what = format!("{}: {what}", path.display());
+        Ok(State(FrameState::Damaged(what)))
+    };
     let text = match read::text(&path, Limit::RECORD) {
         Ok(text) => text,
-        Err(IoError::NotFound { .. }) => return Ok(FrameState::Unfinished),
+        Err(IoError::NotFound { .. }) => return Ok(State(FrameState::Unfinished)),
         Err(IoError::Malformed { .. }) => return damaged(&path, "it is incomplete"),
         Err(error) => return Err(error),
     };
@@ -89,10 +126,10 @@ pub(super) fn state<S: DeserializeOwned>(
     if written != Some(checksum(&object).into()) {
         return damaged(&path, "its bytes have changed");
     }
-    if object["specification"] != *specification {
+    if object["specification"] != *wanted.specification {
         return damaged(&path, "it belongs to another map");
     }
-    for extension in extensions {
+    for extension in wanted.extensions {
         let path = name(extension);
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let Ok(sum) = serde_json::from_value::<Sum>(object["files"][&*file].clone()) else {
@@ -102,8 +139,19 @@ pub(super) fn state<S: DeserializeOwned>(
             return damaged(&path, &what);
         }
     }
-    match serde_json::from_value(object["summary"].clone()) {
-        Ok(summary) => Ok(FrameState::Finished(summary)),
+    let summary = match serde_json::from_value(object["summary"].clone()) {
+        Ok(summary) => summary,
+        Err(e) => return damaged(&path, &e.to_string()),
+    };
+    if object["picture"] == *wanted.picture {
+        return Ok(State(FrameState::Finished(summary)));
+    }
+    match serde_json::from_value(object["files"].clone()) {
+        Ok(files) => Ok(FoundFrame::OtherPicture {
+            summary,
+            picture: object["picture"].clone(),
+            files,
+        }),
         Err(e) => damaged(&path, &e.to_string()),
     }
 }

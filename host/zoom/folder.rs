@@ -1,7 +1,7 @@
 //! The folder of a sequence: its contents, and a few files for each frame. A run needs nothing else to continue an earlier
 //! one.
 //!
-//! - `sequence.json`: everything on which the frames' files depend, and under `run` the options
+//! - `sequence.json`: everything on which the frames' values depend, and under `run` the options
 //! - `frame-00012.png`, and `.npy` (of encounters `.npz`) if requested
 //! - `frame-00012.json`: the frame's specification, summary and checksums of its files; written last
 //! - `frame-00012.part`: the finished pixels of an unfinished frame
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::sequence::Frame;
+use super::sequence::{Frame, Setting};
 use super::short::short;
 use trisolar_encounters::Adjustable;
 use trisolar_io::IoError;
@@ -30,6 +30,12 @@ use trisolar_run::{Names, Record, RecordError};
 const CONTENTS: &str = "sequence.json";
 /// Its key for the options, on which the frames do not depend.
 const RUN: &str = "run";
+/// Its key for the look of pictures.
+const PICTURES: &str = "pictures";
+/// Its key for the number of frames.
+const COUNT: &str = "number_of_maps";
+/// Its key for the parameters that the sequence sets in each frame.
+const VALUES: &str = "values";
 /// The files of a sweep besides the frames.
 const SHEETS: [&str; 4] = ["sheet.png", "shares.png", "table.csv", "table.json"];
 
@@ -56,13 +62,13 @@ pub struct Folder {
 pub enum FolderError {
     /// It holds another sequence.
     #[error(
-        "{path} holds another sequence ({key} differs); choose another folder, or --restart to replace its frames"
+        "{path} holds another sequence: {what}; choose another folder, or --restart to replace its frames"
     )]
     Different {
         /// The folder.
         path: String,
-        /// The first key of `sequence.json` that has another value.
-        key: String,
+        /// The first value that differs, there and here.
+        what: String,
     },
     /// It holds files with the names of frames that belong to no sequence.
     #[error(
@@ -91,7 +97,7 @@ pub enum FolderError {
 }
 
 impl Folder {
-    /// Creates the folder, or opens an existing one with the same contents.
+    /// Creates the folder, or opens an existing one with the same contents, or with fewer frames of the same values.
     ///
     /// # Errors
     /// [`FolderError::Different`] unless `restart`, with which the files of the other sequence are removed.
@@ -129,7 +135,7 @@ impl Folder {
             Err(IoError::NotFound { .. }) => {
                 // Frames of an unknown sequence must not be mistaken for frames of this one.
                 if !folder.frames()?.is_empty() && !restart {
-                    return Err(folder.different(CONTENTS));
+                    return Err(folder.different(format!("it has frames, but no {CONTENTS}")));
                 }
                 if let Some(name) = SHEETS.iter().find(|name| path.join(name).exists()) {
                     return Err(FolderError::Foreign {
@@ -238,25 +244,34 @@ impl Folder {
     }
 
     fn compare(&self, text: &str, contents: &Value) -> Result<(), FolderError> {
-        let different = |key| self.different(key);
-        let there: Value = serde_json::from_str(text).map_err(|_| different(CONTENTS))?;
+        let there: Value = serde_json::from_str(text).unwrap_or_default();
         let (Some(there), Some(wanted)) = (there.as_object(), contents.as_object()) else {
-            return Err(different(CONTENTS));
+            return Err(self.different(format!("its {CONTENTS} is damaged")));
         };
-        let keys = wanted.keys().chain(there.keys()).filter(|key| *key != RUN);
-        match keys
-            .into_iter()
-            .find(|key| there.get(*key) != wanted.get(*key))
-        {
-            Some(key) => Err(different(key)),
+        let keys = wanted.keys().chain(there.keys());
+        let differing = keys.filter(|key| there.get(*key) != wanted.get(*key));
+        let what = differing.filter_map(|key| {
+            let both = [there.get(key), wanted.get(key)].map(|v| v.unwrap_or(&Value::Null));
+            match key.as_str() {
+                RUN => None,
+                // An older version wrote the look of the pictures here, which now is beside each of them.
+                PICTURES if both[1].is_null() => None,
+                // The values of the frames tell more.
+                COUNT if both.iter().all(|n| n.is_u64()) && wanted.contains_key(VALUES) => None,
+                VALUES => differing_frame(both),
+                _ => Some(differing_value(key, both)),
+            }
+        });
+        match what.into_iter().next() {
+            Some(what) => Err(self.different(what)),
             None => Ok(()),
         }
     }
 
-    fn different(&self, key: &str) -> FolderError {
+    fn different(&self, what: String) -> FolderError {
         FolderError::Different {
             path: self.path.display().to_string(),
-            key: key.to_owned(),
+            what,
         }
     }
 
@@ -282,6 +297,42 @@ impl Folder {
             .chain(others)
             .try_for_each(|path| remove(&path))
     }
+}
+
+/// The first value of a group in which two descriptions differ, or the value itself.
+fn differing_value(key: &str, [there, here]: [&Value; 2]) -> String {
+    if let (Some(a), Some(b)) = (there.as_object(), here.as_object()) {
+        let mut keys = b.keys().chain(a.keys());
+        if let Some(key) = keys.find(|key| a.get(*key) != b.get(*key)) {
+            return differing_value(key, [&there[key], &here[key]]);
+        }
+    }
+    format!("{} ({there} there, {here} here)", key.replace('_', "-"))
+}
+
+/// The first frame to which two sequences give different values; `None` if the second one has the frames of the first one, and more.
+fn differing_frame([there, here]: [&Value; 2]) -> Option<String> {
+    let (Some(there), Some(here)) = (there.as_array(), here.as_array()) else {
+        return Some(differing_value(VALUES, [there, here]));
+    };
+    if there.len() > here.len() {
+        let (there, here) = (there.len(), here.len());
+        return Some(format!("the number of frames ({there} there, {here} here)"));
+    }
+    let frame = there.iter().zip(here).position(|(a, b)| a != b)?;
+    let settings: [Vec<Setting>; 2] = [&there[frame], &here[frame]]
+        .map(|v| serde_json::from_value(v.clone()).unwrap_or_default());
+    let [a, b] = &settings;
+    let other = b.iter().find(|s| !a.contains(s));
+    let Some(other) = other else {
+        return Some(format!("frame {frame} sets other parameters"));
+    };
+    let before = a.iter().find(|s| s.name == other.name);
+    let before = before.map_or("not set".into(), |s| short(s.value));
+    let (name, value) = (&other.name, short(other.value));
+    Some(format!(
+        "{name} of frame {frame} ({before} there, {value} here)"
+    ))
 }
 
 /// Removes a file if there is one.
@@ -361,6 +412,42 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["frame-notes.png", "sequence.json"]);
+    }
+
+    #[test]
+    fn a_longer_sequence_goes_on_and_another_one_is_named() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join("z");
+        let contents = |spans: &[f64], mass: f64| {
+            let frame = |span: &f64| json!([{"name": "span", "value": span}]);
+            json!({
+                "number_of_maps": spans.len(),
+                "values": spans.iter().map(frame).collect::<Vec<_>>(),
+                "first_specification": {"masses": [mass, 2.0], "g": 1.0},
+            })
+        };
+        let open = |spans: &[f64], mass| Folder::open(&path, &contents(spans, mass), false);
+        open(&[8.0, 4.0], 1.0).expect("created");
+        open(&[8.0, 4.0, 2.0], 1.0).expect("extended");
+        for (spans, mass, what) in [
+            (
+                &[8.0, 4.0][..],
+                1.0,
+                "the number of frames (3 there, 2 here)",
+            ),
+            (&[8.0, 5.0, 2.0], 1.0, "span of frame 1 (4 there, 5 here)"),
+            (
+                &[8.0, 4.0, 2.0],
+                3.0,
+                "masses ([1.0,2.0] there, [3.0,2.0] here)",
+            ),
+        ] {
+            let error = open(spans, mass).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("another sequence: {what};")),
+                "{error}"
+            );
+        }
     }
 
     #[test]

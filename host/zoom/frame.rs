@@ -1,12 +1,14 @@
 //! Computes a frame, keeping its finished pixels on disk meanwhile, and writes it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::animation;
 use super::colours::Colours;
-use super::finished::{self, FrameState};
+use super::finished::{self, FoundFrame, FrameParts, FrameState};
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
@@ -14,10 +16,11 @@ use super::short::short;
 use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
-use trisolar_io::picture::{self, PictureStyle};
+use trisolar_io::picture::{self, Entries, PictureStyle, Theme};
 use trisolar_map::output;
 use trisolar_map::{
-    Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Task, ValueSlice,
+    Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Specification, Task,
+    ValueSlice,
 };
 use trisolar_run::partial::PartialError;
 
@@ -30,19 +33,46 @@ pub struct Style {
     pub colours: Colours,
     /// Whether pictures have axes, title and colour bar instead of one pixel per pixel of the map.
     pub axes: bool,
+    /// Whether pictures without axes have a caption with the parameters that the sequence sets.
+    pub captions: bool,
+    /// Background and lines of pictures with axes.
+    pub theme: Theme,
     /// Whether arrays are written as well.
     pub npy: bool,
 }
 
+/// Everything on which a frame's picture depends besides its values. The frame's JSON file has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct PictureKind {
+    colormap: ColourMap,
+    colours: Colours,
+    axes: bool,
+    captions: bool,
+    /// Where there are axes.
+    theme: Option<Theme>,
+    /// The largest number of steps of any frame, if the colours depend on it.
+    most_steps: Option<u32>,
+}
+
+impl PictureKind {
+    /// Whether the same entries of the palette have the same values.
+    fn has_the_entries_of(&self, other: &Self) -> bool {
+        let bare = !self.axes && !other.axes;
+        bare && self.colours == other.colours && self.most_steps == other.most_steps
+    }
+}
+
 impl Style {
-    /// Its part of the description of a sequence.
-    pub fn to_json(self) -> serde_json::Value {
-        json!({
-            "colormap": self.colormap.name(),
-            "colours": self.colours,
-            "axes": self.axes,
-            "npy": self.npy,
-        })
+    /// The pictures of a sequence with up to `most` steps a frame.
+    fn pictures(&self, most: u32) -> PictureKind {
+        PictureKind {
+            colormap: self.colormap,
+            colours: self.colours,
+            axes: self.axes,
+            captions: self.captions,
+            theme: self.axes.then_some(self.theme),
+            most_steps: (self.colours == Colours::Steps).then_some(most),
+        }
     }
 }
 
@@ -250,31 +280,122 @@ pub fn write_found(
         unresolved,
         ..Summary::new(frame, values)
     };
-    finished::commit(frame.index, &json!(specification), &summary, files, folder)?;
+    let parts = FrameParts {
+        specification: json!(specification),
+        picture: json!(style.pictures(most)),
+        kept: BTreeMap::new(),
+    };
+    finished::commit(frame.index, parts, &summary, files, folder)?;
     remove(&folder.file(frame.index, "part"))?;
     Ok(summary)
 }
 
-/// The state of a frame. All bytes of its files are checked.
+/// The state of a frame in a sequence with up to `most` steps a frame. All bytes of its files are checked. A frame whose picture has
+/// another look is drawn again if its array or its picture has all that is needed.
 ///
 /// # Errors
-/// A file cannot be read.
+/// A file cannot be read, or the picture cannot be written.
 pub fn state(
     frame: &Frame,
+    most: u32,
     style: &Style,
     folder: &Folder,
 ) -> Result<FrameState<Summary>, IoError> {
     let specification = json!(frame.specification.specification());
+    let picture = style.pictures(most);
     let extensions: &[&str] = if style.npy { &["png", "npy"] } else { &["png"] };
-    finished::state(frame.index, &specification, extensions, folder)
+    let wanted = finished::Wanted {
+        specification: &specification,
+        picture: &json!(picture),
+        extensions,
+    };
+    let (summary, before, kept) = match finished::state::<Summary>(frame.index, &wanted, folder)? {
+        FoundFrame::State(state) => return Ok(state),
+        FoundFrame::OtherPicture {
+            summary,
+            picture,
+            files,
+        } => (summary, picture, files),
+    };
+    let before: Option<PictureKind> = serde_json::from_value(before).ok();
+    let ((), files) = match before {
+        _ if style.npy => {
+            let quantity = frame.specification.specification().quantity;
+            let values = quantity
+                .value_type()
+                .read_npy(&folder.file(frame.index, "npy"))?;
+            stage(|| draw(frame, values.as_slice(), most, style, folder))?
+        }
+        Some(before) if before.has_the_entries_of(&picture) => {
+            stage(|| recolour(frame, &before, style, folder))?
+        }
+        _ => {
+            let path = folder.file(frame.index, "png");
+            return Ok(FrameState::Damaged(format!(
+                "{}: its colours mean something else, and there is no array from which it could be drawn again",
+                path.display()
+            )));
+        }
+    };
+    let parts = FrameParts {
+        specification,
+        picture: json!(picture),
+        kept,
+    };
+    finished::commit(frame.index, parts, &summary, files, folder)?;
+    Ok(FrameState::Finished(summary))
 }
 
 /// The summary of a finished frame; `None` if it is not finished. See [`state`].
-pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary> {
-    match state(frame, style, folder) {
+pub fn finished(frame: &Frame, most: u32, style: &Style, folder: &Folder) -> Option<Summary> {
+    match state(frame, most, style, folder) {
         Ok(FrameState::Finished(summary)) => Some(summary),
         _ => None,
     }
+}
+
+/// Draws the picture of a frame again in other colours, or with or without a caption.
+fn recolour(
+    frame: &Frame,
+    before: &PictureKind,
+    style: &Style,
+    folder: &Folder,
+) -> Result<(), IoError> {
+    let specification = frame.specification.specification();
+    let [width, height] = specification.size.map(|n| n as u32);
+    let mut there = animation::read(folder, frame.index)?;
+    let caption = if before.captions {
+        picture::caption_height(width)
+    } else {
+        0
+    };
+    let path = folder.file(frame.index, "png");
+    if (there.width, there.height) != (width, height + caption) {
+        return Err(IoError::Malformed {
+            path,
+            reason: format!(
+                "it has {}×{} pixels instead of {width}×{}",
+                there.width,
+                there.height,
+                height + caption
+            ),
+        });
+    }
+    there.pixels.truncate(width as usize * height as usize);
+    let entries = Entries {
+        width,
+        height,
+        pixels: there.pixels,
+        all_finite: !there.palette.ends_with(&before.colormap.not_finite()),
+    };
+    let text = style.captions.then(|| title(frame));
+    let json = note(specification);
+    picture::recoloured(path, &entries, style.colormap, text.as_deref(), Some(&json))
+}
+
+/// The note in a picture.
+fn note(specification: &Specification) -> String {
+    serde_json::to_string(specification).expect("a specification is plain numbers and names")
 }
 
 fn draw(
@@ -298,13 +419,17 @@ fn draw(
             output::range(quantity, values)
         },
         spacing: output::spacing(quantity),
+        theme: style.theme,
         ..PictureStyle::default()
     };
-    let json =
-        serde_json::to_string(specification).expect("a specification is plain numbers and names");
+    let json = note(specification);
     let path = folder.file(frame.index, "png");
-    if !style.axes {
-        return picture::bare(path, &map, &look, Some(&json));
+    match (style.axes, style.captions) {
+        (false, false) => return picture::bare(path, &map, &look, Some(&json)),
+        (false, true) => {
+            return picture::captioned(path, &map, &look, &title(frame), Some(&json));
+        }
+        (true, _) => {}
     }
     let mut labels = output::labels(specification, &title(frame));
     let (value, unit) = style.colours.labels(quantity, most);

@@ -232,7 +232,7 @@ fn one(
     settings: &Settings,
     board: &Board<'_>,
 ) -> Result<Done, Error> {
-    let damage = match frame::state(frame, &settings.style, folder)? {
+    let damage = match frame::state(frame, most, &settings.style, folder)? {
         FrameState::Finished(summary) => {
             // The run that finished it may have ended before this.
             remove(&folder.file(frame.index, "part"))?;

@@ -60,6 +60,7 @@ impl<'a> ContactSheet<'a> {
             colour_map: style.colormap,
             range: style.colours.range(most),
             spacing: output::spacing(s.quantity),
+            theme: style.theme,
             ..PictureStyle::default()
         };
         picture::check_sheet(&tiles, &look)?;

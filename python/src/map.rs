@@ -175,6 +175,7 @@ impl Map {
             colormap: values::option(name, "--colormap", colormap)?,
             title,
             shrink: values::option(&shrink.to_string(), "--shrink", output::shrink)?,
+            ..Style::default()
         };
         py.detach(|| {
             let output = Output::new(&path)?;

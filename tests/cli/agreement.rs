@@ -26,7 +26,7 @@ fn json(folder: &Path, words: &str) -> Value {
 }
 
 /// Checks a value by the keywords of JSON Schema that the schema of reports uses.
-fn check(value: &Value, schema: &Value, place: &str) {
+pub(crate) fn check(value: &Value, schema: &Value, place: &str) {
     let is = |kind: &str| match kind {
         "object" => value.is_object(),
         "array" => value.is_array(),
@@ -57,13 +57,18 @@ fn check(value: &Value, schema: &Value, place: &str) {
     }
 }
 
-#[test]
-fn every_computation_reports_what_the_schema_says() {
+/// The schema of reports.
+pub(crate) fn schema() -> Value {
     let schema = fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/docs/report.schema.json"
     ));
-    let schema: Value = serde_json::from_str(&schema.expect("there")).expect("JSON");
+    serde_json::from_str(&schema.expect("there")).expect("JSON")
+}
+
+#[test]
+fn every_computation_reports_what_the_schema_says() {
+    let schema = schema();
     for words in [
         "divergence --size 6 --steps 30 --out map.npy",
         "zoom --frames 2 --size 5 --set steps=50 --out zoom --film zoom.gif",

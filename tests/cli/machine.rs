@@ -1,5 +1,7 @@
 //! `devices`, `selftest` and `bench`: what hardware a machine has, whether it computes correctly, and how fast.
 
+use crate::agreement;
+
 use assert_cmd::Command;
 use predicates::prelude::*;
 use serde_json::Value;
@@ -46,6 +48,9 @@ fn devices_lists_the_cpu_and_says_whether_there_is_a_gpu() {
 fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
     let object = json(&["selftest"]);
     assert_eq!(object["passed"], true);
+    agreement::check(&object, &agreement::schema(), "selftest");
+    assert_eq!(object["errors"]["wrong_results"], 0);
+    assert!(object["seconds"].as_f64() > Some(0.0));
     let results = object["results"].as_array().unwrap();
     assert!(results.iter().all(|r| r["different"] == 0), "{results:#?}");
     for engine in [

@@ -137,6 +137,106 @@ fn a_bare_picture_has_one_pixel_per_pixel_and_files_are_replaced() {
 }
 
 #[test]
+fn the_look_of_a_picture_can_be_chosen() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let divergence = |more: &str| {
+        let mut command = trisolar(path);
+        // Some of the twins part, some do not.
+        command.args("divergence --backend cpu --size 40x30 --steps 2000 --dt 0.01".split(' '));
+        command.args(more.split(' '));
+        command
+    };
+    let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
+    divergence("--bare --out down.png --out down.tif --out m.npy")
+        .assert()
+        .success();
+    divergence("--bare --out up.png --y up").assert().success();
+    let decoded = |name: &str| {
+        let file = std::io::BufReader::new(std::fs::File::open(path.join(name)).unwrap());
+        let mut decoder = png::Decoder::new(file);
+        decoder.set_transformations(png::Transformations::EXPAND);
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        let dpi = reader.info().pixel_dims.map(|d| d.xppu);
+        (pixels, dpi)
+    };
+    let ((down, none), (up, _)) = (decoded("down.png"), decoded("up.png"));
+    assert_eq!(none, None);
+    let rows = |pixels: &[u8]| {
+        pixels
+            .chunks(40 * 3)
+            .map(<[u8]>::to_vec)
+            .collect::<Vec<_>>()
+    };
+    let turned: Vec<_> = rows(&up).into_iter().rev().collect();
+    assert!(rows(&down) == turned && down != up);
+
+    // The time and the steps until the twins part have the same picture; those that never part have a colour of their own.
+    divergence("--bare --out steps.png --show steps")
+        .assert()
+        .success();
+    divergence("--bare --out time.png --show time --dpi 300")
+        .assert()
+        .success();
+    let ((steps, _), (time, dpi)) = (decoded("steps.png"), decoded("time.png"));
+    assert_eq!(dpi, Some(11811));
+    assert!(steps == time && steps != down);
+    let map = npy::read::<u32>(path.join("m.npy")).unwrap().values;
+    let grey = steps.chunks(3).map(|p| p == [128; 3]).collect::<Vec<_>>();
+    let never = map.iter().map(|n| *n == 2000).collect::<Vec<_>>();
+    assert!(grey == never && never.contains(&true) && never.contains(&false));
+
+    // Everything else changes the picture as well.
+    let usual = "--out usual.png";
+    divergence(usual).assert().success();
+    let mut all = vec![bytes("usual.png")];
+    for look in [
+        "--theme light",
+        "--limits 5,500",
+        "--scale log",
+        "--show time",
+        "--y up",
+    ] {
+        divergence(&format!("--out a.png {look}"))
+            .assert()
+            .success();
+        all.push(bytes("a.png"));
+        for (i, other) in all[..all.len() - 1].iter().enumerate() {
+            assert!(all[all.len() - 1] != *other, "{look} {i}");
+        }
+    }
+    for (look, words) in [
+        ("--limits 5,1", "the lower first"),
+        ("--limits 0,1 --scale log", "both must be above 0"),
+        ("--quantity ftle --show time", "needs --quantity divergence"),
+        ("--dpi 300 --out a.tif", "no .png"),
+        ("--dpi 0", "from 1 to 10000"),
+        ("--show share", "must be left, steps or time"),
+        ("--scale sqrt", "must be linear or log"),
+    ] {
+        divergence(look)
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains(words));
+    }
+    divergence("--out a.png --title 三体")
+        .assert()
+        .success()
+        .stderr(predicate::str::contains(
+            "the font of pictures has no 三, 体",
+        ));
+    // Where nothing parts, the picture and the summary say so.
+    divergence("--steps 3 --out a.png")
+        .assert()
+        .success()
+        .stdout(
+            predicate::str::contains("no twins parted").and(predicate::str::contains("--steps")),
+        );
+}
+
+#[test]
 fn quiet_prints_nothing() {
     let directory = tempfile::tempdir().unwrap();
     trisolar(directory.path())

@@ -315,15 +315,35 @@ fn a_folder_of_another_zoom_is_left_alone_without_restart() {
         .stdout("")
         .stderr("");
     let before = files(&path.join("zoom"));
-    for other in [
-        &["--frames", "3"][..],
-        &["--frames", "2", "--npy"],
-        &["--frames", "2", "--g", "9"],
+    for (other, words) in [
+        (&["--frames", "1"][..], "--frames (2 there, 1 here)"),
+        (&["--frames", "2", "--npy"], "begun without --npy"),
+        (&["--frames", "2", "--g", "9"], "--g (9.8 there, 9.0 here)"),
+        (
+            &[
+                "--frames",
+                "2",
+                "--preset",
+                "none",
+                "--set",
+                "span=40/(frame+1)",
+            ],
+            "--preset (document there, none here), --set (none there, span=40/(frame+1) here)",
+        ),
+        (
+            &["--frames", "2", "--colours", "frame"],
+            "--colours share and no arrays",
+        ),
+        (&["--frames", "2", "--captions"], "at least 120 pixels wide"),
     ] {
-        zoom(path, &SMALL).args(other).assert().code(2).stderr(
-            predicate::str::contains("holds another sequence")
-                .and(predicate::str::contains("--restart")),
-        );
+        let refused = zoom(path, &SMALL).args(other).assert().code(2);
+        let refused = refused.stderr(predicate::str::contains(words));
+        if !other.contains(&"--captions") {
+            refused.stderr(
+                predicate::str::contains("holds another sequence")
+                    .and(predicate::str::contains("--restart")),
+            );
+        }
     }
     assert!(before == files(&path.join("zoom")));
     zoom(path, &SMALL)
@@ -335,6 +355,66 @@ fn a_folder_of_another_zoom_is_left_alone_without_restart() {
         names,
         ["frame-00000.json", "frame-00000.png", "sequence.json"]
     );
+}
+
+#[test]
+fn a_zoom_is_extended_recoloured_and_given_captions_without_computing_a_frame_again() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let wide = ["--size", "130x20"];
+    for (arrays, colours) in [(None, "share"), (Some("--npy"), "steps"), (None, "frame")] {
+        let run = |out: &str, more: &[&str]| {
+            let mut command = zoom(path, &SMALL);
+            command.args(wide).args(["--out", out]);
+            if out.ends_with('n') {
+                command.args(["--colours", colours]);
+            }
+            json(command.args(arrays).args(more))
+        };
+        let (old, new) = (format!("{colours}-n"), format!("{colours}-fresh-n"));
+        run(&old, &["--frames", "2"]);
+        for (step, (more, computed)) in [
+            (&["--frames", "3"][..], 1),
+            (&["--frames", "3", "--colormap", "viridis"], 0),
+            (&["--frames", "3", "--colormap", "grey", "--captions"], 0),
+            (
+                &[
+                    "--frames",
+                    "4",
+                    "--colormap",
+                    "turbo",
+                    "--captions",
+                    "--cache",
+                    "exact",
+                ],
+                1,
+            ),
+            (&["--frames", "4"], 0),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(run(&old, more)["computed"], computed, "{colours} {step}");
+            let fresh = format!("{step}-{new}");
+            run(&fresh, more);
+            // The record of the run has the same options, but says nothing of the folder.
+            let (old, fresh) = (files(&path.join(&old)), files(&path.join(&fresh)));
+            assert_eq!(
+                old.keys().collect::<Vec<_>>(),
+                fresh.keys().collect::<Vec<_>>()
+            );
+            for (name, bytes) in &fresh {
+                assert!(old[name] == *bytes, "{colours} {step} {name}");
+            }
+        }
+    }
+    // With arrays the colours may have another meaning, and --resume can extend a zoom as well.
+    let resumed = |more: &[&str]| json(&mut zoom(path, &[&["--resume", "steps-n"], more].concat()));
+    assert_eq!(resumed(&["--colours", "frame"])["computed"], 0);
+    let (a, b) = ("steps-n/frame-00001.png", "frame-n/frame-00001.png");
+    let read = |name| std::fs::read(path.join(name)).expect("there");
+    assert!(read(a) == read(b));
+    assert_eq!(resumed(&["--frames", "5"])["computed"], 1);
 }
 
 #[test]

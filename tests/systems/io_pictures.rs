@@ -76,6 +76,7 @@ fn labels(x: (f64, f64), y: (f64, f64)) -> Labels {
         title: "Divergence".to_owned(),
         x: axis("x", x),
         y: axis("y", y),
+        y_upwards: false,
         value: "steps after parting".to_owned(),
         unit: "steps − times".to_owned(),
     }
@@ -579,7 +580,8 @@ fn orbits_are_drawn_in_four_panels() {
     let orbits = Orbits {
         title: "Orbits".to_owned(),
         unit: "au".to_owned(),
-        theme: Theme::Dark,
+        all: 2,
+        ..Orbits::default()
     };
     trajectories(&path, &bodies, &orbits, Some("{}")).unwrap();
     let p = decode(&path);
@@ -594,4 +596,86 @@ fn orbits_are_drawn_in_four_panels() {
             assert!(found, "{colour:?} {right} {below}");
         }
     }
+}
+
+#[test]
+fn orbits_in_a_plane_have_one_panel_of_equal_scales() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("orbits.png");
+    // An ellipse twice as long as wide, in each of the three planes.
+    let ellipse = |a: usize, b: usize| -> Vec<[f64; 3]> {
+        let point = |i: i32| {
+            let t = std::f64::consts::PI * f64::from(i) / 100.0;
+            let mut p = [3.0; 3];
+            (p[a], p[b]) = (2.0 * t.cos(), t.sin());
+            p
+        };
+        (0..=200).map(point).collect()
+    };
+    for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+        let points = ellipse(a, b);
+        let bodies = [Trajectory {
+            name: "body 0",
+            points: &points,
+        }];
+        let orbits = Orbits {
+            title: "An ellipse".to_owned(),
+            all: 1,
+            ..Orbits::default()
+        };
+        trajectories(&path, &bodies, &orbits, None).unwrap();
+        let p = decode(&path);
+        assert!(p.width > p.height && p.height < 800, "one panel");
+        // The pixels of the line, without the legend on the right and the marks at the start.
+        let right = p.width - 150;
+        let of_line: Vec<(usize, usize)> = (0..p.width * p.height)
+            .map(|i| (i % p.width, i / p.width))
+            .filter(|&(x, y)| x < right && p.at(x, y) == LINES[0])
+            .collect();
+        let extent = |k: fn(&(usize, usize)) -> usize| {
+            let (low, high) = (of_line.iter().map(k).min(), of_line.iter().map(k).max());
+            (high.unwrap() - low.unwrap()) as f64
+        };
+        let ratio = extent(|p| p.0) / extent(|p| p.1);
+        assert!((1.9..2.1).contains(&ratio), "{ratio}");
+    }
+}
+
+#[test]
+fn after_ten_lines_the_colours_come_again_with_dashes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("lines.png");
+    let y = [0.5, 0.5];
+    let axis = PlotAxis {
+        range: Some((0.0, 1.0)),
+        ..PlotAxis::default()
+    };
+    let plot = LinePlot {
+        x: axis.clone(),
+        y: axis,
+        ..LinePlot::default()
+    };
+    // Only the last line is inside of the frame.
+    let outside = [2.0, 2.0];
+    let drawn = |count: usize| {
+        let mut all: Vec<Series<'_>> = vec![series(&outside); count];
+        all[count - 1] = series(&y);
+        fn series<'a>(y: &'a [f64]) -> Series<'a> {
+            Series {
+                name: "",
+                x: &[0.0, 1.0],
+                y,
+                error: None,
+                marks: Marks::Line,
+            }
+        }
+        lines(&path, &all, &plot, None).unwrap();
+        let p = decode(&path);
+        p.rgb.iter().filter(|p| **p == LINES[0]).count()
+    };
+    let solid = drawn(1);
+    assert!(solid >= 960, "{solid}");
+    let dashed = drawn(11);
+    assert!((solid / 3..solid * 9 / 10).contains(&dashed), "{dashed}");
+    assert_eq!(drawn(2), 0, "another colour");
 }

@@ -11,6 +11,7 @@ use trisolar::divergence::{
     Backend, Devices, EngineError, GpuChoice, RunOptions, Specification, Unattended,
 };
 use trisolar::io::colour::ColourMap;
+use trisolar::io::picture::Theme;
 use trisolar::zoom::{
     Cache, CacheReport, Colours, Error, Folder, Frame, Outcome, Rule, Settings, Style, run_cached,
     run_on, zoom,
@@ -40,6 +41,8 @@ fn settings(options: RunOptions, in_flight: usize) -> Settings {
             colormap: ColourMap::Inferno,
             colours: Colours::Share,
             axes: false,
+            captions: false,
+            theme: Theme::Dark,
             npy: true,
         },
         options,

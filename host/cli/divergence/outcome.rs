@@ -71,6 +71,15 @@ impl MapOutcome {
         }
     }
 
+    /// The notes, with what helps if nothing parted.
+    fn all_notes(&self) -> impl Iterator<Item = &str> {
+        let nothing = self.statistics.never_parted == Some(self.pixels);
+        let advice =
+            "no twins parted, so that the picture has one colour; more --steps give them more time";
+        let advice = nothing.then_some(advice);
+        self.notes.iter().map(String::as_str).chain(advice)
+    }
+
     /// The JSON object.
     pub fn object(&self, files: &[&Path]) -> serde_json::Value {
         let common = Common {
@@ -85,7 +94,7 @@ impl MapOutcome {
             rate_unit: "pixel-steps/s",
             errors: serde_json::json!({ "unresolved": self.resolution.map(|r| r.share) }),
             warnings: self.warnings.clone(),
-            notes: self.notes.clone(),
+            notes: self.all_notes().map(str::to_owned).collect(),
         };
         let mut object = common.with(serde_json::json!({
             "engine": self.engine,
@@ -173,7 +182,7 @@ impl MapOutcome {
         if let Some(warning) = self.resolution.and_then(|r| r.warning()) {
             lines.add("warning", &warning);
         }
-        for note in &self.notes {
+        for note in self.all_notes() {
             lines.add("note", note);
         }
         lines.as_str().to_owned()

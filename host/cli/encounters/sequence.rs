@@ -117,23 +117,30 @@ impl SequenceArgs {
         Ok((sequence, path.clone(), Some(record)))
     }
 
-    /// Opens the folder of these frames; pictures are drawn as `settings` say.
-    pub(super) fn open(
+    /// Opens the folder of these frames; pictures are drawn as `settings` say. `begun` is the sequence that the folder has, and `here`
+    /// the one that is wanted.
+    pub(super) fn open<D: Description>(
         &self,
         path: &Path,
         frames: &[EncounterFrame],
         settings: &EncounterSettings,
         more: &Value,
         record: Record,
+        (begun, here): (Option<D>, &D),
     ) -> Result<Folder, Failure> {
         let first = frames.first().map(|f| f.specification.specification());
-        let pictures = json!({
+        let mut contents = sequence::contents(frames, json!(first), more);
+        contents["pictures"] = json!({
             "axes": settings.axes,
             "theme": settings.axes.then_some(settings.theme),
             "npz": settings.npz,
         });
-        self.folder
-            .open(path, frames, json!(first), pictures, more, record)
+        let differing = begun.map_or_else(Vec::new, |there| {
+            let mut all = store::differences(there.base(), here.base());
+            all.extend(FolderArgs::differing(&there, here, &["film", "fps"]));
+            all
+        });
+        self.folder.open(path, &contents, record, &differing)
     }
 
     /// How frames are computed and written.

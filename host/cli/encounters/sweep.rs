@@ -108,10 +108,11 @@ fn run_on(
     let frames = sweep.frames(&vary)?;
     let _claim = sequence.folder.declared(&path).claim()?;
     let settings = sequence.settings(options, true, sweep.theme, sweep.npz);
+    let begun = sequence.folder.begun::<Sweep>("encounters sweep", &path);
     let record = FolderArgs::record("encounters sweep", &path, &sweep)?;
     let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
     let kind = json!({ "encounters sweep": names });
-    let mut folder = sequence.open(&path, &frames, &settings, &kind, record)?;
+    let mut folder = sequence.open(&path, &frames, &settings, &kind, record, (begun, &sweep))?;
     if vary.len() > 1 {
         folder = folder.named_by_values(&frames);
     }

@@ -135,6 +135,7 @@ fn run_on(
     let _claim = outputs.claim()?;
     // Films are made of pictures without axes.
     let settings = sequence.settings(options, false, Theme::default(), zoom.npz);
+    let begun = sequence.folder.begun::<Zoom>("encounters zoom", &path);
     let mut record = FolderArgs::record("encounters zoom", &path, &zoom)?;
     if let Some(before) = before {
         for film in &films {
@@ -143,7 +144,7 @@ fn run_on(
     }
     record.allow_what_is_there(films.iter().map(Animation::path))?;
     let kind = json!({ "encounters zoom": zoom.to });
-    let folder = sequence.open(&path, &frames, &settings, &kind, record)?;
+    let folder = sequence.open(&path, &frames, &settings, &kind, record, (begun, &zoom))?;
     let outcome = sequence.compute("zoom", executor, &frames, &folder, &settings)?;
     make_films(&films, &folder, frames.len(), zoom.fps)?;
     if sequence.json {

@@ -106,8 +106,9 @@ pub(crate) struct OutputArgs {
     /// Write positions over time to an npz file
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub trajectory: Option<PathBuf>,
-    /// Draw the energy error to energy.png and the orbits (in three planes and from the side) to orbits.png in this folder. The models
-    /// with a known time do so without any option, in a folder with the name of the model
+    /// Draw the energy error to energy.png and the orbits (in one panel if the motion is in a plane, otherwise in three planes and from
+    /// the side) to orbits.png in this folder. The models with a known time do so without any option, in a folder with the name of the
+    /// model
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub plots: Option<PathBuf>,
     /// Draw the moving bodies to an animated GIF of up to 200 pictures

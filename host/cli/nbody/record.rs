@@ -214,22 +214,31 @@ impl Record<'_> {
             .iter()
             .map(|m| relative_error(m.diagnostics.total, start, parts))
             .collect();
-        let axis = |name: &str, unit: &str| PlotAxis {
-            name: name.into(),
-            unit: unit.into(),
-            division: Division::Linear,
-            range: None,
-        };
+        let size: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
+        // Without an error there is nothing that a logarithmic axis could show.
+        let logarithmic = size.iter().any(|e| e.is_finite() && *e > 0.0);
+        let [_, time_unit] = self.overrides.units().unwrap_or_default();
         let look = LinePlot {
-            title: "Relative error of the total energy".into(),
+            title: format!("Relative error of the total energy, {}", self.start()),
             theme: self.args.output.theme,
-            x: axis("time", ""),
-            y: axis("(E - E0) / |E0|", ""),
+            x: PlotAxis {
+                name: "time".into(),
+                unit: time_unit.into(),
+                ..PlotAxis::default()
+            },
+            y: PlotAxis {
+                name: "|E − E₀| / |E₀|".into(),
+                division: match logarithmic {
+                    true => Division::Logarithmic,
+                    false => Division::Linear,
+                },
+                ..PlotAxis::default()
+            },
         };
         let series = Series {
             name: self.problem.specification().integrator.name(),
             x: &times,
-            y: &errors,
+            y: &size,
             error: None,
             marks: plot::Marks::Line,
         };
@@ -239,6 +248,14 @@ impl Record<'_> {
             &look,
             Some(&self.json_specification()),
         )?)
+    }
+
+    /// The start and the number of bodies, for titles; without folders, so that a title does not depend on the working directory.
+    fn start(&self) -> String {
+        let name = self.overrides.start_name();
+        let name = Path::new(&name).file_name().unwrap_or_default();
+        let n = self.last.bodies.len();
+        format!("{}, {n} bodies", name.to_string_lossy())
     }
 
     /// Calls `work` with the paths of the bodies.
@@ -261,9 +278,17 @@ impl Record<'_> {
             .zip(&names)
             .map(|(points, name)| Trajectory { name, points })
             .collect();
+        let [unit, time_unit] = self.overrides.units().unwrap_or_default();
         let orbits = Orbits {
+            title: self.start(),
+            unit: unit.into(),
+            time_unit: time_unit.into(),
             theme: self.args.output.theme,
-            ..Orbits::default()
+            times: match &self.history.times[..] {
+                [first, .., last] => Some([*first, *last]),
+                _ => None,
+            },
+            all: self.last.bodies.len(),
         };
         work(&paths, &orbits)
     }

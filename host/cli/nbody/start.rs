@@ -70,10 +70,7 @@ impl Args {
             _ => format!("--{option}"),
         };
         let (problem, overrides) = overrides.problem().map_err(|error| refused(error, place))?;
-        let name = match &overrides.input {
-            Some(path) => path.display().to_string(),
-            None => overrides.model.unwrap_or_default().to_string(),
-        };
+        let name = overrides.start_name();
         let from = Snapshot {
             step: 0,
             time: problem.specification().time(0),

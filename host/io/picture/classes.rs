@@ -270,7 +270,7 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
         let edge = bar.x + bar.width + s.line();
         for (at, text) in &bar_ticks.marks {
             let y = bar.y + (1.0 - *at as f32) * bar.height;
-            tick(&mut canvas, [edge, y], true, s);
+            tick(&mut canvas, [edge, y], true, 1.0, s);
             let x = edge + s.tick() + s.gap();
             canvas.text(text, [x, y], s.text(s.number(), Align::Left));
         }

@@ -3,7 +3,8 @@
 
 use super::{Labels, Map, PictureStyle, resample};
 use crate::axes::{
-    AxesStyle, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis, widest,
+    AxesStyle, MINOR_LENGTH, fitting, further_line, horizontal_axis, left_of_frame, tick,
+    vertical_axis, widest,
 };
 use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::{ColourScale, Rgb, Spacing};
@@ -40,7 +41,8 @@ pub(super) fn draw(
     let whole_side = if beside { high + 60.0 * unit } else { wide };
     let mut bar_lines = wrap(&bar_label, s.label(), whole_side.max(300.0 * unit));
     if scale.levels < 256 {
-        bar_lines.push(style.colour_map.not_finite_note().to_owned());
+        let missing = style.missing.unwrap_or("not finite");
+        bar_lines.push(format!("{}: {missing}", style.colour_map.not_finite_name()));
     }
 
     // Of a wide and low map it would be longer than the map is high.
@@ -105,7 +107,9 @@ pub(super) fn draw(
     horizontal_axis(&mut canvas, frame, &x_ticks, &[x_label], &s);
 
     let y_label = y_lines.join("\n");
-    vertical_axis(&mut canvas, frame, &y_ticks, &y_label, &s, |at| at);
+    vertical_axis(&mut canvas, frame, &y_ticks, &y_label, &s, |at| {
+        if labels.y_upwards { 1.0 - at } else { at }
+    });
     let upwards = TextStyle {
         upwards: true,
         ..s.text(s.label(), Align::Centre)
@@ -122,9 +126,13 @@ pub(super) fn draw(
         let edge = bar.x + bar.width + s.line();
         for (at, text) in &bar_ticks.marks {
             let y = bar.y + (1.0 - *at as f32) * bar.height;
-            tick(&mut canvas, [edge, y], true, &s);
+            tick(&mut canvas, [edge, y], true, 1.0, &s);
             let x = edge + s.tick() + s.gap();
             canvas.text(text, [x, y], s.text(s.number(), Align::Left));
+        }
+        for at in &bar_ticks.minor {
+            let y = bar.y + (1.0 - *at as f32) * bar.height;
+            tick(&mut canvas, [edge, y], true, MINOR_LENGTH, &s);
         }
         for (i, line) in bar_lines.iter().enumerate() {
             let x = edge
@@ -157,11 +165,7 @@ pub(super) fn value_ticks(scale: ColourScale, wanted: usize) -> Ticks {
         return Ticks::linear(low / 2.0 + high / 2.0, high - low, wanted);
     }
     if low.is_nan() {
-        return Ticks {
-            marks: Vec::new(),
-            offset: String::new(),
-            exponent: 0,
-        };
+        return Ticks::default();
     }
     let text = if low == 0.0 {
         "0".to_owned()
@@ -172,8 +176,7 @@ pub(super) fn value_ticks(scale: ColourScale, wanted: usize) -> Ticks {
     };
     Ticks {
         marks: vec![(0.5, text.replace('-', "−"))],
-        offset: String::new(),
-        exponent: 0,
+        ..Ticks::default()
     }
 }
 

@@ -307,7 +307,7 @@ impl SheetLayout {
         let edge = bar.x + bar.width + s.line();
         for (at, text) in &ticks.marks {
             let y = bar.y + (1.0 - *at as f32) * bar.height;
-            tick(canvas, [edge, y], true, s);
+            tick(canvas, [edge, y], true, 1.0, s);
             let x = edge + s.tick() + s.gap();
             canvas.text(text, [x, y], s.text(s.number(), Align::Left));
         }
@@ -338,8 +338,7 @@ fn columns(count: usize, aspect: f64) -> usize {
 fn own_ranges() -> Ticks {
     Ticks {
         marks: vec![(0.0, "lowest".into()), (1.0, "highest".into())],
-        offset: String::new(),
-        exponent: 0,
+        ..Ticks::default()
     }
 }
 

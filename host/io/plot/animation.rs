@@ -162,7 +162,7 @@ impl<'a> Scene<'a> {
         match axes {
             Some([a, b]) => {
                 grid(&mut canvas, frame, &ticks[a], &ticks[b], s);
-                paths(&mut canvas, frame, &tails, theme, |p| {
+                paths(&mut canvas, frame, &tails, theme, false, |p| {
                     let r = relative(p);
                     [r[a], r[b]]
                 });
@@ -173,7 +173,7 @@ impl<'a> Scene<'a> {
             }
             None => {
                 let azimuth = VIEW_DEGREES.0 + 360.0 * turn;
-                paths(&mut canvas, frame, &tails, theme, |p| {
+                paths(&mut canvas, frame, &tails, theme, false, |p| {
                     // The diagonal of the cube around all positions fits from every side.
                     project(relative(p), azimuth, VIEW_DEGREES.1).map(|v| v / 3.0_f64.sqrt())
                 });

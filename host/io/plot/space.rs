@@ -1,11 +1,11 @@
-//! Orbits in space: seen along the three axes, and from the side.
+//! Orbits: those in a plane in one panel, others seen along the three axes and from the side.
 
 use std::path::Path;
 
 use super::{
     Align, AxesStyle, Canvas, IoError, PixelRect, Theme, Ticks, below_frame, data_error, fitting,
-    grid, heading, horizontal_axis, left_of_frame, legend, legend_width, line_colour, png_file,
-    vertical_axis, widest, wrap,
+    grid, heading, horizontal_axis, left_of_frame, legend, legend_width, line_colour, line_dashes,
+    png_file, text_width, vertical_axis, widest, wrap,
 };
 
 /// The path of one body.
@@ -24,12 +24,50 @@ pub struct Orbits {
     pub title: String,
     /// The unit of length, written in parentheses; may be empty.
     pub unit: String,
+    /// The unit of time; may be empty.
+    pub time_unit: String,
+    /// The times of the first and the last position.
+    pub times: Option<[f64; 2]>,
+    /// The number of bodies, of which the given ones may be the first.
+    pub all: usize,
     /// Background and lines.
     pub theme: Theme,
 }
 
+impl Orbits {
+    /// The title of a picture of the first `drawn` bodies.
+    fn heading(&self, drawn: usize) -> String {
+        let mut parts = vec![self.title.clone()];
+        if drawn < self.all {
+            parts.push(format!("of which the first {drawn} are drawn"));
+        }
+        if let Some([start, end]) = self.times {
+            let span = format!("t = {} to {}", short(start), short(end));
+            parts.push(format!("{span} {}", self.time_unit).trim_end().to_owned());
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join(", ")
+    }
+}
+
+/// A number with four digits.
+fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
+    let plain = format!("{rounded}");
+    let text = if plain.len() <= 7 {
+        plain
+    } else {
+        format!("{rounded:e}")
+    };
+    text.replace('-', "−")
+}
+
 /// The side of a panel in pixels.
 const PANEL_PIXELS: f32 = 460.0;
+/// The longer side of a single panel in pixels, and the least length of the other one.
+const SINGLE_PANEL_PIXELS: (f32, f32) = (800.0, 400.0);
+/// The extent across a plane, relative to that along it, up to which motion is planar.
+const FLATNESS: f64 = 1e-9;
 /// Azimuth and elevation of the fourth panel's viewpoint, in degrees.
 pub(super) const VIEW_DEGREES: (f64, f64) = (-60.0, 25.0);
 
@@ -45,7 +83,8 @@ pub fn project(point: [f64; 3], azimuth: f64, elevation: f64) -> [f64; 2] {
     [ca * y - sa * x, ce * z - se * (ca * x + sa * y)]
 }
 
-/// Draws four panels, x-y, x-z, y-z and a view from the side, all with the same scale; a dot marks the last position.
+/// Draws motion in a plane in one panel, and other motion in four: x-y, x-z, y-z and a view from the side. All axes have the same scale;
+/// a ring marks the first position of a body, and a dot the last one.
 ///
 /// # Errors
 /// [`IoError::Data`] if no position is finite, and those of [`AtomicFile`](crate::atomic::AtomicFile).
@@ -61,7 +100,129 @@ pub fn trajectories(
 }
 
 fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
-    let (centre, span) = bounds(bodies).ok_or("no position is finite")?;
+    let (low, high) = extent(bodies).ok_or("no position is finite")?;
+    let (centre, span) = cube(low, high).ok_or("the positions are too far apart")?;
+    match plane(low, high) {
+        Some(axes) => draw_plane(bodies, orbits, axes, (low, high)),
+        None => draw_space(bodies, orbits, centre, span),
+    }
+}
+
+/// The axes of a plane to which the motion is confined, unless it is a single point.
+fn plane(low: [f64; 3], high: [f64; 3]) -> Option<[usize; 2]> {
+    let spans = [0, 1, 2].map(|k| high[k] - low[k]);
+    let flat = |k: usize| spans[k] <= FLATNESS * spans.iter().copied().fold(0.0, f64::max);
+    let planes = [(2, [0, 1]), (1, [0, 2]), (0, [1, 2])];
+    let found = planes.into_iter().find(|(across, _)| flat(*across));
+    found.map(|(_, axes)| axes)
+}
+
+fn draw_plane(
+    bodies: &[Trajectory<'_>],
+    orbits: &Orbits,
+    axes: [usize; 2],
+    (low, high): ([f64; 3], [f64; 3]),
+) -> Result<Canvas, String> {
+    let s = &AxesStyle {
+        unit: 1.0,
+        theme: orbits.theme,
+    };
+    let spans = axes.map(|k| high[k] - low[k]);
+    let longer = spans[0].max(spans[1]);
+    let longer = if longer > 0.0 { longer } else { 1.0 };
+    let (most, least) = SINGLE_PANEL_PIXELS;
+    // The same number of pixels for a unit of length along both axes.
+    let scale = f64::from(most) / (1.08 * longer);
+    let sides = spans.map(|span| ((span + 0.08 * longer) * scale).round() as f32);
+    let sides = sides.map(|side| side.clamp(least, most));
+    let spans = sides.map(|side| f64::from(side) / scale);
+    let centre = axes.map(|k| low[k] / 2.0 + high[k] / 2.0);
+    let [wide, high] = sides;
+    let x_ticks = fitting(wide, s, true, |n| Ticks::linear(centre[0], spans[0], n));
+    let y_ticks = fitting(high, s, false, |n| Ticks::linear(centre[1], spans[1], n));
+    let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
+    let left = s.margin() + left_of_frame(&y_ticks, s);
+    let right = legend_width(&names, s).max(MARKS_WIDTH) + s.margin();
+    let title = wrap(&orbits.heading(bodies.len()), s.title(), wide + right);
+    let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+    let legend_height = (names.len() + 3) as f32 * s.number() * 1.6;
+    let height = top + (high + below_frame(s)).max(legend_height) + s.margin();
+    let background = orbits.theme.background();
+    let mut canvas = Canvas::new((left + wide + right) as u32, height as u32, background)
+        .ok_or("the picture is too large")?;
+    let half = title
+        .iter()
+        .map(|line| text_width(line, s.title()) / 2.0)
+        .fold(0.0, f32::max);
+    heading(
+        &mut canvas,
+        &title,
+        (left + wide / 2.0).max(half + s.margin()),
+        s,
+    );
+    let frame = PixelRect {
+        x: left.round(),
+        y: top.round(),
+        width: wide,
+        height: high,
+    };
+    grid(&mut canvas, frame, &x_ticks, &y_ticks, s);
+    let [a, b] = axes;
+    paths(&mut canvas, frame, bodies, orbits.theme, true, |p| {
+        [(p[a] - centre[0]) / spans[0], (p[b] - centre[1]) / spans[1]]
+    });
+    canvas.outline(frame, s.line(), orbits.theme.frame());
+    let label = |ticks: &Ticks, axis: usize| ticks.axis_label(AXES[axis], &orbits.unit);
+    horizontal_axis(&mut canvas, frame, &x_ticks, &[label(&x_ticks, a)], s);
+    vertical_axis(&mut canvas, frame, &y_ticks, &label(&y_ticks, b), s, |at| {
+        1.0 - at
+    });
+    legend(&mut canvas, [frame.x + wide, frame.y], &names, s);
+    marks(&mut canvas, [frame.x + wide, frame.y], &names, s);
+    Ok(canvas)
+}
+
+/// Names of the axes.
+const AXES: [&str; 3] = ["x", "y", "z"];
+/// The width of the explanation of marks in pixels.
+const MARKS_WIDTH: f32 = 110.0;
+
+/// Explains the marks of the first and the last position, below the names to the right of (x, y).
+fn marks(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &AxesStyle) {
+    let named = names
+        .iter()
+        .rposition(|n| !n.is_empty())
+        .map_or(0, |n| n + 1);
+    let colour = s.theme.frame();
+    for (i, text) in ["start", "end"].into_iter().enumerate() {
+        let row = (named + i) as f32 + 1.0;
+        let at = [x + 3.5 * s.gap(), y + row * s.number() * 1.6];
+        if i == 0 {
+            canvas.ring(at, RING, RING_LINE, colour);
+        } else {
+            canvas.dot(at, DOT, colour);
+        }
+        canvas.text(
+            text,
+            [x + 6.0 * s.gap(), at[1]],
+            s.text(s.number(), Align::Left),
+        );
+    }
+}
+
+/// Radius of the ring at the first position in pixels.
+const RING: f32 = 7.0;
+/// Thickness of the ring in pixels.
+const RING_LINE: f32 = 1.5;
+/// Radius of the dot at the last position in pixels.
+const DOT: f32 = 4.5;
+
+fn draw_space(
+    bodies: &[Trajectory<'_>],
+    orbits: &Orbits,
+    centre: [f64; 3],
+    span: f64,
+) -> Result<Canvas, String> {
     let s = &AxesStyle {
         unit: 1.0,
         theme: orbits.theme,
@@ -73,11 +234,15 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
         .ok_or("no axis")?;
     let left = s.margin() + left_of_frame(numbers, s);
     let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
-    let title = wrap(&orbits.title, s.title(), 2.0 * PANEL_PIXELS + left);
+    let title = wrap(
+        &orbits.heading(bodies.len()),
+        s.title(),
+        2.0 * PANEL_PIXELS + left,
+    );
     let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
     let column = (left + PANEL_PIXELS).round();
     let row = (PANEL_PIXELS + below_frame(s) + 2.0 * s.gap()).round();
-    let width = 2.0 * column + s.margin() + legend_width(&names, s).max(s.number());
+    let width = 2.0 * column + s.margin() + legend_width(&names, s).max(MARKS_WIDTH);
     let mut canvas = Canvas::new(
         width as u32,
         (top + 2.0 * row + s.margin()) as u32,
@@ -95,11 +260,11 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     for (i, (a, b)) in [(0, 1), (0, 2), (1, 2)].into_iter().enumerate() {
         let frame = panel(i);
         grid(&mut canvas, frame, &ticks[a], &ticks[b], s);
-        paths(&mut canvas, frame, bodies, orbits.theme, |p| {
+        paths(&mut canvas, frame, bodies, orbits.theme, true, |p| {
             [(p[a] - centre[a]) / span, (p[b] - centre[b]) / span]
         });
         canvas.outline(frame, s.line(), orbits.theme.frame());
-        let label = |axis: usize| ticks[axis].axis_label(["x", "y", "z"][axis], &orbits.unit);
+        let label = |axis: usize| ticks[axis].axis_label(AXES[axis], &orbits.unit);
         horizontal_axis(&mut canvas, frame, &ticks[a], &[label(a)], s);
         vertical_axis(&mut canvas, frame, &ticks[b], &label(b), s, |at| 1.0 - at);
     }
@@ -115,15 +280,23 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
         .filter(|v| v.is_finite())
         .fold(0.1, |reach: f64, v| reach.max(v.abs()));
     let seen = |p: [f64; 3]| seen(p).map(|v| v * 0.45 / reach);
-    paths(&mut canvas, frame, bodies, orbits.theme, seen);
+    paths(&mut canvas, frame, bodies, orbits.theme, true, seen);
     canvas.outline(frame, s.line(), orbits.theme.frame());
     triad(&mut canvas, frame, s, VIEW_DEGREES.0);
-    legend(&mut canvas, [frame.x + PANEL_PIXELS, panel(1).y], &names, s);
+    let beside = [frame.x + PANEL_PIXELS, panel(1).y];
+    legend(&mut canvas, beside, &names, s);
+    marks(&mut canvas, beside, &names, s);
     Ok(canvas)
 }
 
 /// The middle of all positions and the side of a cube around them.
 pub(super) fn bounds(bodies: &[Trajectory<'_>]) -> Option<([f64; 3], f64)> {
+    let (low, high) = extent(bodies)?;
+    cube(low, high)
+}
+
+/// The least and the greatest coordinates of all finite positions.
+fn extent(bodies: &[Trajectory<'_>]) -> Option<([f64; 3], [f64; 3])> {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     let finite = |p: &&[f64; 3]| p.iter().all(|v| v.is_finite());
     for p in bodies.iter().flat_map(|b| b.points).filter(finite) {
@@ -132,19 +305,24 @@ pub(super) fn bounds(bodies: &[Trajectory<'_>]) -> Option<([f64; 3], f64)> {
             high[k] = high[k].max(p[k]);
         }
     }
+    (low[0] <= high[0]).then_some((low, high))
+}
+
+fn cube(low: [f64; 3], high: [f64; 3]) -> Option<([f64; 3], f64)> {
     let centre = [0, 1, 2].map(|k| low[k] / 2.0 + high[k] / 2.0);
     let span = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max) * 1.08;
     // One single point: some room around it.
     let span = if span > 0.0 { span } else { 1.0 };
-    (low[0] <= high[0] && span.is_finite()).then_some((centre, span))
+    span.is_finite().then_some((centre, span))
 }
 
-/// `place` gives the offset from the middle of the frame, in units of its side, upwards positive.
+/// `place` gives the offset from the middle of the frame, in units of its sides, upwards positive.
 pub(super) fn paths(
     canvas: &mut Canvas,
     frame: PixelRect,
     bodies: &[Trajectory<'_>],
     theme: Theme,
+    starts: bool,
     place: impl Fn([f64; 3]) -> [f64; 2],
 ) {
     for (i, body) in bodies.iter().enumerate() {
@@ -160,9 +338,15 @@ pub(super) fn paths(
                 ]
             })
             .collect();
-        canvas.line(&points, 1.6, colour, frame);
-        if let Some(&last) = points.last().filter(|p| p.iter().all(|v| v.is_finite())) {
-            canvas.dot(last, 4.5, colour);
+        let finite = |p: &&[f32; 2]| p.iter().all(|v| v.is_finite());
+        canvas.dashed(&points, 1.6, line_dashes(i, theme), colour, frame);
+        // Of many bodies, large marks would hide each other.
+        let size = if bodies.len() > 30 { 0.5 } else { 1.0 };
+        if let Some(&first) = points.first().filter(finite).filter(|_| starts) {
+            canvas.ring(first, size * RING, size * RING_LINE, colour);
+        }
+        if let Some(&last) = points.last().filter(finite) {
+            canvas.dot(last, size * DOT, colour);
         }
     }
 }
@@ -185,6 +369,38 @@ pub(super) fn triad(canvas: &mut Canvas, frame: PixelRect, s: &AxesStyle, azimut
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn motion_in_a_plane_is_recognised() {
+        let z = |z: f64| plane([0.0, 0.0, -z], [1.0, 2.0, z]);
+        assert_eq!(z(0.0), Some([0, 1]));
+        assert_eq!(z(1e-12), Some([0, 1]), "rounding errors");
+        assert_eq!(z(1e-3), None);
+        assert_eq!(plane([0.0, 5.0, 0.0], [1.0, 5.0, 1.0]), Some([0, 2]));
+        assert_eq!(plane([7.0, 5.0, 0.0], [7.0, 6.0, 1.0]), Some([1, 2]));
+        assert_eq!(plane([0.0; 3], [1.0, 0.0, 0.0]), Some([0, 1]), "a line");
+    }
+
+    #[test]
+    fn the_title_says_what_is_drawn() {
+        let orbits = Orbits {
+            title: "plummer, 1024 bodies".into(),
+            times: Some([0.0, 12.3456]),
+            all: 1024,
+            ..Orbits::default()
+        };
+        assert_eq!(
+            orbits.heading(100),
+            "plummer, 1024 bodies, of which the first 100 are drawn, t = 0 to 12.35"
+        );
+        let orbits = Orbits {
+            time_unit: "days".into(),
+            times: Some([-1e-9, 91312.5]),
+            all: 2,
+            ..Orbits::default()
+        };
+        assert_eq!(orbits.heading(2), "t = −1e−9 to 91310 days");
+    }
 
     #[test]
     fn the_view_is_that_of_the_eye() {

@@ -12,6 +12,7 @@ mod picture;
 mod webp;
 
 pub use mp4::find_ffmpeg;
+pub(super) use picture::read;
 
 /// A format of films.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

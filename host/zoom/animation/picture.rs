@@ -10,7 +10,7 @@ use trisolar_io::read::check_memory;
 
 /// A picture with one pixel per pixel of the map.
 #[derive(Debug)]
-pub(super) struct Picture {
+pub(crate) struct Picture {
     pub width: u32,
     pub height: u32,
     /// Red, green and blue of each colour.
@@ -34,7 +34,7 @@ impl Picture {
 ///
 /// # Errors
 /// It does not exist, or was not written by [`bare`](trisolar_io::picture::bare).
-pub(super) fn read(folder: &Folder, frame: u32) -> Result<Picture, IoError> {
+pub(crate) fn read(folder: &Folder, frame: u32) -> Result<Picture, IoError> {
     let path = folder.file(frame, "png");
     let file = trisolar_io::read::open(&path)?;
     let malformed = |reason: String| IoError::Malformed {
@@ -78,7 +78,7 @@ fn decode(
 ///
 /// # Errors
 /// The sizes differ, so that the film at `path` cannot be written.
-pub(super) fn check_size(
+pub(crate) fn check_size(
     path: &Path,
     first: &Picture,
     frame: u32,
