@@ -38,7 +38,7 @@ if ! [ -x "$cache/venv/bin/pip" ]; then
     python3 -m venv "$cache/venv"
 fi
 python=$cache/venv/bin/python
-"$python" -m pip install -q 'maturin>=1.8,<2' numpy matplotlib tqdm pytest mypy types-tqdm pandas pandas-stubs xarray zarr 'pyright[nodejs]'
+"$python" -m pip install -q 'maturin>=1.8,<2' numpy matplotlib tqdm pytest mypy types-tqdm pandas pandas-stubs xarray zarr 'pyright[nodejs]' nbclient ipykernel
 
 say "The program and the C library"
 # The wheel's crate among them: so maturin finds the library compiled, with the same features.
@@ -116,3 +116,6 @@ for script in python/examples/*_figures.py; do
     MPLBACKEND=Agg "$python" "$script" --quick --out "$cache/figures"
 done
 ls "$cache/figures"
+
+say "The notebooks"
+(cd "$cache" && "$cache/venv/bin/jupyter-execute" "$OLDPWD"/python/examples/*.ipynb)
