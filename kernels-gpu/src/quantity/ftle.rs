@@ -86,7 +86,11 @@ impl<const LIMIT: i32> Ftle<LIMIT> {
     /// The bounds of the tangent vector's squared length.
     #[inline(always)]
     fn bounds<R: Real>() -> [R; 2] {
-        [-LIMIT, LIMIT].map(|n| R::from_f64(power_of_two(n)))
+        // Not by `map`, whose closure the compiler may leave in a function without the lanes' instruction set.
+        [
+            R::from_f64(power_of_two(-LIMIT)),
+            R::from_f64(power_of_two(LIMIT)),
+        ]
     }
 
     /// Updates the length of the tangent vector after a step, and rescales it if it has become too long or too short.
