@@ -112,7 +112,14 @@ fn atomics_in_a_threads_own_memory_become_plain_accesses() {
         assert!(add.contains(asked), "{asked} in {add}");
     }
     let atomics = ptx::entry(&text, "atomics").unwrap();
-    assert!(atomics.contains("atom.relaxed.cta.max.s32"), "{atomics}");
+    for instruction in [
+        "atom.relaxed.cta.max.s32",
+        "atom.acquire.gpu.cas.b32",
+        "atom.sys.cas.b32",
+        "atom.acq_rel.cta.cas.b64",
+    ] {
+        assert!(atomics.contains(instruction), "{instruction} in {atomics}");
+    }
     assert!(!atomics.contains("isspacep"), "{atomics}");
 }
 

@@ -105,6 +105,55 @@ fn every_thread_changes_integers() {
     assert_eq!(words[7], u64::from(THREADS) << 30);
 }
 
+/// Sets the largest of the threads' numbers, and adds numbers, by comparing and swapping.
+#[kernel]
+unsafe fn swaps(largest: *mut f64, sum: *mut f32, counter: *mut i64) {
+    let t = thread::index_1d();
+    unsafe {
+        let mine = f64::from(t * 7919 % THREADS) + 0.5;
+        let mut old = *largest;
+        while old < mine {
+            let now = mid::atomic_compare_and_swap_f64_device(largest, old, mine, AcqRel);
+            if now.to_bits() == old.to_bits() {
+                break;
+            }
+            old = now;
+        }
+        let mut old = *sum;
+        loop {
+            let now = intrinsics::atomic_fetch_cas_relaxed_f32_system(sum, old, old + 1.0);
+            if now == old {
+                break;
+            }
+            old = now;
+        }
+        for ordering in [Relaxed, Acquire, Release, AcqRel, SeqCst] {
+            let mut old = *counter;
+            loop {
+                let now = mid::atomic_compare_and_swap_i64_device(counter, old, old - 1, ordering);
+                if now == old {
+                    break;
+                }
+                old = now;
+            }
+        }
+    }
+}
+
+#[test]
+fn comparing_and_swapping_loses_nothing() {
+    let (mut largest, mut sum, mut counter) = (0.0, 0.0, 0);
+    let (a, b, c) = (&raw mut largest, &raw mut sum, &raw mut counter);
+    run(|| unsafe { swaps(a, b, c) });
+    assert_eq!(largest, f64::from(THREADS - 1) + 0.5);
+    assert_eq!(sum, THREADS as f32);
+    assert_eq!(counter, -5 * i64::from(THREADS));
+    // Zeros of different signs have different bits.
+    let mut zero = 0.0_f64;
+    let old = unsafe { mid::atomic_compare_and_swap_f64_device(&raw mut zero, -0.0, 1.0, SeqCst) };
+    assert_eq!((old, zero), (0.0, 0.0));
+}
+
 #[test]
 #[should_panic(expected = "a load cannot release")]
 fn a_load_cannot_release() {

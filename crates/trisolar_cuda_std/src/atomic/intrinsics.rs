@@ -494,5 +494,32 @@ macro_rules! float_operation {
     };
 }
 
+/// Exchanges of floating-point numbers, which are compared by their bits.
+macro_rules! float_exchange {
+    ($($ty:ident, $bits:ident: $($scope:ident),*;)*) => {
+        $($(float_exchange!(@orderings $ty, $bits, $scope, relaxed acquire release acqrel volatile);)*)*
+    };
+    (@orderings $ty:ident, $bits:ident, $scope:ident, $($ordering:ident)*) => {$(
+        paste! {
+            #[doc = concat!(
+                "Sets the value to `new` if it has the bits of `compare`, ", stringify!($ordering), ", scope ", stringify!($scope), "."
+            )]
+            #[inline(always)]
+            pub unsafe fn [<atomic_fetch_cas_ $ordering _ $ty _ $scope>](ptr: *mut $ty, compare: $ty, new: $ty) -> $ty {
+                // SAFETY: the module's rules.
+                let old = unsafe {
+                    [<atomic_fetch_cas_ $ordering _ $bits _ $scope>](ptr.cast(), compare.to_bits(), new.to_bits())
+                };
+                $ty::from_bits(old)
+            }
+        }
+    )*};
+}
+
+float_exchange! {
+    f32, u32: device, block, system;
+    f64, u64: device, block, system;
+}
+
 for_scopes!(float_operation, f32, 32, u32, AtomicU32, "add.f32", "b32");
 for_scopes!(float_operation, f64, 64, u64, AtomicU64, "add.f64", "b64");

@@ -40,6 +40,7 @@ macro_rules! by_scope {
         operations!($scope, i64, and or xor add sub min max exch);
         operations!($scope, f32, and or xor add sub exch);
         operations!($scope, f64, and or xor add sub exch);
+        swaps!($scope, u32 i32 u64 i64 f32 f64);
         bounded!($scope);
     )*};
 }
@@ -121,6 +122,43 @@ macro_rules! operations {
                             intrinsics::[<membar_ $scope>]();
                         }
                         let value = intrinsics::[<atomic_fetch_ $op _volatile_ $ty _ $scope>](ptr, val);
+                        if !matches!(ordering, Relaxed | Release) {
+                            intrinsics::[<membar_ $scope>]();
+                        }
+                        value
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+macro_rules! swaps {
+    ($scope:ident, $($ty:ident)*) => {$(
+        paste! {
+            #[doc = concat!(
+                "Sets the value to `new` if it has the bits of `current`, scope ", stringify!($scope), "; returns the previous value."
+            )]
+            #[inline(always)]
+            pub unsafe fn [<atomic_compare_and_swap_ $ty _ $scope>](ptr: *mut $ty, current: $ty, new: $ty, ordering: Ordering) -> $ty {
+                // SAFETY: the module's rules.
+                unsafe {
+                    if ge_sm70() {
+                        match ordering {
+                            Relaxed => intrinsics::[<atomic_fetch_cas_relaxed_ $ty _ $scope>](ptr, current, new),
+                            Acquire => intrinsics::[<atomic_fetch_cas_acquire_ $ty _ $scope>](ptr, current, new),
+                            Release => intrinsics::[<atomic_fetch_cas_release_ $ty _ $scope>](ptr, current, new),
+                            AcqRel => intrinsics::[<atomic_fetch_cas_acqrel_ $ty _ $scope>](ptr, current, new),
+                            _ => {
+                                intrinsics::[<fence_sc_ $scope>]();
+                                intrinsics::[<atomic_fetch_cas_acquire_ $ty _ $scope>](ptr, current, new)
+                            }
+                        }
+                    } else {
+                        if !matches!(ordering, Relaxed | Acquire) {
+                            intrinsics::[<membar_ $scope>]();
+                        }
+                        let value = intrinsics::[<atomic_fetch_cas_volatile_ $ty _ $scope>](ptr, current, new);
                         if !matches!(ordering, Relaxed | Release) {
                             intrinsics::[<membar_ $scope>]();
                         }

@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, Ordering, compiler_fence};
 
-use cuda_std::atomic::{AtomicF32, AtomicF64, SystemAtomicF32, intrinsics};
+use cuda_std::atomic::{AtomicF32, AtomicF64, SystemAtomicF32, intrinsics, mid};
 use cuda_std::prelude::*;
 use cuda_std::shared::{F4, SharedSlice};
 use cuda_std::{FloatExt, GpuFloat, approx, mem, misc, ptr, shared_slice, warp};
@@ -83,6 +83,8 @@ pub unsafe fn atomics(count: *const AtomicU32, sum: *const AtomicF64, system: *c
     (*system).store(1.0, Ordering::Release);
     intrinsics::atomic_fetch_max_relaxed_i32_block(word, 3);
     intrinsics::atomic_fetch_cas_acquire_i32_device(word.add(1), 3, 4);
+    intrinsics::atomic_fetch_cas_volatile_f32_system(word.add(2).cast(), 3.0, 4.0);
+    mid::atomic_compare_and_swap_f64_block(word.add(4).cast(), 3.0, 4.0, Ordering::AcqRel);
     thread::device_fence();
     thread::system_fence();
 }
