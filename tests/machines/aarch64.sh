@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Checks the program for aarch64 Linux, and runs the tests of the lanes (NEON) and of the driver's entry points under an emulator of the
-# processor.
+# Builds the program for aarch64 Linux and runs it under an emulator of the processor: its files must have the bytes of the files of the program
+# of this machine. Also runs the tests of the lanes (NEON) and of the driver's entry points.
 #
-# usage: tests/machines/aarch64.sh
+# usage: tests/machines/aarch64.sh PROGRAM
+# PROGRAM is the trisolar of this machine, built from the same sources.
 # CUDA_BUILDER_RUST_SRC names the folder `library` of rustc's sources, from which the standard library for aarch64 is compiled. What is built is
 # removed, unless TRISOLAR_MACHINES_TARGET names a folder for it.
 set -euo pipefail
+[ $# = 1 ] && [ -x "$1" ] || { echo "usage: $0 PROGRAM, which is an executable file" >&2; exit 2; }
+program=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 : "${CUDA_BUILDER_RUST_SRC:?names the folder library of the sources of rustc}"
 
@@ -29,11 +32,17 @@ export RUSTC_BOOTSTRAP=1 __CARGO_TESTS_ONLY_SRC_ROOT=$CUDA_BUILDER_RUST_SRC
 export CARGO_TARGET_DIR=${TRISOLAR_MACHINES_TARGET:-$work/target}
 export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
-export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+emulator=(qemu-aarch64 -L /usr/aarch64-linux-gnu)
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="${emulator[*]}"
 # The kernels for GPUs do not depend on the CPU.
 unset TRISOLAR_BUILD_KERNELS
 target=(-Zbuild-std=std,panic_unwind --locked --target aarch64-unknown-linux-gnu)
 
-cargo check "${target[@]}" -p trisolar --bin trisolar
+cargo build "${target[@]}" -p trisolar --bin trisolar
+emulated=("${emulator[@]}" "$(realpath "$CARGO_TARGET_DIR")/aarch64-unknown-linux-gnu/debug/trisolar")
+devices=$("${emulated[@]}" devices)
+echo "$devices"
+grep -q '^simd .*NEON' <<<"$devices" || { echo "the program does not find NEON" >&2; exit 1; }
+tests/machines/same_bytes.sh "$program" "${emulated[@]}"
 cargo test "${target[@]}" --profile dev -p trisolar-simd --lib
 cargo test "${target[@]}" --profile dev -p libcuda_lazy --test without_driver

@@ -90,12 +90,13 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
     for low in 0..lanes {
         match partner((low * vectors) as u32) ^ partner((low.max(1) - 1) as u32 * vectors as u32) {
             0 => {}
+            1 => t.swap::<1, D, EQUAL>(),
             2 => t.swap::<2, D, EQUAL>(),
             3 => t.swap::<3, D, EQUAL>(),
             4 => t.swap::<4, D, EQUAL>(),
             6 => t.swap::<6, D, EQUAL>(),
             7 => t.swap::<7, D, EQUAL>(),
-            _ => unreachable!("vectors have 1, 4 or 8 lanes"),
+            _ => unreachable!("vectors have 1, 2, 4 or 8 lanes"),
         }
         for high in 0..vectors {
             let across = partner(high as u32) as usize;
@@ -116,9 +117,10 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
     }
     match lanes {
         1 => {}
+        2 => t.swap::<1, D, EQUAL>(),
         4 => t.swap::<3, D, EQUAL>(),
         8 => t.swap::<7, D, EQUAL>(),
-        _ => unreachable!("vectors have 1, 4 or 8 lanes"),
+        _ => unreachable!("vectors have 1, 2, 4 or 8 lanes"),
     }
     Sums(t.a)
 }
