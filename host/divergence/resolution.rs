@@ -246,8 +246,10 @@ struct PairLimits<R> {
 impl<R: Real> PairLimits<R> {
     #[inline(always)]
     fn new(masses: &Masses) -> Self {
+        let [a, b, c] = pairs(masses).map(nearest2);
         Self {
-            r2: pairs(masses).map(nearest2).map(R::from_f64),
+            // Not by `map`, which the compiler may leave in a function without the lanes' instruction set.
+            r2: [R::from_f64(a), R::from_f64(b), R::from_f64(c)],
             softening2: R::from_f64(masses.in_steps.softening2),
         }
     }
