@@ -23,6 +23,7 @@ pub(crate) enum Failure {
     /// The user interrupted the command.
     Interrupted,
     /// The user ended a command that goes on until Ctrl-C, so that nothing is missing.
+    #[cfg_attr(not(feature = "explore"), allow(dead_code))]
     Ended,
 }
 

@@ -12,6 +12,10 @@ mod cpu_args;
 mod devices;
 mod divergence;
 mod encounters;
+#[cfg(feature = "explore")]
+mod explore;
+#[cfg(not(feature = "explore"))]
+#[path = "without_explorer.rs"]
 mod explore;
 mod failure;
 mod help;
@@ -71,6 +75,7 @@ enum Command {
     /// Integrate three-body encounters to their end: which body escapes, when and how fast
     Encounters(Box<encounters::Args>),
     /// Show maps and orbits in the browser
+    #[cfg(feature = "explore")]
     Explore(Box<explore::Args>),
     /// List the GPUs and the features of the CPU
     Devices(devices::Args),
@@ -120,6 +125,7 @@ pub fn main() -> ExitCode {
         }
         Command::Nbody(args) => nbody::run(*args, &typed),
         Command::Encounters(args) => encounters::run(&args, &typed),
+        #[cfg(feature = "explore")]
         Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
