@@ -6,7 +6,8 @@
 //!
 //! - [`thread`]: indices, barriers, fences; [`warp`]: shuffles, votes, reductions
 //! - [`shared`]: shared memory; [`atomic`]: atomics with a scope
-//! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions
+//! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions; [`intrinsics`]: the
+//!   functions of libdevice by its names
 //! - [`io`]: printing and assertions; [`mem`], [`misc`], [`ptr`], [`cfg`](mod@cfg)
 //!
 //! On the device the crate also provides the panic handler, which traps, and the global allocator, which calls the driver's
@@ -40,6 +41,7 @@ pub mod cfg;
 pub mod emulator;
 pub mod float;
 mod float_ext;
+pub mod intrinsics;
 pub mod io;
 #[cfg(not(target_arch = "nvptx64"))]
 mod kernel;

@@ -34,7 +34,7 @@ macro_rules! named {
 
 fn all() -> impl IntoIterator<Item = (&'static str, Kernel)> {
     named!(
-        exact_functions functions functions_f32 further_functions integers conversions shuffles votes barriers shared_memory shared_statics
+        exact_functions functions functions_f32 further_functions intrinsics_rounding intrinsics_integers intrinsics_functions integers conversions shuffles votes barriers shared_memory shared_statics
         atomics_of_integers small_atomics atomics_of_floats atomics_of_own_memory dispatch iterators sorting long_sorting layouts slices collections text
     )
 }
