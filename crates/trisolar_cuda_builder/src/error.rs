@@ -100,6 +100,14 @@ pub enum CudaBuilderError {
         /// The place where it is used.
         place: String,
     },
+    /// Kernels use a variable of constant memory in a way that PTX does not allow.
+    #[error("constant memory cannot be used in this way: {name} {place}")]
+    ConstantStatic {
+        /// The static's name.
+        name: String,
+        /// The place where it is used.
+        place: String,
+    },
     /// Kernels use an atomic instruction on a thread's own memory that has no non-atomic counterpart.
     #[error(
         "the atomic instruction `{instruction}` in {function} cannot access a thread's own memory"

@@ -5,19 +5,22 @@ use std::ops::Range;
 
 use crate::error::CudaBuilderError;
 
+mod addresses;
 mod atomics;
 mod bounds;
+mod constant;
 mod origin;
 mod remainder;
 mod shared;
 mod stores;
 
 /// The version of the passes. It must change whenever they do, so that existing PTX is rebuilt.
-pub(crate) const NAME: &str = "launch bounds, shared statics, arrays and dynamic memory, atomics of a thread's own memory, exact remainders, stores of bits";
+pub(crate) const NAME: &str = "launch bounds, constants, shared statics, arrays and dynamic memory, atomics of a thread's own memory, exact remainders, stores of bits";
 
 /// Applies all passes, after which the PTX means what the Rust program means.
 pub(crate) fn apply(ptx: &str) -> Result<String, CudaBuilderError> {
     let ptx = shared::placed(&bounds::declared(ptx))?;
+    let ptx = constant::placed(&ptx)?;
     let ptx = atomics::of_own_memory(&ptx)?;
     Ok(stores::of_bits(&remainder::exact(&ptx)))
 }

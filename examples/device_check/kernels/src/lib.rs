@@ -30,7 +30,7 @@ pub use intrinsics::{intrinsics_functions, intrinsics_integers, intrinsics_round
 pub use language::{
     collections, dispatch, iterators, layouts, long_sorting, slices, sorting, text,
 };
-pub use memory::{barriers, shared_memory, shared_statics};
+pub use memory::{NUMBERS, barriers, constant_memory, shared_memory, shared_statics};
 pub use warps::{shuffles, votes};
 
 /// Number of words that each thread writes.
