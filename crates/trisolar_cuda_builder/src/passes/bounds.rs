@@ -44,7 +44,7 @@ pub(super) fn limited(ptx: &str, most: u32) -> String {
                 .iter()
                 .any(|bound| line.contains(bound))
         };
-        if !lines[body.start..brace].iter().any(|line| is_bound(line)) {
+        if !lines[body.start..brace].iter().any(is_bound) {
             instead.insert(brace, format!(".maxnreg {most}\n{{"));
         }
     }
