@@ -1,5 +1,6 @@
 //! A GPU as a device.
 
+use std::ffi::CString;
 use std::mem::forget;
 use std::ptr::NonNull;
 
@@ -7,12 +8,13 @@ use crate::cust::device::DeviceAttribute;
 use crate::cust::error::CudaError;
 use crate::cust::function::{BlockSize, FunctionAttribute};
 use crate::cust::memory::{
-    AsyncCopyDestination, CopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer,
-    mem_get_info,
+    AsyncCopyDestination, CopyDestination, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice,
+    LockedBuffer, mem_get_info,
 };
+use crate::cust::module::Module;
 use crate::cust::sys::cudaError_enum::{CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_SUCCESS};
 
-use cuda_std::Code;
+use cuda_std::{Code, Plain};
 
 use crate::interface::exported;
 use crate::{Device, DeviceInfo, Gpu, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
@@ -33,7 +35,34 @@ fn is_full(error: &CudaError) -> bool {
     )
 }
 
+/// A value that the driver copies byte by byte.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Value<T>(T);
+
+// SAFETY: plain values have no references and no padding that is read.
+unsafe impl<T: Plain> DeviceCopy for Value<T> {}
+
 impl Gpu {
+    /// Sets a variable in constant memory, after everything queued so far.
+    pub(crate) fn set_constant<T: Plain + Send + Sync>(
+        &self,
+        name: &'static str,
+        value: T,
+    ) -> Result<(), GpuError> {
+        self.enter()?;
+        self.synchronise()?;
+        let symbol =
+            CString::new(name).map_err(|_| self.fail("finding a constant", CudaError::NotFound))?;
+        let setter = move |module: &Module| match module.get_global::<Value<T>>(&symbol) {
+            Ok(mut variable) => variable.copy_from(&Value(value)),
+            // The driver leaves out what a module's kernel does not use.
+            Err(CudaError::NotFound) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.keep_constant(name, Box::new(setter))
+    }
+
     /// The other device, if it is a GPU too.
     fn peer<'a>(&self, other: &'a dyn Device) -> Result<&'a Self, GpuError> {
         other

@@ -1,8 +1,8 @@
 //! A device with its context, stream and kernels.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Once, OnceLock};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use crate::cust::context::{Context, CurrentContext};
 use crate::cust::device::{Device, DeviceAttribute};
@@ -89,6 +89,7 @@ pub struct Gpu {
     stream: Stream,
     copies: Stream,
     modules: Modules,
+    constants: Constants,
     buffers: BufferPool,
     context: Context,
 }
@@ -101,7 +102,26 @@ struct Modules(FrozenMap<(&'static str, Option<Residency>), Box<Loaded>>);
 struct Loaded {
     /// The function, which belongs to the module.
     function: Function<'static>,
-    _module: Box<Module>,
+    module: Box<Module>,
+}
+
+/// Writes a value to a variable of a module, if it has the variable.
+type Setter = Box<dyn Fn(&Module) -> Result<(), CudaError> + Send + Sync>;
+
+/// The values that the host has given to variables in constant memory. Every module has variables of its own.
+#[derive(Default)]
+pub(super) struct Constants(Mutex<HashMap<&'static str, Setter>>);
+
+impl fmt::Debug for Constants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Constants({} set)", self.set().len())
+    }
+}
+
+impl Constants {
+    fn set(&self) -> MutexGuard<'_, HashMap<&'static str, Setter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The text of a kernel with a [`Residency`] for its only entry.
@@ -240,6 +260,7 @@ impl Gpu {
             stream,
             copies,
             modules: Modules::default(),
+            constants: Constants::default(),
             buffers: BufferPool::default(),
             context,
         })
@@ -296,12 +317,32 @@ impl Gpu {
             .map_err(|e| self.fail("finding a kernel", e))?;
         // SAFETY: the function is a handle of the module, which stays in its box as long as the function is here.
         let function = unsafe { std::mem::transmute::<Function<'_>, Function<'static>>(function) };
-        let loaded = Loaded {
-            function,
-            _module: module,
-        };
+        let loaded = Loaded { function, module };
+        // Held until the module is listed, so that a value that is set meanwhile reaches it, too.
+        let constants = self.constants.set();
+        for setter in constants.values() {
+            setter(&loaded.module).map_err(|e| self.fail("setting a constant", e))?;
+        }
         let kept = self.modules.0.insert((name, residency), Box::new(loaded));
         Ok(&kept.function)
+    }
+
+    /// Gives a variable in constant memory of all modules, loaded or not, a value.
+    pub(super) fn keep_constant(&self, name: &'static str, setter: Setter) -> Result<(), GpuError> {
+        let is_end = |c: char| c.is_whitespace() || matches!(c, '[' | ';' | '=');
+        let is_declared =
+            |line: &str| line.contains(".const ") && line.split(is_end).any(|word| word == name);
+        if !ptx()?.iter().any(|text| text.lines().any(is_declared)) {
+            return Err(self.fail("finding a constant", CudaError::NotFound));
+        }
+        let mut constants = self.constants.set();
+        for loaded in self.modules.0.keys_cloned() {
+            if let Some(loaded) = self.modules.0.get(&loaded) {
+                setter(&loaded.module).map_err(|e| self.fail("setting a constant", e))?;
+            }
+        }
+        constants.insert(name, setter);
+        Ok(())
     }
 
     /// Lets kernels and copies of this device access the memory of `other` directly, if the machine supports it; otherwise copies

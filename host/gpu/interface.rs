@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuda_std::{Code, Entry, Exported, Kernel};
+use cuda_std::{Code, Constant, Entry, Exported, Kernel, Plain};
 
 use crate::{DeviceInfo, GpuError, Residency};
 
@@ -309,6 +309,34 @@ impl dyn Device {
     ) -> Result<(), GpuError> {
         // SAFETY: the caller guarantees this.
         unsafe { self.launch_entry(Entry::of::<K>(), grid, arguments) }
+    }
+
+    /// Sets a variable in constant memory, after everything queued so far. Kernels that are launched on this device afterwards read this
+    /// value. In the emulator it is the process's variable, which all emulators have in common.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`] if `constant` is not a static with `#[address_space(constant)]` of the program's kernels.
+    ///
+    /// # Safety
+    /// No kernel of an emulator that reads it runs at the same time, in any thread, and no reference to the value exists.
+    pub unsafe fn set_constant<T: Plain + Send + Sync>(
+        &self,
+        constant: &'static Constant<T>,
+        value: T,
+    ) -> Result<(), GpuError> {
+        let name = constant.name().ok_or_else(|| GpuError::Call {
+            device: self.info().name.clone(),
+            call: "setting a constant",
+            reason: "it is no static with #[address_space(constant)]".into(),
+        })?;
+        #[cfg(feature = "devices")]
+        if let Some(gpu) = self.as_gpu() {
+            return gpu.set_constant(name, value);
+        }
+        let _ = name;
+        // SAFETY: the caller guarantees this.
+        unsafe { constant.set(value) };
+        Ok(())
     }
 
     /// Queues a launch of a kernel that was chosen at run time.

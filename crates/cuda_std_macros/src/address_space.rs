@@ -1,4 +1,4 @@
-//! `#[address_space(shared)]`: statics of which every block has its own copy.
+//! `#[address_space(shared)]`: statics of which every block has its own copy; `#[address_space(constant)]`: statics that the host sets.
 //!
 //! On the device the static keeps its type and gets a symbol by which `cuda_builder` recognises it in the PTX and moves it to
 //! shared memory. On the CPU it is a static of the process, which the emulator lends to one block after another; the emulator
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, ItemStatic, Meta, Result, StaticMutability};
+use syn::{Attribute, Error, Expr, ExprLit, ItemStatic, Lit, Meta, Result, StaticMutability, Type};
 
 /// See [`macro@crate::address_space`].
 pub fn expand(space: TokenStream, item: TokenStream) -> Result<TokenStream> {
@@ -24,7 +24,8 @@ pub fn expand(space: TokenStream, item: TokenStream) -> Result<TokenStream> {
     })?;
     match place.to_string().as_str() {
         "shared" => Ok(shared(declared)),
-        "global" | "constant" => Ok(declared.into_token_stream()),
+        "global" => Ok(declared.into_token_stream()),
+        "constant" => Ok(constant(declared)),
         "local" => Err(Error::new_spanned(
             &place,
             "a static cannot be local to a thread on the GPU: use a variable of the kernel",
@@ -84,6 +85,57 @@ fn shared(mut declared: ItemStatic) -> TokenStream {
                 // SAFETY: these are the static's address and size.
                 unsafe { ::cuda_std::__private::SharedStatic::new(#address, ::core::mem::size_of::<#ty>()) };
         };
+    }
+}
+
+/// A static that the host may set gets a symbol by which `cuda_builder` recognises it: the prefix, and the name that the PTX has. Any
+/// other static never changes, so that the compiler may compute with its value.
+fn constant(mut declared: ItemStatic) -> TokenStream {
+    let name = declared.ident.to_string();
+    let is_type = matches!(&*declared.ty, Type::Path(path)
+        if path.path.segments.last().is_some_and(|last| last.ident == "Constant"));
+    let is_mutable = matches!(declared.mutability, StaticMutability::Mut(_));
+    if !is_type && !is_mutable {
+        return declared.into_token_stream();
+    }
+    let given = declared.attrs.iter().find_map(exported_name);
+    let name = given.unwrap_or(name);
+    declared.attrs.retain(|attribute| !names_symbol(attribute));
+    let symbol = format!("cuda_std_constant${name}");
+    let ident = &declared.ident;
+    let registered = is_type.then(|| {
+        quote! {
+            #[cfg(not(target_arch = "nvptx64"))]
+            const _: () = {
+                #[::cuda_std::__private::linkme::distributed_slice(::cuda_std::__private::CONSTANTS)]
+                #[linkme(crate = ::cuda_std::__private::linkme)]
+                static CONSTANT: ::cuda_std::__private::ConstantStatic =
+                    ::cuda_std::__private::ConstantStatic::new(&#ident, #name);
+            };
+        }
+    });
+    quote! {
+        #[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #symbol))]
+        #declared
+        #registered
+    }
+}
+
+/// The name in `#[unsafe(export_name = "…")]`, with or without `unsafe`.
+fn exported_name(attribute: &Attribute) -> Option<String> {
+    let inner: Meta = match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("unsafe") => list.parse_args().ok()?,
+        other => other.clone(),
+    };
+    match inner {
+        Meta::NameValue(pair) if pair.path.is_ident("export_name") => match pair.value {
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(name),
+                ..
+            }) => Some(name.value()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

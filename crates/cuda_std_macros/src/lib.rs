@@ -53,7 +53,12 @@ pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// On the CPU the emulator runs one block at a time in a program that has such statics.
 ///
-/// `global` and `constant` leave the static as it is: rustc places it in global memory.
+/// `#[address_space(constant)] static WEIGHTS: Constant<[f32; 3]> = Constant::new([1.0, 2.0, 1.0]);` declares a variable in constant
+/// memory (`__constant__` in CUDA C++), which the host sets; see `cuda_std::Constant`. A `static mut` of any type is in constant
+/// memory, too, as in rust-cuda; kernels cannot write to it. The PTX has the static's own name, or that of `export_name`. Other
+/// statics with `constant` never change, and the compiler computes with their values.
+///
+/// `global` leaves the static as it is: rustc places it in global memory.
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(space.into(), item.into())

@@ -38,6 +38,24 @@ pub enum CudaBuilderError {
         /// Why it is not supported.
         reason: &'static str,
     },
+    /// An option's value is not allowed.
+    #[error("{option} is {value}; allowed is {allowed}")]
+    BadOption {
+        /// The builder's method.
+        option: &'static str,
+        /// The value that was given.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// ptxas refuses the PTX, or the options of [`CudaBuilder::ptxas_option`](crate::CudaBuilder::ptxas_option).
+    #[error("ptxas fails with the options {options}, see its messages: {said}")]
+    Ptxas {
+        /// The options that were given.
+        options: String,
+        /// What ptxas wrote.
+        said: String,
+    },
     /// The sources of `core` for this compiler are not installed.
     #[error(
         "GPU kernels need the sources of Rust's core library, version {version}, which are not installed.\n\
@@ -82,7 +100,8 @@ pub enum CudaBuilderError {
     /// Kernels call functions that do not exist on the device.
     #[error(
         "the kernels call functions that do not exist on the device: {}. \
-         (There is no libdevice: functions such as sin, exp and pow need a Rust implementation such as the crate libm.)",
+         (There is no libdevice: functions such as sin, exp and pow need a Rust implementation such as the crate libm. Functions that \
+         other PTX defines are named by CudaBuilder::external_functions.)",
         symbols.join(", ")
     )]
     Unresolved {
@@ -96,6 +115,14 @@ pub enum CudaBuilderError {
     )]
     SharedStatic {
         /// The static's or the array's name.
+        name: String,
+        /// The place where it is used.
+        place: String,
+    },
+    /// Kernels use a variable of constant memory in a way that PTX does not allow.
+    #[error("constant memory cannot be used in this way: {name} {place}")]
+    ConstantStatic {
+        /// The static's name.
         name: String,
         /// The place where it is used.
         place: String,

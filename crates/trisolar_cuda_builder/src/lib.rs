@@ -30,6 +30,7 @@ mod legacy;
 mod module;
 mod passes;
 pub mod ptx;
+mod ptxas;
 mod record;
 mod sysroot;
 mod toolchain;
@@ -40,6 +41,7 @@ use std::path::{Path, PathBuf};
 
 pub use arch::{NvvmArch, UnknownArch};
 pub use error::CudaBuilderError;
+pub use ptxas::PTXAS_VARIABLE;
 pub use record::{Record, Stale};
 pub use toolchain::RUST_SRC_VARIABLE;
 
@@ -87,7 +89,7 @@ pub struct CudaBuilder {
     pub nvvm_opts: bool,
     /// The oldest architecture that the PTX must run on. 7.0 by default.
     pub arch: NvvmArch,
-    /// Whether f32 denormals are flushed to zero; not supported.
+    /// Whether f32 denormals are flushed to zero. `false` by default.
     pub ftz: bool,
     /// Whether f32 square roots are approximate. `false` by default.
     pub fast_sqrt: bool,
@@ -105,6 +107,12 @@ pub struct CudaBuilder {
     pub use_constant_memory_space: bool,
     /// The same as [`generate_line_info`](Self::generate_line_info).
     pub debug: DebugInfo,
+    /// Most registers of a thread, in kernels without bounds of their own.
+    pub max_registers: Option<u32>,
+    /// Functions outside of the PTX that kernels may call.
+    pub external_functions: Vec<String>,
+    /// Options of ptxas, with which it checks the PTX.
+    pub ptxas_options: Vec<String>,
     /// Additional arguments for cargo.
     pub build_args: Vec<String>,
     /// Where to write LLVM's text form of the whole program.
@@ -134,6 +142,9 @@ impl CudaBuilder {
             override_libm: false,
             use_constant_memory_space: false,
             debug: DebugInfo::None,
+            max_registers: None,
+            external_functions: Vec::new(),
+            ptxas_options: Vec::new(),
             build_args: Vec::new(),
             final_module_path: None,
             cache: None,
@@ -196,14 +207,16 @@ impl CudaBuilder {
         self
     }
 
-    /// Flushes f32 denormals to zero. `true` is an error when building.
+    /// Sets whether f32 instructions flush denormals, arguments and results, to zeros of the same sign (`.ftz`). The numbers then differ
+    /// from those of the CPU and the emulator, which keep denormals. Inline assembly and f64 do not change.
     pub fn ftz(mut self, ftz: bool) -> Self {
         self.ftz = ftz;
         self
     }
 
     /// Sets [`ftz`](Self::ftz), [`fast_sqrt`](Self::fast_sqrt), [`fast_div`](Self::fast_div) and
-    /// [`fma_contraction`](Self::fma_contraction) at once. Because the first is not supported, call `.ftz(false)` afterwards.
+    /// [`fma_contraction`](Self::fma_contraction) at once. The numbers then differ from those of the CPU and the emulator. (Functions such
+    /// as `sin` stay those of `libm`; the fast ones are in `cuda_std::approx`.)
     pub fn fast_math(self) -> Self {
         self.ftz(true)
             .fast_sqrt(true)
@@ -226,6 +239,35 @@ impl CudaBuilder {
     /// Sets whether `a * b + c` becomes one instruction that rounds once. The numbers then differ from the CPU's.
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
         self.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Limits the registers of a thread, from 16 to 255, in kernels that have neither `max_registers` nor `min_blocks` in their
+    /// `#[kernel]` (`ptxas --maxrregcount`). The limit is part of the PTX (`.maxnreg`), so that the driver's compiler obeys it, too.
+    pub fn max_registers(mut self, max_registers: u32) -> Self {
+        self.max_registers = Some(max_registers);
+        self
+    }
+
+    /// Lets kernels call functions that are not in the PTX: those that are declared in `unsafe extern "C"` blocks by these names. The
+    /// PTX can only be loaded together with PTX, a cubin or a library that defines them (cust's `Linker`, `nvlink`). A function that
+    /// is not named here is an error when building.
+    ///
+    /// A crate defines such a function by `#[externally_visible] #[unsafe(no_mangle)] pub extern "C" fn`.
+    pub fn external_functions(mut self, names: &[impl AsRef<str>]) -> Self {
+        self.external_functions
+            .extend(names.iter().map(|n| n.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds an option of ptxas, such as `--warn-on-spills` or `--opt-level=3`. After the build, ptxas assembles the PTX for
+    /// [`arch`](Self::arch) with these options; what it says goes to stderr, and where it fails the build fails. The PTX itself does not
+    /// change: the driver compiles it with its own options (`ModuleJitOption` of `trisolar-driver` and cust).
+    ///
+    /// ptxas is the one that the environment variable `CUDA_BUILDER_PTXAS` names, or that of the `PATH`. Without any, the build says
+    /// that the options were not checked.
+    pub fn ptxas_option(mut self, option: impl AsRef<str>) -> Self {
+        self.ptxas_options.push(option.as_ref().to_owned());
         self
     }
 
@@ -389,12 +431,19 @@ impl CudaBuilder {
         }
 
         let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
-        verify(&text, &krate)?;
-        let text = passes::apply(&text)?;
+        verify(&text, &krate, &self.external_functions)?;
+        let options = passes::Options {
+            ftz: self.ftz,
+            max_registers: self.max_registers,
+        };
+        let text = passes::apply(&text, options)?;
         // The file is renamed into place, so that a concurrent reader always sees a complete file.
         let unfinished = output.join("kernels.part");
         fs::write(&unfinished, &text).map_err(at(&unfinished))?;
         fs::rename(&unfinished, &ptx_path).map_err(at(&ptx_path))?;
+        if !self.ptxas_options.is_empty() {
+            ptxas::check(&self, &ptx_path)?;
+        }
         if let Some(path) = &self.final_module_path {
             fs::copy(output.join("kernels.ll"), path).map_err(at(path))?;
         }
@@ -490,11 +539,6 @@ impl CudaBuilder {
 
     fn reject_unsupported(&self) -> Result<(), CudaBuilderError> {
         let options = [
-            (
-                self.ftz,
-                "ftz(true)",
-                "rustc cannot set the denormal mode of a function; f32 denormals are always kept",
-            ),
             (self.optix, "optix(true)", "the PTX is for the CUDA driver"),
             (
                 self.override_libm,
@@ -504,9 +548,16 @@ impl CudaBuilder {
             (
                 self.use_constant_memory_space,
                 "use_constant_memory_space(true)",
-                "rustc places all statics in global memory",
+                "rustc places statics in global memory; mark those that belong to constant memory by #[address_space(constant)]",
             ),
         ];
+        if let Some(most) = self.max_registers.filter(|most| !(16..=255).contains(most)) {
+            return Err(CudaBuilderError::BadOption {
+                option: "max_registers",
+                value: most.to_string(),
+                allowed: "16 to 255",
+            });
+        }
         match options.into_iter().find(|(asked, ..)| *asked) {
             Some((_, option, reason)) => {
                 Err(CudaBuilderError::UnsupportedOption { option, reason })
@@ -602,6 +653,16 @@ impl CudaBuilder {
                 self.generate_line_info || self.debug == DebugInfo::LineTables
             ),
         ];
+        settings.extend(self.ftz.then(|| "ftz=true".to_owned()));
+        settings.extend(
+            self.max_registers
+                .map(|most| format!("max_registers={most}")),
+        );
+        settings.extend(
+            self.external_functions
+                .iter()
+                .map(|name| format!("external={name}")),
+        );
         settings.extend(self.build_args.iter().cloned());
         // The flags contain no path. Those that every build shares appear only in this digest.
         let flags = [self.target_flags(), self.crate_flags()].concat().join(" ");
@@ -634,12 +695,13 @@ impl CudaBuilder {
 }
 
 /// Rejects PTX that cannot be loaded or has nothing to launch.
-fn verify(text: &str, krate: &Path) -> Result<(), CudaBuilderError> {
+fn verify(text: &str, krate: &Path, external: &[String]) -> Result<(), CudaBuilderError> {
     if ptx::entry_points(text).is_empty() {
         return Err(CudaBuilderError::NoEntryPoint(krate.to_owned()));
     }
     let symbols: Vec<String> = ptx::unresolved(text)
         .iter()
+        .filter(|symbol| !external.iter().any(|name| name == *symbol))
         .map(|s| format!("{:#}", rustc_demangle::demangle(s)))
         .collect();
     if symbols.is_empty() {

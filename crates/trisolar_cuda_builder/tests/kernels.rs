@@ -186,3 +186,39 @@ fn launch_bounds_are_directives_of_their_entries() {
     assert_eq!(count(&text, ".maxntid"), 3);
     assert_eq!(count(&text, "launch bounds"), 0);
 }
+
+#[test]
+fn functions_of_libdevice_are_the_instructions_of_their_rounding() {
+    let Some(body) = facility("libdevice") else {
+        return;
+    };
+    for instruction in [
+        "add.rn.f64",
+        "div.rm.f64",
+        "mul.rp.f64",
+        "rcp.rz.f64",
+        "sqrt.rm.f64",
+        "fma.rp.f64",
+        "cvt.rm.f64.s64",
+        "cvt.rp.f64.u64",
+        "add.rz.f32",
+        "sub.rm.f32",
+        "mul.rz.f32",
+        "div.rp.f32",
+        "sqrt.rn.f32",
+        "fma.rn.f32",
+        "cvt.rz.f32.f64",
+        "cvt.rm.f32.s32",
+        "cvt.rp.f32.u32",
+        "cvt.rz.f32.s64",
+        "cvt.rn.f32.u64",
+        "sin.approx.ftz.f32",
+        "ex2.approx.ftz.f32",
+        "div.approx.ftz.f32",
+        "mul.hi.u64",
+        "popc.b64",
+        "brev.b32",
+    ] {
+        assert!(body.contains(instruction), "{instruction} in {body}");
+    }
+}

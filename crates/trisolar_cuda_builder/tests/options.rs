@@ -45,6 +45,24 @@ fn arithmetic_is_exact_unless_an_option_changes_it() {
     for expected in ["sqrt.approx.f32", "div.approx.f32", "fma.rn.f64"] {
         assert!(fast.contains(expected), "{expected} in\n{fast}");
     }
+    let fastest = text_of(builder(krate.path()).fast_math()).unwrap();
+    for expected in [
+        "sqrt.approx.ftz.f32",
+        "div.approx.ftz.f32",
+        "fma.rn.ftz.f32",
+        "fma.rn.f64",
+    ] {
+        assert!(fastest.contains(expected), "{expected} in\n{fastest}");
+    }
+    common::assemble(&fastest, &common::ARCHITECTURES);
+    let flushed = text_of(builder(krate.path()).ftz(true)).unwrap();
+    let expected = plain
+        .replace("sqrt.rn.f32", "sqrt.rn.ftz.f32")
+        .replace("div.rn.f32", "div.rn.ftz.f32")
+        .replace("mul.rn.f32", "mul.rn.ftz.f32")
+        .replace("add.rn.f32", "add.rn.ftz.f32");
+    assert_eq!(flushed, expected);
+    common::assemble(&flushed, &common::ARCHITECTURES);
     let with_feature = text_of(builder(krate.path()).build_args(&["--features=extra"])).unwrap();
     assert_ne!(with_feature, plain);
 }
@@ -171,14 +189,12 @@ fn kernels_see_the_architecture_they_are_compiled_for() {
 fn unsupported_options_are_rejected_by_name() {
     let krate = crate_of(BARE);
     let refused = [
-        (builder(krate.path()).ftz(true), "ftz"),
         (builder(krate.path()).optix(true), "optix"),
         (builder(krate.path()).override_libm(true), "override_libm"),
         (
             builder(krate.path()).use_constant_memory_space(true),
             "use_constant_memory_space",
         ),
-        (builder(krate.path()).fast_math(), "ftz"),
     ];
     for (builder, name) in refused {
         let error = builder.build().unwrap_err();
@@ -187,5 +203,162 @@ fn unsupported_options_are_rejected_by_name() {
             "{error}"
         );
         assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn a_limit_of_registers_is_part_of_the_ptx() {
+    let krate = crate_of(BARE);
+    let Some(limited) = text_of(builder(krate.path()).max_registers(32)) else {
+        return;
+    };
+    let entry = ptx::entry(&limited, "arithmetic").unwrap();
+    assert!(entry.contains("\n.maxnreg 32\n{"), "{entry}");
+    for most in [0, 15, 256] {
+        let error = builder(krate.path()).max_registers(most).build();
+        let said = error.unwrap_err().to_string();
+        assert_eq!(
+            said,
+            format!("max_registers is {most}; allowed is 16 to 255")
+        );
+    }
+}
+
+/// Calls `shade`, which is defined elsewhere.
+const CALLER: &str = r#"
+#![feature(abi_ptx)]
+#[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
+unsafe extern "C" { fn shade(x: f32, at: u64) -> f32; }
+#[unsafe(no_mangle)] pub unsafe extern "ptx-kernel" fn paint(x: *mut f32) { unsafe { *x = shade(*x, 3) } }
+"#;
+
+/// Defines `shade`, with a kernel of its own.
+const DEFINER: &str = r#"
+#![feature(abi_ptx)]
+#[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
+#[unsafe(no_mangle)] pub extern "C" fn shade(x: f32, at: u64) -> f32 { x * at as f32 }
+#[unsafe(no_mangle)] pub unsafe extern "ptx-kernel" fn other(x: *mut f32) { unsafe { *x = 1.0 } }
+"#;
+
+#[test]
+fn functions_of_other_files_are_called_where_an_option_names_them() {
+    let krate = crate_of(CALLER);
+    let text = |builder: cuda_builder::CudaBuilder| match builder.build() {
+        Ok(path) => Some(fs::read_to_string(path).unwrap()),
+        Err(error @ CudaBuilderError::NoRustSource { .. }) => {
+            common::skip(&error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let Some(calling) = text(builder(krate.path()).external_functions(&["shade"])) else {
+        return;
+    };
+    assert!(calling.contains(".extern .func"), "{calling}");
+    let error = builder(krate.path())
+        .external_functions(&["shadow"])
+        .build()
+        .unwrap_err();
+    assert!(
+        matches!(&error, CudaBuilderError::Unresolved { symbols } if symbols == &["shade"]),
+        "{error}"
+    );
+    // Both sides agree on the parameters.
+    let defining = text_of(builder(crate_of(DEFINER).path())).unwrap();
+    let head = |text: &str| -> String {
+        let (_, rest) = text
+            .split_once(".func  (.param .b32 func_retval0) shade")
+            .unwrap();
+        let end = rest.find(['{', ';']).unwrap();
+        rest[..end].split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(head(&calling), head(&defining));
+    assert!(defining.contains(".visible .func"), "{defining}");
+    // ptxas leaves the call to the linker.
+    if let Some(ptxas) = std::env::var_os("TRISOLAR_PTXAS") {
+        let file = krate.path().join("calling.ptx");
+        fs::write(&file, &calling).unwrap();
+        for arch in ["sm_75", "sm_90", "sm_120"] {
+            let output = std::process::Command::new(&ptxas)
+                .args([
+                    "--compile-only",
+                    "-o",
+                    "/dev/null",
+                    &format!("-arch={arch}"),
+                ])
+                .arg(&file)
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{arch}: {said}");
+        }
+    }
+}
+
+#[test]
+fn ptxas_checks_its_options() {
+    let Some(ptxas) = std::env::var_os("TRISOLAR_PTXAS").filter(|path| !path.is_empty()) else {
+        return common::skip("no ptxas: TRISOLAR_PTXAS can name one");
+    };
+    let krate = crate_of(BARE);
+    if text_of(builder(krate.path())).is_none() {
+        return;
+    }
+    // A process of its own, because environment variables belong to the process.
+    let run = |option: &str, variable: &str| {
+        std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "ptxas_in_a_process_of_its_own",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env("KERNELS", krate.path())
+            .env("OPTION", option)
+            .env(cuda_builder::PTXAS_VARIABLE, variable)
+            .output()
+            .unwrap()
+    };
+    let path = ptxas.to_str().unwrap();
+    let said = |output: &std::process::Output| {
+        [&output.stdout[..], &output.stderr[..]]
+            .map(String::from_utf8_lossy)
+            .concat()
+    };
+    let accepted = run("--verbose", path);
+    assert!(
+        accepted.status.success() && said(&accepted).contains("registers"),
+        "{}",
+        said(&accepted)
+    );
+    let refused = run("--no-such-option", path);
+    assert!(!refused.status.success(), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("ptxas fails with the options --no-such-option"),
+        "{}",
+        said(&refused)
+    );
+    let missing = run("--verbose", "/no/such/ptxas");
+    assert!(
+        said(&missing).contains("cannot run /no/such/ptxas"),
+        "{}",
+        said(&missing)
+    );
+}
+
+#[test]
+#[ignore = "a part of ptxas_checks_its_options"]
+fn ptxas_in_a_process_of_its_own() {
+    let (krate, option) = (
+        std::env::var_os("KERNELS").unwrap(),
+        std::env::var("OPTION").unwrap(),
+    );
+    // The oldest architecture of current assemblers.
+    let built = builder(krate)
+        .arch(NvvmArch::Compute75)
+        .ptxas_option(option)
+        .build();
+    if let Err(error) = built {
+        panic!("{error}");
     }
 }

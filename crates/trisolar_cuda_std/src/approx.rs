@@ -7,6 +7,15 @@
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
+/// Zero of the same sign instead of a subnormal number.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! flushed {
+    ($x:expr) => {{
+        let x = $x;
+        if x.is_subnormal() { 0.0 * x } else { x }
+    }};
+}
+
 macro_rules! approx {
     ($($(#[$doc:meta])* $name:ident, $ty:ident, $reg:ident, $ptx:literal, |$x:ident| $host:expr;)*) => {$(
         $(#[$doc])*
@@ -25,9 +34,8 @@ macro_rules! approx {
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                let flush = |x: $ty| if x.is_subnormal() { $ty::copysign(0.0, x) } else { x };
-                let $x = f64::from(flush(x));
-                flush($host as $ty)
+                let $x = f64::from(flushed!(x));
+                flushed!($host as $ty)
             }
         }
     )*};
@@ -53,6 +61,32 @@ approx! {
     sin_f32, f32, reg32, "sin.approx.ftz.f32", |x| libm::sin(x);
     /// cos x: `cos.approx.ftz.f32`, absolute error below 2^-20.5 for |x| <= 2π.
     cos_f32, f32, reg32, "cos.approx.ftz.f32", |x| libm::cos(x);
+}
+
+/// x/y: `div.approx.ftz.f32`, within 2 ULP for |y| in [2^-126, 2^126]. For larger |y| the quotient is 0, or NaN if x is infinite.
+#[inline(always)]
+#[must_use]
+pub fn div_f32(x: f32, y: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let result: f32;
+        // SAFETY: the instruction only computes from registers.
+        unsafe {
+            asm!("div.approx.ftz.f32 {}, {}, {};", out(reg32) result, in(reg32) x, in(reg32) y,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let (x, reciprocal) = (flushed!(x), flushed!((1.0 / f64::from(flushed!(y))) as f32));
+        // The reciprocal is only a guard for divisors whose reciprocal is flushed: the quotient itself is rounded once.
+        let quotient = match reciprocal == 0.0 || reciprocal.is_infinite() {
+            true => f64::from(x) * f64::from(reciprocal),
+            false => f64::from(x) / f64::from(y),
+        };
+        flushed!(quotient as f32)
+    }
 }
 
 /// 1/√x to within 1 ULP. Rounding the root of the rounded quotient would be less accurate.

@@ -15,8 +15,7 @@ pub trait FloatExt: Sized + private::Sealed {
     /// 1 minus the error function.
     #[must_use]
     fn complementary_error_function(self) -> Self;
-    /// The x whose complementary error function is `self`, which must be in [0, 2]; the relative error is below 1e-13 except
-    /// near the function's zero at 1.
+    /// The x whose complementary error function is `self`, which must be in [0, 2]; the relative error is below 1e-13.
     #[must_use]
     fn inv_complementary_error_function(self) -> Self;
     /// e^(x²) times the complementary error function.
@@ -49,8 +48,7 @@ pub trait FloatExt: Sized + private::Sealed {
     /// The cumulative distribution function of the standard normal distribution.
     #[must_use]
     fn norm_cdf(self) -> Self;
-    /// The x at which [`norm_cdf`](Self::norm_cdf) is `self`, which must be in (0, 1); the relative error is below 1e-13 except
-    /// near the function's zero at ½.
+    /// The x at which [`norm_cdf`](Self::norm_cdf) is `self`, which must be in (0, 1); the relative error is below 1e-13.
     #[must_use]
     fn inv_norm_cdf(self) -> Self;
     /// The reciprocal of the cube root.
@@ -106,7 +104,7 @@ macro_rules! float_ext {
             }
             fn inv_complementary_error_function(self) -> Self {
                 let $x = self;
-                let $y = -inv_norm_cdf(0.5 * $to) * core::f64::consts::FRAC_1_SQRT_2;
+                let $y = inv_complementary_error_function($to);
                 $from
             }
             fn scaled_complementary_error_function(self) -> Self {
@@ -280,13 +278,64 @@ fn norm_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The inverse of [`norm_cdf`], by Halley's iteration from an approximation for the smaller tail.
+/// The inverse of the error function, NaN outside of [-1, 1].
+pub(crate) fn inv_error_function(y: f64) -> f64 {
+    let magnitude = GpuFloat::abs(y);
+    if magnitude > 0.5 {
+        // The difference is exact.
+        let tail = inv_norm_cdf_of_tail(0.5 * (1.0 - magnitude));
+        return GpuFloat::copysign(tail * core::f64::consts::FRAC_1_SQRT_2, y);
+    }
+    inv_error_function_near_0(y)
+}
+
+/// The inverse of the complementary error function, NaN outside of [0, 2].
+fn inv_complementary_error_function(y: f64) -> f64 {
+    if (0.5..=1.5).contains(&y) {
+        // The difference is exact.
+        return inv_error_function_near_0(1.0 - y);
+    }
+    -inv_norm_cdf_of_tail(0.5 * y) * core::f64::consts::FRAC_1_SQRT_2
+}
+
+/// The inverse of [`norm_cdf`], NaN outside of [0, 1].
 fn inv_norm_cdf(p: f64) -> f64 {
+    if (0.25..=0.75).contains(&p) {
+        // The difference is exact.
+        return core::f64::consts::SQRT_2 * inv_error_function_near_0(2.0 * p - 1.0);
+    }
+    inv_norm_cdf_of_tail(p)
+}
+
+/// The inverse of the error function in [-½, ½], by Halley's iteration.
+fn inv_error_function_near_0(y: f64) -> f64 {
+    /// √π / 2
+    const HALF_ROOT_PI: f64 = 0.886_226_925_452_758;
+    if GpuFloat::abs(y) < 1e-8 {
+        // The first term of the series.
+        return y * HALF_ROOT_PI;
+    }
+    // Winitzki's approximation (2008), whose relative error is below 0.002: √(b² - log/a) - b without cancellation.
+    let (a, log) = (0.147, libm::log1p(-y * y));
+    let b = 2.0 / (core::f64::consts::PI * a) + 0.5 * log;
+    let square = -log / a / (GpuFloat::sqrt(b * b - log / a) + b);
+    let mut x = GpuFloat::copysign(GpuFloat::sqrt(square), y);
+    for _ in 0..2 {
+        // f = erf(x) - y, f' = 2/√π e^(-x²), f'' = -2 x f'
+        let step = (libm::erf(x) - y) * HALF_ROOT_PI * GpuFloat::exp(x * x);
+        x -= step / (1.0 + x * step);
+    }
+    x
+}
+
+/// The inverse of [`norm_cdf`] outside of [¼, ¾], by Halley's iteration from an approximation for the smaller tail.
+fn inv_norm_cdf_of_tail(p: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) {
         return f64::NAN;
     }
-    if p == 0.5 {
-        return 0.0;
+    if (0.25..=0.75).contains(&p) {
+        // 2p - 1 is exact.
+        return core::f64::consts::SQRT_2 * inv_error_function(2.0 * p - 1.0);
     }
     let tail = if p < 0.5 { p } else { 1.0 - p };
     if tail == 0.0 {

@@ -5,8 +5,9 @@
 //! build gives functions that the [`emulator`] runs.
 //!
 //! - [`thread`]: indices, barriers, fences; [`warp`]: shuffles, votes, reductions
-//! - [`shared`]: shared memory; [`atomic`]: atomics with a scope
-//! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions
+//! - [`shared`]: shared memory; [`Constant`]: memory that the host sets; [`atomic`]: atomics with a scope
+//! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions; [`intrinsics`]: the
+//!   functions of libdevice by its names
 //! - [`io`]: printing and assertions; [`mem`], [`misc`], [`ptr`], [`cfg`](mod@cfg)
 //!
 //! On the device the crate also provides the panic handler, which traps, and the global allocator, which calls the driver's
@@ -36,10 +37,12 @@ pub mod __private;
 pub mod approx;
 pub mod atomic;
 pub mod cfg;
+mod constant;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulator;
 pub mod float;
 mod float_ext;
+pub mod intrinsics;
 pub mod io;
 #[cfg(not(target_arch = "nvptx64"))]
 mod kernel;
@@ -53,6 +56,7 @@ pub mod shared;
 pub mod thread;
 pub mod warp;
 
+pub use constant::Constant;
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 pub use float::GpuFloat;
 pub use float_ext::FloatExt;

@@ -60,6 +60,8 @@ pub trait Mutable {
 impl<T> Mutable for Interior<T> {}
 
 #[cfg(not(target_arch = "nvptx64"))]
+pub use crate::constant::{CONSTANTS, ConstantStatic};
+#[cfg(not(target_arch = "nvptx64"))]
 pub use crate::emulator::{SHARED_STATICS, SharedStatic};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use linkme;

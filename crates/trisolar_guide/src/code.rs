@@ -52,6 +52,17 @@ impl Float for f64 {}
 ",
         after: "fn main() {}",
     },
+    Context {
+        page: "docs/kernels.md",
+        begins: "#[address_space(constant)]",
+        before: "use std::sync::Arc;
+
+use cuda_std::{Constant, address_space};
+use trisolar::gpu::{Device, GpuError};
+
+fn set(device: Arc<dyn Device>) -> Result<(), GpuError> {",
+        after: "    Ok(())\n}\nfn main() {}",
+    },
 ];
 
 /// The documentation of a module for each page with Rust: the module's name, and its blocks.

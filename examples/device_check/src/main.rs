@@ -23,6 +23,11 @@ const SEEDS: std::ops::Range<u64> = 1..9;
 /// Stack size of a thread of the GPU in bytes.
 const STACK_BYTES: usize = 1 << 15;
 
+/// The numbers to which the host sets the kernels' constant.
+fn numbers() -> [u64; 16] {
+    std::array::from_fn(|i| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
 type Kernel = unsafe fn(u64, *mut u64, *mut u64);
 
 /// Lists the kernels with their names.
@@ -34,7 +39,7 @@ macro_rules! named {
 
 fn all() -> impl IntoIterator<Item = (&'static str, Kernel)> {
     named!(
-        exact_functions functions functions_f32 further_functions integers conversions shuffles votes barriers shared_memory shared_statics
+        exact_functions functions functions_f32 further_functions intrinsics_rounding intrinsics_integers intrinsics_functions integers conversions shuffles votes barriers shared_memory constant_memory shared_statics
         atomics_of_integers small_atomics atomics_of_floats atomics_of_own_memory dispatch iterators sorting long_sorting layouts slices collections text
     )
 }
@@ -51,6 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             None
         }
     };
+    // SAFETY: no kernel runs yet.
+    unsafe { kernels::NUMBERS.set(numbers()) };
     let mut wrong = 0;
     let asked: Vec<String> = std::env::args().skip(1).collect();
     let names = all().into_iter().map(|(name, kernel)| (name, Some(kernel)));
@@ -199,9 +206,12 @@ impl Gpu {
         let context = cust::quick_init().map_err(code)?;
         // Recursion and formatting need more than the default stack of a kilobyte.
         CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES).map_err(code)?;
+        let module = Module::from_ptx(PTX, &[]).map_err(code)?;
+        let mut constant = module.get_global(c"NUMBERS").map_err(code)?;
+        constant.copy_from(&numbers()).map_err(code)?;
         Ok(Self {
             stream: Stream::new(StreamFlags::NON_BLOCKING, None).map_err(code)?,
-            module: Module::from_ptx(PTX, &[]).map_err(code)?,
+            module,
             _context: context,
         })
     }

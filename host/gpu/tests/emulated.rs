@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_std::prelude::*;
+use cuda_std::{Constant, address_space};
 use trisolar_device::{Buffer, Device, Emulator, Entry, Grid, HostBuffer, Queue};
 
 /// x[i] += i · by
@@ -45,6 +46,44 @@ unsafe fn number(x: &mut [u32]) {
     if i < x.len() {
         x[i] = i as u32;
     }
+}
+
+#[address_space(constant)]
+static FACTORS: Constant<[u32; 2]> = Constant::new([10, 20]);
+
+/// # Safety
+/// `x` is not accessed in any other way meanwhile.
+#[kernel]
+unsafe fn by_factor(x: &mut [u32]) {
+    let i = thread::index_1d() as usize;
+    x[i] *= FACTORS[i % 2];
+}
+
+#[test]
+fn a_constant_has_its_first_value_until_it_is_set() {
+    let device = emulator();
+    let x = Buffer::of(&device, &[1, 2, 3, 4]).unwrap();
+    let run = || {
+        // SAFETY: nothing else accesses the buffer; there are 4 threads.
+        unsafe { device.launch::<ByFactor>(Grid::new(2, 2), (x.slice_mut(),)) }.unwrap();
+        let mut host = [0; 4];
+        x.download(&mut host).unwrap();
+        host
+    };
+    assert_eq!(run(), [10, 40, 30, 80]);
+    assert_eq!(FACTORS.name(), Some("FACTORS"));
+    // SAFETY: only this test uses the constant.
+    unsafe { device.set_constant(&FACTORS, [3, 5]) }.unwrap();
+    assert_eq!(run(), [30, 200, 90, 400]);
+    static OTHER: Constant<u32> = Constant::new(1);
+    // SAFETY: as above.
+    let said = unsafe { device.set_constant(&OTHER, 2) }
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("setting a constant failed: it is no static with #[address_space(constant)]"),
+        "{said}"
+    );
 }
 
 fn emulator() -> Arc<dyn Device> {

@@ -31,6 +31,26 @@ pub(super) fn declared(ptx: &str) -> String {
     rewritten(ptx, &instead)
 }
 
+/// Returns PTX in which kernels without a bound on registers have this one. (`.minnctapersm` bounds them, too.)
+pub(super) fn limited(ptx: &str, most: u32) -> String {
+    let lines: Vec<&str> = ptx.lines().collect();
+    let mut instead = HashMap::new();
+    for body in bodies(&lines).filter(|body| lines[body.start].contains(".entry ")) {
+        let Some(brace) = body.clone().find(|i| lines[*i].trim() == "{") else {
+            continue;
+        };
+        let is_bound = |line: &&str| {
+            [".maxnreg", ".minnctapersm"]
+                .iter()
+                .any(|bound| line.contains(bound))
+        };
+        if !lines[body.start..brace].iter().any(is_bound) {
+            instead.insert(brace, format!(".maxnreg {most}\n{{"));
+        }
+    }
+    rewritten(ptx, &instead)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,5 +78,17 @@ mod tests {
             .replace("\t// begin inline asm\n\t// launch bounds: .maxntid 256 .minnctapersm 2\n\t// end inline asm\n", "\n\n\n");
         assert_eq!(declared(&module), format!("{other}{expected}{other}"));
         assert_eq!(declared(other), other);
+    }
+
+    #[test]
+    fn a_limit_of_registers_is_for_kernels_without_one() {
+        let free =
+            ".visible .entry first()\n.maxntid 64\n{\n\tret;\n}\n.func second()\n{\n\tret;\n}\n";
+        let bounded = ".visible .entry third()\n.maxnreg 40\n{\n\tret;\n}\n";
+        let expected = free.replacen("\n{", "\n.maxnreg 64\n{", 1);
+        assert_eq!(
+            limited(&format!("{free}{bounded}"), 64),
+            format!("{expected}{bounded}")
+        );
     }
 }

@@ -5,21 +5,43 @@ use std::ops::Range;
 
 use crate::error::CudaBuilderError;
 
+mod addresses;
 mod atomics;
 mod bounds;
+mod constant;
+mod ftz;
 mod origin;
 mod remainder;
 mod shared;
 mod stores;
 
 /// The version of the passes. It must change whenever they do, so that existing PTX is rebuilt.
-pub(crate) const NAME: &str = "launch bounds, shared statics, arrays and dynamic memory, atomics of a thread's own memory, exact remainders, stores of bits";
+pub(crate) const NAME: &str = "launch bounds, constants, shared statics, arrays and dynamic memory, atomics of a thread's own memory, exact remainders, stores of bits";
 
-/// Applies all passes, after which the PTX means what the Rust program means.
-pub(crate) fn apply(ptx: &str) -> Result<String, CudaBuilderError> {
-    let ptx = shared::placed(&bounds::declared(ptx))?;
+/// What a build asks of the passes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    /// Whether subnormal `f32` numbers are flushed to zero.
+    pub ftz: bool,
+    /// The registers of a thread, for kernels without bounds of their own.
+    pub max_registers: Option<u32>,
+}
+
+/// Applies all passes, after which the PTX means what the Rust program means, except for what the options ask.
+pub(crate) fn apply(ptx: &str, options: Options) -> Result<String, CudaBuilderError> {
+    let ptx = bounds::declared(ptx);
+    let ptx = match options.max_registers {
+        Some(most) => bounds::limited(&ptx, most),
+        None => ptx,
+    };
+    let ptx = shared::placed(&ptx)?;
+    let ptx = constant::placed(&ptx)?;
     let ptx = atomics::of_own_memory(&ptx)?;
-    Ok(stores::of_bits(&remainder::exact(&ptx)))
+    let ptx = stores::of_bits(&remainder::exact(&ptx));
+    Ok(match options.ftz {
+        true => ftz::flushed(&ptx),
+        false => ptx,
+    })
 }
 
 /// Replaces lines of a text by their line numbers.

@@ -60,7 +60,7 @@ impl Origin {
     }
 }
 
-/// The origins of a function's 64-bit registers.
+/// The origins of a function's 64-bit registers. [`Origin::SHARED`] stands for the memory that the calling pass follows.
 pub(super) struct Origins<'a> {
     registers: HashMap<&'a str, Origin>,
     shared: &'a dyn Fn(&str) -> bool,

@@ -17,6 +17,7 @@ mod arguments;
 mod atomics;
 mod functions;
 mod integers;
+mod intrinsics;
 mod language;
 mod memory;
 mod warps;
@@ -25,10 +26,11 @@ pub use arguments::{Body, by_value};
 pub use atomics::{atomics_of_floats, atomics_of_integers, atomics_of_own_memory, small_atomics};
 pub use functions::{exact_functions, functions, functions_f32, further_functions};
 pub use integers::{conversions, integers};
+pub use intrinsics::{intrinsics_functions, intrinsics_integers, intrinsics_rounding};
 pub use language::{
     collections, dispatch, iterators, layouts, long_sorting, slices, sorting, text,
 };
-pub use memory::{barriers, shared_memory, shared_statics};
+pub use memory::{NUMBERS, barriers, constant_memory, shared_memory, shared_statics};
 pub use warps::{shuffles, votes};
 
 /// Number of words that each thread writes.

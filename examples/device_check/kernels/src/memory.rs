@@ -6,12 +6,39 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
 use cuda_std::shared::SharedSlice;
-use cuda_std::{address_space, shared_array, shared_slice};
+use cuda_std::{Constant, address_space, shared_array, shared_slice};
 use device_check_columns as columns;
 use device_check_rows as rows;
 use device_check_tiles as tiles;
 
 use crate::{BLOCK, Out, Random};
+
+/// Numbers in constant memory, which the host sets.
+#[address_space(constant)]
+pub static NUMBERS: Constant<[u64; 16]> = Constant::new([0; 16]);
+
+/// A number in constant memory with its first value.
+#[address_space(constant)]
+static FIRST: Constant<f64> = Constant::new(0.75);
+
+/// Constant memory: the same element for all threads, an element for each, and an address that is in either of two memories.
+#[kernel]
+pub unsafe fn constant_memory(seed: u64, out: *mut u64, _scratch: *mut u64) {
+    // SAFETY: the caller guarantees this.
+    let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
+    let own: [u64; 16] = core::array::from_fn(|_| random.bits());
+    for i in 0..8 {
+        out.put(NUMBERS[(seed % 16) as usize] ^ i);
+        out.put(NUMBERS[random.below(16) as usize]);
+        let from = if random.below(2) == 0 {
+            &own
+        } else {
+            &*NUMBERS
+        };
+        out.put(from[random.below(16) as usize]);
+    }
+    out.put_f64(*FIRST);
+}
 
 /// Static arrays of several types and dynamic shared memory of [`BLOCK`] `u64`.
 #[kernel]

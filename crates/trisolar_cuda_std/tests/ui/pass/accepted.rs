@@ -4,7 +4,7 @@
 
 use core::mem::MaybeUninit;
 use cuda_std::prelude::*;
-use cuda_std::{address_space, externally_visible, gpu_only};
+use cuda_std::{Constant, address_space, externally_visible, gpu_only};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -67,6 +67,22 @@ pub unsafe fn statics(out: *mut f32) {
     }
 }
 
+#[address_space(constant)]
+static WEIGHTS: Constant<[u32; 2]> = Constant::new([1, 2]);
+#[address_space(constant)]
+#[unsafe(no_mangle)]
+static mut OLD_STYLE: [u32; 2] = [3, 4];
+#[address_space(constant)]
+static FIXED: [u32; 2] = [5, 6];
+#[address_space(constant)]
+#[unsafe(export_name = "named_otherwise")]
+static OTHER: cuda_std::Constant<f64> = Constant::new(0.5);
+
+#[kernel]
+pub unsafe fn constants(out: *mut u32) {
+    unsafe { *out = WEIGHTS[1] + OLD_STYLE[1] + FIXED[1] };
+}
+
 #[gpu_only]
 pub fn device_side(x: u32) -> u32 {
     x + 1
@@ -81,5 +97,13 @@ fn main() {
     let pointer = out.as_mut_ptr();
     unsafe { cuda_std::emulator::launch(1, 1, 0, || statics(pointer)) }.unwrap();
     assert_eq!(out, [1.0, 2.0, 3.0]);
+    let mut sum = 0;
+    let pointer = &raw mut sum;
+    unsafe {
+        WEIGHTS.set([7, 8]);
+        cuda_std::emulator::launch(1, 1, 0, || constants(pointer)).unwrap();
+    }
+    assert_eq!(sum, 8 + 4 + 6);
+    assert_eq!((WEIGHTS.name(), OTHER.name()), (Some("WEIGHTS"), Some("named_otherwise")));
     assert!(std::panic::catch_unwind(|| device_side(1)).is_err());
 }

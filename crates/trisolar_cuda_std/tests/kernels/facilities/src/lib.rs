@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, Ordering, compiler_fenc
 use cuda_std::atomic::{AtomicF32, AtomicF64, SystemAtomicF32, intrinsics, mid};
 use cuda_std::prelude::*;
 use cuda_std::shared::{F4, SharedSlice};
-use cuda_std::{FloatExt, GpuFloat, approx, mem, misc, ptr, shared_slice, warp};
+use cuda_std::{FloatExt, GpuFloat, approx, intrinsics as nv, mem, misc, ptr, shared_slice, warp};
 
 /// Three barriers, which compile to three `bar.sync`.
 #[kernel]
@@ -118,6 +118,22 @@ pub unsafe fn approximate(x: *mut f64, y: *mut f32) {
     *x = approx::rsqrt_f64(*x) + approx::rcp_f64(*x);
     *y = approx::rsqrt_f32(*y) + approx::rcp_f32(*y) + approx::sqrt_f32(*y) + approx::exp2_f32(*y);
     *y.add(1) = approx::log2_f32(*y) + approx::sin_f32(*y) + approx::cos_f32(*y);
+}
+
+/// Functions of libdevice by its names, called as in kernels for rust-cuda.
+#[kernel]
+pub unsafe fn libdevice(x: *mut f64, y: *mut f32, n: *mut i32, l: *mut i64) {
+    let (a, b, i, j) = (*x, *y, *n, *l);
+    *x = nv::dadd_rn(a, a) + nv::ddiv_rd(a, 3.0) + nv::dmul_ru(a, a) + nv::drcp_rz(a) + nv::dsqrt_rd(a) + nv::fma_ru(a, a, a);
+    *x.add(1) = nv::ll2double_rd(j) + nv::ull2double_ru(j) + nv::sin(a) + nv::erfinv(a) + nv::nan(l.cast());
+    nv::sincos(a, x.add(2), x.add(3));
+    *x.add(4) = nv::remquo(a, 3.0, n.add(8)) + nv::modf(a, x.add(5));
+    *y = nv::fadd_rz(b, b) + nv::fsub_rd(b, 2.0) + nv::fmul_rz(b, b) + nv::fdiv_ru(b, 3.0) + nv::fsqrt_rn(b) + nv::fmaf_rn(b, b, b);
+    *y.add(1) = nv::double2float_rz(a) + nv::int2float_rd(i) + nv::uint2float_ru(i) + nv::ll2float_rz(j) + nv::ull2float_rn(j);
+    *y.add(2) = nv::fast_sinf(b) + nv::fast_expf(b) + nv::fast_fdividef(b, 3.0) + nv::frsqrt_rn(b);
+    *n = nv::byte_perm(i, 7, 0x3715) ^ nv::clz(i) ^ nv::sad(i, 3, 4) ^ nv::float2int_rn(b) ^ nv::double2uint_ru(a);
+    *n.add(1) = nv::mulhi(i, 12345) ^ nv::popcll(j) ^ nv::brev(i);
+    *l = nv::umul64hi(j, j | 1) ^ nv::llrint(a) ^ nv::float2ull_rd(b);
 }
 
 /// Special registers, address spaces, printing and sleeping.
