@@ -1,53 +1,24 @@
 //! Everything that differs between operating systems: what a file is, locks, pipes, disk space, memory, names of the machine, interruptions.
 //! The other packages have no code for one system, except `libcuda_lazy`, whose entry points are in assembly.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
-#[cfg_attr(windows, path = "system/windows.rs")]
-#[cfg_attr(not(windows), path = "system/unix.rs")]
+mod identity;
+mod names;
+#[cfg(not(windows))]
+#[path = "system/unix.rs"]
+mod os;
+#[cfg(windows)]
+#[path = "system/windows.rs"]
 mod os;
 
+pub use identity::{FileId, Identity, Kind};
+pub use names::{strip_prefix, strip_suffix};
 pub use os::{
     available_memory, browser, check_replaceable, cpu_name, full_path, host_name, identity,
     identity_of, identity_of_link, on_interrupt, open_to_read, permit_all, reserve, standard_input,
     standard_outputs, sync_directory, try_lock, wait_in_reads, write_all_at,
 };
-
-/// Tells a file from all others that exist at the same time, whatever their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileId {
-    volume: u64,
-    number: u64,
-}
-
-/// The kinds of what a path can lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A file that keeps its bytes.
-    Regular,
-    /// A directory.
-    Directory,
-    /// A pipe, named or not.
-    Pipe,
-    /// The device that is always empty.
-    Null,
-    /// Another device of characters, such as a terminal.
-    Characters,
-    /// Anything else.
-    Other,
-}
-
-/// What a path leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// Its identity; all devices of characters have one in common where the system numbers only files.
-    pub id: FileId,
-    /// Its kind.
-    pub kind: Kind,
-    /// The number of its names (hard links).
-    pub names: u64,
-}
 
 /// Whether an open file is still the one at `path`.
 pub fn is_at(file: &std::fs::File, path: &Path) -> bool {
@@ -57,23 +28,10 @@ pub fn is_at(file: &std::fs::File, path: &Path) -> bool {
     }
 }
 
-/// The rest of a name after a part that it begins with, which need not be text.
-pub fn strip_prefix<'a>(name: &'a OsStr, prefix: &str) -> Option<&'a OsStr> {
-    let rest = name.as_encoded_bytes().strip_prefix(prefix.as_bytes())?;
-    // SAFETY: the name was cut behind valid UTF-8, or not at all.
-    Some(unsafe { OsStr::from_encoded_bytes_unchecked(rest) })
-}
-
-/// The part of a name before what it ends with, which need not be text.
-pub fn strip_suffix<'a>(name: &'a OsStr, suffix: &str) -> Option<&'a OsStr> {
-    let rest = name.as_encoded_bytes().strip_suffix(suffix.as_bytes())?;
-    // SAFETY: the name was cut before valid UTF-8, or not at all.
-    Some(unsafe { OsStr::from_encoded_bytes_unchecked(rest) })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
     use std::fs::{self, File};
 
     #[test]

@@ -11,10 +11,13 @@ use std::sync::Arc;
 use rustix::fs::OFlags;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 
-use super::{FileId, Identity, Kind};
+use super::identity::{FileId, Identity, Kind};
 
-#[cfg_attr(target_os = "macos", path = "macos.rs")]
-#[cfg_attr(not(target_os = "macos"), path = "linux.rs")]
+#[cfg(not(target_os = "macos"))]
+#[path = "linux.rs"]
+mod machine;
+#[cfg(target_os = "macos")]
+#[path = "macos.rs"]
 mod machine;
 
 pub use machine::{available_memory, browser, cpu_name};

@@ -28,7 +28,8 @@ use windows_sys::Win32::System::SystemInformation::{
     ComputerNamePhysicalDnsHostname, GetComputerNameExW, GlobalMemoryStatusEx, MEMORYSTATUSEX,
 };
 
-use super::{FileId, Identity, Kind, strip_prefix};
+use super::identity::{FileId, Identity, Kind};
+use super::names::strip_prefix;
 
 /// Exit codes after Ctrl-C or Ctrl-Break, and after the console was closed or the machine is shut down, as shells of other systems have them.
 const INTERRUPTED: i32 = 130;
