@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-// The library has the kernels.
-use trisolar as _;
-
 fn main() -> ExitCode {
+    // Linkers may leave out the library's kernels, which are found without naming them, unless the program refers to them.
+    #[cfg(feature = "gpu")]
+    std::hint::black_box(&trisolar::KERNELS);
     trisolar_cli::main()
 }

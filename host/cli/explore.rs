@@ -121,13 +121,7 @@ impl ServeArgs {
 
 /// Opens a link in the browser. A missing browser is not a failure, because the link has been printed.
 fn open(link: &str) {
-    let (program, arguments): (_, &[&str]) = if cfg!(target_os = "macos") {
-        ("open", &[])
-    } else if cfg!(windows) {
-        ("cmd", &["/C", "start", ""])
-    } else {
-        ("xdg-open", &[])
-    };
+    let (program, arguments) = trisolar::io::system::browser();
     let started = std::process::Command::new(program)
         .args(arguments)
         .arg(link)

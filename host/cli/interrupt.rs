@@ -1,10 +1,10 @@
 //! Ctrl-C: the first one ends the work cleanly, the second one ends the program at once.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use trisolar::io::system;
 
 use super::Failure;
 
@@ -26,37 +26,28 @@ pub(crate) fn watch() -> Result<(), Failure> {
     if WATCHED.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
-    let failed = |e: std::io::Error| Failure::Failed(format!("cannot watch for Ctrl-C: {e}"));
-    // A file that grows beyond the shell's limit (`ulimit -f`) must be reported as an error of that file instead of ending the program.
-    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
-    std::thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || {
-            for signal in signals.forever() {
-                if INTERRUPTED.swap(true, Ordering::Relaxed) {
-                    end(signal);
-                }
-                if let Some(notice) = NOTICE.get() {
-                    super::report::to_stderr(notice);
-                }
-                std::thread::spawn(move || {
-                    std::thread::sleep(SHUTDOWN_TIME);
-                    while WORTH_WAITING.load(Ordering::Relaxed) > 0 {
-                        std::thread::sleep(SHUTDOWN_TIME / 8);
-                    }
-                    end(signal);
-                });
+    system::on_interrupt(|code| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            end(code);
+        }
+        if let Some(notice) = NOTICE.get() {
+            super::report::to_stderr(notice);
+        }
+        std::thread::spawn(move || {
+            std::thread::sleep(SHUTDOWN_TIME);
+            while WORTH_WAITING.load(Ordering::Relaxed) > 0 {
+                std::thread::sleep(SHUTDOWN_TIME / 8);
             }
-        })
-        .map_err(failed)?;
-    Ok(())
+            end(code);
+        });
+    })
+    .map_err(|e| Failure::Failed(format!("cannot watch for Ctrl-C: {e}")))
 }
 
-/// Ends the program.
-fn end(signal: i32) -> ! {
+/// Ends the program with this exit code.
+fn end(code: i32) -> ! {
     trisolar::run::lock::release_all();
-    std::process::exit(128 + signal);
+    std::process::exit(code);
 }
 
 /// Work that must be completed before a signal ends the program, such as writing a checkpoint. The program waits as long as this value

@@ -1,10 +1,11 @@
 //! Devices: buffers, queues, typed launches. A [`Device`] is a GPU, or the emulator of the grid; engines are written once for both. The
 //! only place that names `cust`.
 
-/// The types of the driver. Trisolar uses cust's; programs elsewhere, which could not build cust without setting variables, use ours.
-#[cfg(feature = "gpu")]
+/// The types of the driver. On Linux Trisolar uses cust's; programs elsewhere, which could not build cust without setting variables, and other systems,
+/// where cust needs a CUDA toolkit, use ours.
+#[cfg(all(feature = "gpu", target_os = "linux"))]
 pub(crate) use ::cust;
-#[cfg(all(feature = "driver", not(feature = "gpu")))]
+#[cfg(all(feature = "driver", not(all(feature = "gpu", target_os = "linux"))))]
 pub(crate) use trisolar_driver as cust;
 
 #[cfg(feature = "devices")]

@@ -18,6 +18,7 @@ use tempfile::NamedTempFile;
 use super::IoError;
 pub use super::error::directory_of;
 use super::sum::Sum;
+use super::system::{self, Kind, is_at};
 
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -179,7 +180,7 @@ impl Ready {
         let Self { path, target, file } = self;
         file.persist(&target)
             .map_err(|e| IoError::system(&path, "write", e.error))?;
-        sync_directory(&target);
+        system::sync_directory(&directory_of(&target));
         Ok(())
     }
 }
@@ -281,7 +282,11 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
     }
     // The name itself, then its target: a link to a missing file exists, but its target does not.
     let Ok(named) = fs::symlink_metadata(path) else {
-        return Ok(Target::Replace(path.to_owned()));
+        return Ok(match system::identity(path).map(|there| there.kind) {
+            Ok(Kind::Null | Kind::Characters | Kind::Pipe) => Target::InPlace(path.to_owned()),
+            // Without its directory, the error is that of the temporary.
+            _ => Target::Replace(system::full_path(path).unwrap_or_else(|_| path.to_owned())),
+        });
     };
     let target = if named.is_symlink() {
         fs::canonicalize(path).map_err(|e| match e.kind() {
@@ -296,7 +301,7 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
             _ => IoError::system(path, "write", e),
         })?
     } else {
-        path.to_owned()
+        system::full_path(path).map_err(|e| IoError::system(path, "write", e))?
     };
     let kind = fs::metadata(&target)
         .map_err(|e| IoError::system(path, "write", e))?
@@ -305,6 +310,7 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
         let (path, operation) = (path.to_owned(), "write");
         Err(IoError::IsDirectory { path, operation })
     } else if kind.is_file() {
+        system::check_replaceable(&target).map_err(|e| IoError::system(path, "write", e))?;
         Ok(Target::Replace(target))
     } else {
         Ok(Target::InPlace(target))
@@ -339,17 +345,12 @@ fn temporary(path: &Path, target: &Path) -> Result<NamedTempFile, IoError> {
         .prefix(&prefix)
         .suffix(SUFFIX)
         .rand_bytes(RANDOM_CHARACTERS);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The umask of the user applies, as to any new file.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
+    system::permit_all(&mut builder);
     let file = loop {
         let file = builder
             .tempfile_in(directory_of(target))
             .map_err(|e| IoError::system(path, "create", without_temporary_name(e)))?;
-        match file.as_file().try_lock() {
+        match system::try_lock(file.as_file()) {
             Ok(()) if is_at(file.as_file(), file.path()) => break file,
             // Not every file system has locks.
             Err(TryLockError::Error(_)) => break file,
@@ -365,16 +366,6 @@ fn temporary(path: &Path, target: &Path) -> Result<NamedTempFile, IoError> {
     Ok(file)
 }
 
-/// Whether an open file is still the one at `path`.
-pub fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let id = |m: &fs::Metadata| (m.dev(), m.ino());
-    match (file.metadata(), fs::symlink_metadata(path)) {
-        (Ok(open), Ok(there)) => id(&open) == id(&there),
-        _ => false,
-    }
-}
-
 /// Removes the temporaries in `directory` that killed processes left, of files for whose names (shortened, if they are very
 /// long) `own` holds. Those that are being written are left alone, and so are all where the file system has no locks.
 pub fn remove_abandoned(directory: &Path, own: impl Fn(&OsStr) -> bool) {
@@ -388,7 +379,7 @@ pub fn remove_abandoned(directory: &Path, own: impl Fn(&OsStr) -> bool) {
         }
         let path = entry.path();
         if let Ok(file) = File::open(&path)
-            && file.try_lock().is_ok()
+            && system::try_lock(&file).is_ok()
             && is_at(&file, &path)
         {
             // A failure is ignored: another user owns the file.
@@ -400,7 +391,6 @@ pub fn remove_abandoned(directory: &Path, own: impl Fn(&OsStr) -> bool) {
 /// Whether two names are one to the file system of a directory, which may not tell upper from lower case. It is asked about
 /// the names of temporaries, which nobody else uses.
 pub fn is_one_name(directory: &Path, a: &OsStr, b: &OsStr) -> bool {
-    use std::os::unix::ffi::OsStrExt as _;
     if a == b {
         return true;
     }
@@ -412,21 +402,30 @@ pub fn is_one_name(directory: &Path, a: &OsStr, b: &OsStr) -> bool {
     let Ok(file) = temporary(&target, &target) else {
         return false;
     };
+    let mut own = OsString::from(PREFIX);
+    own.push(short_name(a));
     let name = file.path().file_name().unwrap_or_default();
-    let after = PREFIX.len() + short_name(a).len();
+    let name = name.as_encoded_bytes();
+    // A hyphen, random characters, and the suffix.
+    let Some(Ok(rest)) = name.get(own.len()..).map(str::from_utf8) else {
+        return false;
+    };
     let mut other = OsString::from(PREFIX);
     other.push(short_name(b));
-    other.push(OsStr::from_bytes(&name.as_bytes()[after..]));
+    other.push(rest);
     fs::symlink_metadata(directory.join(other)).is_ok()
 }
 
 /// The name of the file that a temporary of this name is for.
 fn file_of_temporary(name: &OsStr) -> Option<OsString> {
-    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-    let rest = name.as_bytes().strip_prefix(PREFIX.as_bytes())?;
-    let rest = rest.strip_suffix(SUFFIX.as_bytes())?;
-    let (file, random) = rest.split_at_checked(rest.len().checked_sub(RANDOM_CHARACTERS + 1)?)?;
-    (random[0] == b'-').then(|| OsString::from_vec(file.to_vec()))
+    let rest = system::strip_suffix(system::strip_prefix(name, PREFIX)?, SUFFIX)?;
+    let bytes = rest.as_encoded_bytes();
+    let random = &bytes[bytes.len().checked_sub(RANDOM_CHARACTERS + 1)?..];
+    let random = str::from_utf8(random).ok()?;
+    let file = random
+        .starts_with('-')
+        .then(|| system::strip_suffix(rest, random));
+    file.flatten().map(OsStr::to_owned)
 }
 
 /// tempfile adds the temporary's path to its errors; the user knows the file by another name.
@@ -437,16 +436,6 @@ fn without_temporary_name(e: io::Error) -> io::Error {
         .and_then(|s| s.downcast_ref::<io::Error>())
         .and_then(io::Error::raw_os_error);
     inner.map_or(e, io::Error::from_raw_os_error)
-}
-
-/// Makes the rename itself survive a power cut. Not every file system can; the file is in place either way.
-fn sync_directory(target: &Path) {
-    #[cfg(unix)]
-    if let Ok(directory) = File::open(directory_of(target)) {
-        let _ = directory.sync_all();
-    }
-    #[cfg(not(unix))]
-    let _ = target;
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 //! - [`atomic`]: a file appears under its name complete, or not at all
 //! - [`read`]: how files are opened for reading, and how much of them is read
 //! - [`format`](mod@format): the format of a file, by its name
-//! - [`memory`]: the memory that this process may still use
 //! - [`npy`], [`npz`]: arrays that numpy reads
 //! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
 //! - [`plot`]: lines, points and trajectories
 //! - [`colour`]: colour maps and ranges
 //! - [`sum`]: checksums, which show whether a file has changed
+//! - [`system`]: what differs between operating systems
 
 pub mod atomic;
 mod axes;
@@ -16,7 +16,6 @@ mod canvas;
 pub mod colour;
 mod error;
 pub mod format;
-pub mod memory;
 pub mod npy;
 pub mod npz;
 pub mod null_is_nan;
@@ -25,6 +24,7 @@ pub mod plot;
 mod png_file;
 pub mod read;
 pub mod sum;
+pub mod system;
 mod ticks;
 mod tiff_file;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use zip::result::ZipError;
 use zip::write::{PreparedZipFile, SimpleFileOptions, ZipFileBuilder};
-use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
+use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 
 use super::IoError;
 use super::atomic::AtomicFile;
@@ -194,6 +194,8 @@ impl NpzWriter {
             .compression_level(Some(4))
             .last_modified_time(DateTime::default())
             .unix_permissions(0o644)
+            // The same bytes on every system.
+            .system(System::Unix)
             .large_file(bytes > (u32::MAX / 2) as usize))
     }
 }

@@ -3,16 +3,13 @@
 //! A file must be within the limit of its kind and within the free memory, and must be a regular file or a pipe. A device such as
 //! `/dev/zero`, which never ends, and a pipe that no program opens for writing are refused.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
-
 use super::IoError;
-use crate::memory;
+use crate::system::{self, Kind};
 
 /// The path that means the standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -71,7 +68,7 @@ const BYTES_PER_CHECK: u64 = 1 << 20;
 /// # Errors
 /// [`IoError::TooLarge`].
 pub fn check_memory(path: &Path, bytes: u64) -> Result<(), IoError> {
-    let available = memory::available();
+    let available = system::available_memory();
     if available == 0 || bytes <= available {
         return Ok(());
     }
@@ -198,7 +195,7 @@ fn reserve(path: &Path, bytes: &mut Vec<u8>, length: usize) -> Result<(), IoErro
     bytes.try_reserve_exact(length).map_err(refused)
 }
 
-/// The kinds of files that can be read.
+/// The files that can be read.
 enum FileKind {
     Regular,
     Pipe,
@@ -209,38 +206,23 @@ enum FileKind {
 /// Opens without waiting for a writer, and determines the kind.
 fn opened(path: &Path) -> Result<(File, FileKind), IoError> {
     let failed = |e| IoError::system(path, "read", e);
-    let mut options = OpenOptions::new();
-    let options = options
-        .read(true)
-        .custom_flags(OFlags::NONBLOCK.bits() as i32);
-    let source = if path == Path::new(STANDARD_INPUT) {
-        Path::new("/dev/stdin")
+    let file = if path == Path::new(STANDARD_INPUT) {
+        system::standard_input()
     } else {
-        path
+        system::open_to_read(path)
     };
-    let file = options.open(source).map_err(failed)?;
-    let kind = file.metadata().map_err(failed)?.file_type();
-    if kind.is_file() {
-        Ok((file, FileKind::Regular))
-    } else if kind.is_fifo() {
-        Ok((file, FileKind::Pipe))
-    } else if kind.is_dir() {
-        let path = path.to_owned();
-        let operation = "read";
-        Err(IoError::IsDirectory { path, operation })
-    } else if kind.is_char_device() && is_null(&file) {
-        Ok((file, FileKind::Nothing))
-    } else {
-        Err(special(path, "a device", "a file or a pipe"))
+    let file = file.map_err(failed)?;
+    match system::identity_of(&file).map_err(failed)?.kind {
+        Kind::Regular => Ok((file, FileKind::Regular)),
+        Kind::Pipe => Ok((file, FileKind::Pipe)),
+        Kind::Null => Ok((file, FileKind::Nothing)),
+        Kind::Directory => {
+            let path = path.to_owned();
+            let operation = "read";
+            Err(IoError::IsDirectory { path, operation })
+        }
+        Kind::Characters | Kind::Other => Err(special(path, "a device", "a file or a pipe")),
     }
-}
-
-/// Whether it is the device that is always empty.
-fn is_null(file: &File) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let number = |metadata: std::fs::Metadata| metadata.rdev();
-    let null = std::fs::metadata("/dev/null").map(number);
-    matches!((file.metadata().map(number), null), (Ok(a), Ok(b)) if a == b)
 }
 
 fn special(path: &Path, kind: &'static str, wanted: &'static str) -> IoError {
@@ -272,12 +254,12 @@ fn begin_pipe(path: &Path, file: &mut File) -> Result<Vec<u8>, IoError> {
     };
     first.truncate(count);
     // From now on a read waits for the writer.
-    let flags = rustix::fs::fcntl_getfl(&*file).map_err(|e| failed(e.into()))?;
-    rustix::fs::fcntl_setfl(&*file, flags - OFlags::NONBLOCK).map_err(|e| failed(e.into()))?;
+    system::wait_in_reads(file).map_err(failed)?;
     Ok(first)
 }
 
-#[cfg(test)]
+// Pipes and devices are made with calls of Unix.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -337,7 +319,7 @@ mod tests {
         for (pieces, expected) in [(2, Some("abcabc")), (5, None)] {
             let read = std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    let mut file = OpenOptions::new()
+                    let mut file = std::fs::OpenOptions::new()
                         .write(true)
                         .open(&path)
                         .expect("a reader");
@@ -365,10 +347,7 @@ mod tests {
                 sources(&path, found);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let text = std::fs::read_to_string(&path).expect("text");
-                let program = text
-                    .split("#[cfg(test)]\nmod tests")
-                    .next()
-                    .unwrap_or_default();
+                let program = text.split("\nmod tests {").next().unwrap_or_default();
                 let name = path.to_string_lossy().into_owned();
                 if !name.ends_with("tests.rs") && !name.contains("/tests/") {
                     found.push((name, program.to_owned()));
@@ -387,8 +366,8 @@ mod tests {
         assert!(found.len() > 100);
         // Files of the system, files that a run itself is making, a folder to be synchronised, and files of which a small part is read.
         let others = [
-            "host/io/memory.rs",
-            "host/run/machine.rs",
+            "host/io/system/linux.rs",
+            "host/io/system/unix.rs",
             "host/run/mpi.rs",
             "host/io/read.rs",
             "host/io/atomic.rs",

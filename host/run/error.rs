@@ -120,7 +120,7 @@ impl From<GpuError> for EngineError {
             GpuError::OutOfLockedMemory { needed } => Self::OutOfMemory {
                 device: "host (page-locked)".into(),
                 needed,
-                available: crate::io::memory::available(),
+                available: crate::io::system::available_memory(),
             },
         }
     }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::gpu::{self, DeviceInfo};
+use crate::io::system;
 use crate::simd::{Simd, has_fma};
 
 /// The devices of the machine, as `trisolar devices --json` prints them: `gpus`, `driver_cuda`, `kernels`, `no_gpu` (the reason why
@@ -74,13 +75,7 @@ pub fn threads() -> usize {
 
 /// The name of the CPU, if the system provides it.
 pub fn cpu_name() -> String {
-    std::fs::read_to_string("/proc/cpuinfo")
-        .ok()
-        .and_then(|text| {
-            let line = text.lines().find(|l| l.starts_with("model name"))?;
-            Some(line.split_once(':')?.1.trim().to_owned())
-        })
-        .unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH))
+    system::cpu_name().unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH))
 }
 
 /// The emulator of the grid on this machine's CPU, as a device.
@@ -89,4 +84,4 @@ pub fn emulator() -> gpu::Emulator {
 }
 
 /// Bytes of memory that can still be used, 0 if the system does not provide the number.
-pub use crate::io::memory::available as available_memory;
+pub use crate::io::system::available_memory;

@@ -3,16 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use super::lock::Lock;
 use super::new_folders::NewFolders;
 use super::place::Place;
-use crate::io::IoError;
 use crate::io::atomic::{self, check_writable, directory_of, short_name};
+use crate::io::{IoError, system};
 
 /// Names of the files that a run writes into a folder.
 #[derive(Clone, Copy, Debug)]
@@ -274,12 +273,9 @@ impl OutputPath {
         ) else {
             return Ok(());
         };
-        for (name, stream) in [
-            ("output", io::stdout().as_fd().try_clone_to_owned()),
-            ("error", io::stderr().as_fd().try_clone_to_owned()),
-        ] {
+        for (name, stream) in system::standard_outputs() {
             if let Ok(stream) = stream
-                && Place::id_of(&File::from(stream)) == Some(id)
+                && Place::id_of(&stream) == Some(id)
             {
                 let reason = format!("the standard {name} goes to the same file");
                 return Err(self.refuse(reason));
@@ -322,7 +318,7 @@ pub struct Claim {
     _folders: NewFolders,
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;

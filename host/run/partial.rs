@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::io::IoError;
 use crate::io::atomic::{self, Staged};
 use crate::io::read::{self, Limit};
+use crate::io::system;
 use crate::{EngineError, Record, RecordError, lock};
 
 /// The specification of the items of a file.
@@ -235,15 +235,10 @@ pub fn working_files(path: &Path) -> [PathBuf; 2] {
 
 /// The name of the output to which a path belongs, which may be the output itself or one of its [`working_files`].
 pub fn name_of(path: &Path) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    let bytes = path.as_os_str().as_bytes();
     let name = [RECORD, PART]
         .into_iter()
-        .find_map(|suffix| bytes.strip_suffix(suffix.as_bytes()));
-    name.map_or_else(
-        || path.to_owned(),
-        |name| std::ffi::OsStr::from_bytes(name).into(),
-    )
+        .find_map(|suffix| system::strip_suffix(path.as_os_str(), suffix));
+    name.map_or_else(|| path.to_owned(), PathBuf::from)
 }
 
 /// `path` with an ending added to its name.
@@ -410,20 +405,8 @@ impl<C: Contents> PartialFile<C> {
     /// Reserves the space on the disk, so that the run cannot fail later for lack of space, and writes the header.
     fn reserve(&self) -> Result<(), IoError> {
         let failed = |e| IoError::system(&self.part, "write", e);
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::fs::{FallocateFlags, fallocate};
-            use rustix::io::Errno;
-            match fallocate(&self.file, FallocateFlags::empty(), 0, self.length()) {
-                // Not every file system supports this.
-                Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
-                Err(e) => return Err(failed(e.into())),
-            }
-        }
-        self.file.set_len(self.length()).map_err(failed)?;
-        self.file
-            .write_all_at(&self.layout.header, 0)
-            .map_err(failed)
+        system::reserve(&self.file, self.length()).map_err(failed)?;
+        system::write_all_at(&self.file, &self.layout.header, 0).map_err(failed)
     }
 
     /// The items that have not been computed.
@@ -561,7 +544,7 @@ impl<C: Contents> PartialFile<C> {
             return Err(EngineError::Sink(failed.clone()));
         }
         let at = self.layout.header.len() as u64 + self.layout.item as u64 * first;
-        (self.file.write_all_at(bytes, at))
+        system::write_all_at(&self.file, bytes, at)
             .map_err(|e| EngineError::Sink(IoError::system(&self.part, "write", e).to_string()))?;
         let count = (bytes.len() / self.layout.item) as u64;
         self.lock().add(first..first + count);

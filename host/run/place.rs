@@ -1,29 +1,22 @@
 //! The file to which a path leads. The file system decides whether two paths lead to the same file.
 
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::io::atomic::{directory_of, is_one_name};
-
-/// Device and number of a file or directory.
-type Id = (u64, u64);
-
-fn id(metadata: &Metadata) -> Id {
-    (metadata.dev(), metadata.ino())
-}
+use crate::io::system::{self, FileId, Identity, Kind};
 
 /// The place of an existing or future file.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// The directory that it is in, without symbolic links.
     pub directory: PathBuf,
-    directory_id: Id,
+    directory_id: FileId,
     /// Its name there.
     pub name: OsString,
-    /// Metadata of the existing file.
-    there: Option<Metadata>,
+    /// The existing file.
+    there: Option<Identity>,
 }
 
 impl Place {
@@ -33,7 +26,7 @@ impl Place {
         // A link to a missing file is not followed, because nothing can be written there.
         let target = is_link.then(|| fs::canonicalize(path).ok()).flatten();
         let target = target.as_deref().unwrap_or(path);
-        let there = fs::metadata(target).ok();
+        let there = system::identity(target).ok();
         let (directory, name) = match target.file_name() {
             Some(name) => (
                 fs::canonicalize(directory_of(target)).ok()?,
@@ -46,7 +39,7 @@ impl Place {
                 (directory_of(&whole), name)
             }
         };
-        let directory_id = id(&fs::metadata(&directory).ok()?);
+        let directory_id = system::identity(&directory).ok()?.id;
         Some(Self {
             directory,
             directory_id,
@@ -56,9 +49,9 @@ impl Place {
     }
 
     /// The id of an open file, if it is a regular file.
-    pub fn id_of(file: &fs::File) -> Option<Id> {
-        let metadata = file.metadata().ok()?;
-        metadata.is_file().then(|| id(&metadata))
+    pub fn id_of(file: &fs::File) -> Option<FileId> {
+        let identity = system::identity_of(file).ok()?;
+        (identity.kind == Kind::Regular).then_some(identity.id)
     }
 
     /// Its path without symbolic links.
@@ -67,15 +60,15 @@ impl Place {
     }
 
     /// The id of the existing file, if there is one.
-    pub fn id(&self) -> Option<Id> {
-        self.there.as_ref().map(id)
+    pub fn id(&self) -> Option<FileId> {
+        self.there.map(|there| there.id)
     }
 
     /// Whether both are or will be the same file.
     pub fn is(&self, other: &Self) -> bool {
         match (&self.there, &other.there) {
             // Several runs may write to a character device such as /dev/null, which keeps no data.
-            (Some(a), Some(b)) => id(a) == id(b) && !a.file_type().is_char_device(),
+            (Some(a), Some(b)) => a.id == b.id && !matches!(a.kind, Kind::Null | Kind::Characters),
             (None, None) => {
                 self.directory_id == other.directory_id
                     && (self.name == other.name
@@ -93,21 +86,20 @@ impl Place {
     /// Whether the file may have other names (hard links).
     pub fn has_other_names(&self) -> bool {
         self.there
-            .as_ref()
-            .is_some_and(|m| m.is_file() && m.nlink() > 1)
+            .is_some_and(|there| there.kind == Kind::Regular && there.names > 1)
     }
 
     /// Names and ids of the entries of this directory.
-    pub fn entries(&self) -> impl Iterator<Item = (OsString, Id)> {
+    pub fn entries(&self) -> impl Iterator<Item = (OsString, FileId)> {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         entries.filter_map(|entry| {
-            let metadata = fs::metadata(entry.path()).ok()?;
-            Some((entry.file_name(), id(&metadata)))
+            let identity = system::identity(&entry.path()).ok()?;
+            Some((entry.file_name(), identity.id))
         })
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;

@@ -341,9 +341,14 @@ impl Record {
         } else {
             between(&self.folder, &resolved(path))
         };
-        kept.into_os_string()
-            .into_string()
-            .map_err(|path| RecordError::NotText { path: path.into() })
+        let is_relative = kept.is_relative();
+        let text = kept.into_os_string().into_string();
+        let text = text.map_err(|path| RecordError::NotText { path: path.into() })?;
+        // Every system knows this separator, so that a run can be resumed on another one.
+        Ok(match is_relative {
+            true => text.replace(std::path::MAIN_SEPARATOR, "/"),
+            false => text,
+        })
     }
 
     /// A stored path in the form that is valid from the working directory.

@@ -26,16 +26,10 @@ if [ ${#missing[@]} -gt 0 ]; then
     "${root[@]}" apt-get install -y --no-install-recommends "${missing[@]}"
 fi
 
-# rustup's toolchain has the standard library of this machine only; cargo compiles that of the target from its sources, which needs the
-# variables that the developers of rustc and cargo use.
-export RUSTC_BOOTSTRAP=1 __CARGO_TESTS_ONLY_SRC_ROOT=$CUDA_BUILDER_RUST_SRC
-export CARGO_TARGET_DIR=${TRISOLAR_MACHINES_TARGET:-$work/target}
-export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false
+. tests/machines/build_std.sh
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 emulator=(qemu-aarch64 -L /usr/aarch64-linux-gnu)
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="${emulator[*]}"
-# The kernels for GPUs do not depend on the CPU.
-unset TRISOLAR_BUILD_KERNELS
 target=(-Zbuild-std=std,panic_unwind --locked --target aarch64-unknown-linux-gnu)
 
 cargo build "${target[@]}" -p trisolar --bin trisolar

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs maps, N-body, clusters and encounters with two programs and compares their files byte for byte. An interrupted run of the second program
-# is resumed by both.
+# is resumed by both. Pixels of the golden map are also compared.
 #
 # usage: tests/machines/same_bytes.sh PROGRAM OTHER...
 # PROGRAM is a trisolar of this machine, OTHER the command of another one, such as `qemu-aarch64 -L ROOT FILE`; both with absolute paths.
@@ -9,6 +9,8 @@ set -euo pipefail
 native=$1
 shift
 other=("$@")
+
+golden=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/../golden/divergence_300x300_50000.npy
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -57,6 +59,23 @@ for run in "${runs[@]}"; do
     diff -r "$work/native" "$work/other" || { echo "the files differ: ${options[*]}" >&2; exit 1; }
     echo "same bytes: ${options[*]}"
 done
+
+# Pixels of the golden map: the headline map of 10 × 10 pixels has every thirtieth of its rows and columns.
+in_folder "$work/other" "${other[@]}" divergence --size 10 --out headline.npy --backend cpu
+python3 - "$golden" "$work/other/headline.npy" <<'PYTHON'
+import array, sys
+
+def values(path):
+    data = open(path, "rb").read()
+    numbers = array.array("I")
+    numbers.frombytes(data[10 + int.from_bytes(data[8:10], "little"):])
+    return numbers
+
+golden, headline = map(values, sys.argv[1:])
+expected = [golden[300 * row + column] for row in range(0, 300, 30) for column in range(0, 300, 30)]
+sys.exit(0 if list(headline) == expected else f"{sys.argv[2]} differs from the golden map")
+PYTHON
+echo "the pixels of the golden map"
 
 # The other program is interrupted as soon as it has written a checkpoint, and must not be at its end by then. The same run, undisturbed and by
 # the native program, is what both programs must come to.

@@ -8,7 +8,7 @@ const NOT_FOUND: c_int = 500;
 
 // All functions of the driver return a code in the first return register and leave the stack to the caller, so that one
 // function without parameters can replace any of them.
-extern "C" fn no_device() -> c_int {
+pub extern "C" fn no_device() -> c_int {
     NO_DEVICE
 }
 
@@ -20,7 +20,7 @@ extern "C" fn not_found() -> c_int {
 ///
 /// # Safety
 /// `text` must be null or valid for a write.
-unsafe extern "C" fn error_string(code: c_int, text: *mut *const c_char) -> c_int {
+pub unsafe extern "C" fn error_string(code: c_int, text: *mut *const c_char) -> c_int {
     let words = match code {
         SUCCESS => c"no error",
         NO_DEVICE => c"no NVIDIA driver or no GPU on this machine",
@@ -35,7 +35,7 @@ unsafe extern "C" fn error_string(code: c_int, text: *mut *const c_char) -> c_in
 ///
 /// # Safety
 /// `text` must be null or valid for a write.
-unsafe extern "C" fn error_name(code: c_int, text: *mut *const c_char) -> c_int {
+pub unsafe extern "C" fn error_name(code: c_int, text: *mut *const c_char) -> c_int {
     let name = match code {
         SUCCESS => c"CUDA_SUCCESS",
         NO_DEVICE => c"CUDA_ERROR_NO_DEVICE",

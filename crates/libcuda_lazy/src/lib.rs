@@ -1,7 +1,7 @@
-//! The entry points of NVIDIA's driver, bound to `libcuda.so.1` when they are first used.
+//! The entry points of NVIDIA's driver, bound to `libcuda.so.1` (on Windows `nvcuda.dll`) when they are first used.
 //!
 //! `cust` must be linked against libcuda, which exists only where a driver is installed. This crate defines the symbols of
-//! libcuda instead: each is a jump through a table, which the first call fills from `libcuda.so.1`. A program that uses `cust`
+//! libcuda instead: each is a jump through a table, which the first call fills from the library. A program that uses `cust`
 //! can therefore be built and started on any machine, and finds the driver where there is one.
 //!
 //! How to link it:
@@ -14,32 +14,41 @@
 //! return `CUDA_ERROR_NOT_FOUND` (500). There are two exceptions, because formatting an error in `cust` relies on them:
 //! `cuGetErrorString` and `cuGetErrorName` always return a text.
 //!
-//! The variable `TRISOLAR_LIBCUDA` names another library to load instead of `libcuda.so.1`.
-
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-)))]
-compile_error!(
-    "libcuda_lazy has entry points for Linux on x86-64 and aarch64 only; build without the feature `gpu`"
-);
+//! The variable `TRISOLAR_LIBCUDA` names another library to load.
+//!
+//! There are entry points for Linux on x86-64 and aarch64 and for Windows on x86-64. On other systems, such as macOS, for which there is no
+//! driver, everything is as without a driver.
 
 mod fallback;
+#[cfg_attr(
+    not(any(
+        all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        ),
+        all(windows, target_arch = "x86_64")
+    )),
+    path = "no_shims.rs"
+)]
 mod shims;
 mod symbols;
 
-use std::ffi::{OsString, c_int};
+use std::ffi::{OsStr, OsString, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use libloading::Library;
 
-pub use shims::SYMBOLS;
+pub use symbols::SYMBOLS;
 
-/// The variable that names the library to load instead of `libcuda.so.1`.
+/// The variable that names the library to load instead of the driver's.
 pub const LIBRARY_VARIABLE: &str = "TRISOLAR_LIBCUDA";
 
-const DEFAULT_LIBRARY: &str = "libcuda.so.1";
+const DEFAULT_LIBRARY: &str = if cfg!(windows) {
+    "nvcuda.dll"
+} else {
+    "libcuda.so.1"
+};
 
 /// The reason why there is no driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +61,9 @@ pub enum LoadError {
         /// The dynamic linker's message, which names the library.
         reason: String,
     },
+    /// This system has no entry points.
+    #[error("there is no NVIDIA driver for this system ({})", std::env::consts::OS)]
+    NoneForThisSystem,
     /// The library loads, but has none of the driver's functions.
     #[error("{} is not NVIDIA's driver library: it has no cuInit", library.display())]
     NotADriver {
@@ -105,17 +117,18 @@ pub fn load() -> Result<&'static Driver, LoadError> {
 
 /// Fills the table with the library's functions, or with replacements for missing ones.
 fn bind() -> Result<Driver, LoadError> {
-    let name = std::env::var_os(LIBRARY_VARIABLE)
-        .filter(|v| !v.is_empty())
-        .unwrap_or_else(|| DEFAULT_LIBRARY.into());
-    let library = open(&name).inspect_err(|_| {
+    if !shims::BOUND {
+        return Err(LoadError::NoneForThisSystem);
+    }
+    let given = std::env::var_os(LIBRARY_VARIABLE).filter(|v| !v.is_empty());
+    let library = open(given.as_deref()).inspect_err(|_| {
         for (slot, symbol) in shims::table().iter().zip(SYMBOLS) {
             slot.store(fallback::without_driver(symbol), Ordering::Release);
         }
     })?;
 
     let mut driver = Driver {
-        library: name,
+        library: given.unwrap_or_else(|| DEFAULT_LIBRARY.into()),
         missing: Vec::new(),
         get_version: None,
     };
@@ -145,14 +158,19 @@ fn bind() -> Result<Driver, LoadError> {
     Ok(driver)
 }
 
-fn open(name: &OsString) -> Result<Library, LoadError> {
+fn open(given: Option<&OsStr>) -> Result<Library, LoadError> {
+    let name = given.unwrap_or(OsStr::new(DEFAULT_LIBRARY));
     // SAFETY: the program asks for the driver's library, so that running its initialisers is intended.
-    let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| {
+    let library = unsafe { load_library(name, given.is_none()) }.map_err(|e| {
         // libloading wraps the dynamic linker's message; the inner message is sufficient.
         let reason =
             std::error::Error::source(&e).map_or_else(|| e.to_string(), |inner| inner.to_string());
+        let reason = match cfg!(windows) {
+            true => format!("{}: {reason}", name.display()),
+            false => reason,
+        };
         LoadError::NotLoaded {
-            library: name.clone(),
+            library: name.to_owned(),
             reason,
         }
     })?;
@@ -160,13 +178,34 @@ fn open(name: &OsString) -> Result<Library, LoadError> {
     match unsafe { library.get::<*mut ()>(b"cuInit") } {
         Ok(_) => Ok(library),
         Err(_) => Err(LoadError::NotADriver {
-            library: name.clone(),
+            library: name.to_owned(),
         }),
     }
 }
 
-/// The assembly calls it when the first entry point is used.
-extern "C" fn bind_for_entry_point() {
-    // Either way, the table now holds an address for every entry point.
-    let _ = load();
+/// Loads a library, with all its symbols resolved at once.
+///
+/// # Safety
+/// Its initialisers may be run.
+#[cfg(not(windows))]
+unsafe fn load_library(name: &OsStr, _: bool) -> Result<Library, libloading::Error> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: the caller guarantees the same.
+    unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
+}
+
+/// Loads a library, from the system's folder if it `is_of_system`: a file of that name in the current folder is none of the driver's.
+///
+/// # Safety
+/// Its initialisers may be run.
+#[cfg(windows)]
+unsafe fn load_library(name: &OsStr, is_of_system: bool) -> Result<Library, libloading::Error> {
+    use libloading::os::windows::{LOAD_LIBRARY_SEARCH_SYSTEM32, Library};
+    let flags = if is_of_system {
+        LOAD_LIBRARY_SEARCH_SYSTEM32
+    } else {
+        0
+    };
+    // SAFETY: the caller guarantees the same.
+    unsafe { Library::load_with_flags(name, flags) }.map(Into::into)
 }

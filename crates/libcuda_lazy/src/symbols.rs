@@ -100,3 +100,11 @@ macro_rules! with_symbols {
 }
 
 pub(crate) use with_symbols;
+
+macro_rules! list {
+    ($($name:ident)*) => {
+        /// The entry points, in the order of the table.
+        pub const SYMBOLS: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+with_symbols!(list);

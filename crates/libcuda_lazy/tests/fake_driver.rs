@@ -1,4 +1,5 @@
 //! Calls reach the library with all their arguments, including the very first one.
+#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! A library that is not the driver's is rejected by name.
+#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The list of entry points matches the bindings in use.
+#![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,4 +1,5 @@
 //! A program that uses cust starts and returns errors where no driver is installed.
+#![cfg(target_os = "linux")]
 
 mod common;
 

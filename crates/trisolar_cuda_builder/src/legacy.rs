@@ -2,13 +2,13 @@
 //!
 //! Such a crate is compiled from a mirror of its source folder: links to all of its files, and a root file without that
 //! attribute. A wrapper around rustc replaces the crate's root file by the mirror's, so that the manifest and the paths in it
-//! stay as they are.
+//! stay as they are. The wrapper is a shell script, so this is not possible on Windows.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::error::{CudaBuilderError, at};
+use crate::link::{make_executable, symlink};
 
 /// Runs rustc with the mirror of the root file instead of the root file.
 const WRAPPER: &str = r#"#!/bin/sh
@@ -65,7 +65,7 @@ impl Mirror {
 
         let wrapper = place.join("rustc-of-mirror");
         fs::write(&wrapper, WRAPPER).map_err(at(&wrapper))?;
-        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).map_err(at(&wrapper))?;
+        make_executable(&wrapper).map_err(at(&wrapper))?;
         Ok(Some(Self {
             root,
             folder,

@@ -27,6 +27,7 @@ mod arch;
 mod compile;
 mod error;
 mod legacy;
+mod link;
 mod module;
 mod passes;
 pub mod ptx;

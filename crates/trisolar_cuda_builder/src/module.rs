@@ -6,13 +6,13 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::error::{CudaBuilderError, at};
+use crate::link::symlink;
 use crate::sysroot::key;
 use crate::toolchain::{Toolchain, isolate};
 

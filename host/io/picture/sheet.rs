@@ -70,7 +70,7 @@ pub fn check_sheet(tiles: &Tiles, style: &PictureStyle) -> Result<(), String> {
     }
     let (width, height) = SheetLayout::new(tiles, style).size();
     let bytes = 4 * u64::from(width) * u64::from(height);
-    let available = crate::memory::available();
+    let available = crate::system::available_memory();
     if width.max(height) > MAX_SIDE_PIXELS || (available > 0 && bytes > available) {
         return Err(format!(
             "the sheet of {width}x{height} pixels would be too large; vary over fewer values"

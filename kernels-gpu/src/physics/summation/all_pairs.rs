@@ -40,7 +40,7 @@ pub const fn chunk_length(n: u32) -> u32 {
 
 /// In step s, lane l meets the body of lane l ⊕ `partner(s)`, which is s with its five bits reversed.
 ///
-/// The exclusive-or is its own inverse and permutes aligned groups of 4 or 8 lanes of a CPU vector among themselves. The bits are
+/// The exclusive-or is its own inverse and permutes aligned groups of 2, 4 or 8 lanes of a CPU vector among themselves. The bits are
 /// reversed so that the low bits, which permute within a vector, change rarely.
 #[inline(always)]
 pub const fn partner(s: u32) -> u32 {

@@ -1,10 +1,11 @@
-//! The memory that this process may still use.
+//! Linux. On another system without a file of its own, what is not known there is left out.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 
 /// Bytes of memory that can still be used: those that the system has free, or what a control group leaves this process, if
 /// that is less. 0 if the system does not provide the number.
-pub fn available() -> u64 {
+pub fn available_memory() -> u64 {
     let system = proc_value("/proc/meminfo", "MemAvailable:").unwrap_or(0);
     match control_group() {
         Some(left) if system > 0 => system.min(left),
@@ -28,4 +29,32 @@ fn control_group() -> Option<u64> {
     let cached = stat.lines().find_map(|line| line.strip_prefix("file "))?;
     let used = number("memory.current")?.saturating_sub(cached.trim().parse().ok()?);
     Some(number("memory.max")?.saturating_sub(used))
+}
+
+/// The name of the CPU, if the system provides it.
+pub fn cpu_name() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// The program that opens a link in the browser, and its arguments before the link.
+pub fn browser() -> (&'static str, &'static [&'static str]) {
+    ("xdg-open", &[])
+}
+
+/// Reserves space on the disk.
+pub(super) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        match fallocate(file, FallocateFlags::empty(), 0, bytes) {
+            // Not every file system supports this.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    let _ = (file, bytes);
+    Ok(())
 }

@@ -1,0 +1,43 @@
+//! Links and executable scripts, which differ between operating systems.
+
+use std::io;
+use std::path::Path;
+
+/// Makes `from` a symbolic link to `to`.
+#[cfg(unix)]
+pub fn symlink(to: impl AsRef<Path>, from: impl AsRef<Path>) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, from)
+}
+
+/// Makes `from` a symbolic link to `to`. Windows allows it in its developer mode, or to administrators.
+#[cfg(windows)]
+pub fn symlink(to: impl AsRef<Path>, from: impl AsRef<Path>) -> io::Result<()> {
+    use std::os::windows::fs::{symlink_dir, symlink_file};
+    let linked = if to.as_ref().is_dir() {
+        symlink_dir(&to, from)
+    } else {
+        symlink_file(&to, from)
+    };
+    let hint = |e: io::Error| {
+        let text = format!("{e} (symbolic links need the developer mode of Windows)");
+        io::Error::new(e.kind(), text)
+    };
+    linked.map_err(hint)
+}
+
+/// Makes a script a program.
+#[cfg(unix)]
+pub fn make_executable(script: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755))
+}
+
+/// Makes a script a program.
+///
+/// # Errors
+/// Always: Windows does not run scripts of Unix.
+#[cfg(windows)]
+pub fn make_executable(_: &Path) -> io::Result<()> {
+    let reason = "kernel crates with register_attr cannot be compiled on Windows";
+    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+}
