@@ -31,7 +31,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[track_caller]
-fn assert_same(a: &Path, b: &Path) {
+pub(crate) fn assert_same(a: &Path, b: &Path) {
     let (a, b) = (files(a), files(b));
     assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
     for (name, bytes) in &a {
@@ -49,13 +49,13 @@ fn started(folder: &Path, arguments: &str) -> Child {
         .unwrap()
 }
 
-fn run(folder: &Path, arguments: &str) -> Output {
+pub(crate) fn run(folder: &Path, arguments: &str) -> Output {
     let mut command = trisolar(folder);
     command.args(arguments.split_whitespace()).output().unwrap()
 }
 
 #[track_caller]
-fn succeeds(folder: &Path, arguments: &str) -> String {
+pub(crate) fn succeeds(folder: &Path, arguments: &str) -> String {
     let output = run(folder, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments}: {said}");
@@ -63,7 +63,7 @@ fn succeeds(folder: &Path, arguments: &str) -> String {
 }
 
 #[track_caller]
-fn refused(folder: &Path, arguments: &str, words: &[&str]) {
+pub(crate) fn refused(folder: &Path, arguments: &str, words: &[&str]) {
     let output = run(folder, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
