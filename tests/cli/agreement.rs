@@ -97,6 +97,27 @@ fn every_computation_reports_what_the_schema_says() {
 }
 
 #[test]
+fn measurements_and_lists_of_devices_report_what_the_schema_says() {
+    let schema = schema();
+    let folder = tempfile::tempdir().expect("a folder");
+    for words in [
+        "devices",
+        "bench divergence --backend cpu --size 4 --steps 20 --threads 1",
+        "bench cluster --backend cpu --n 16 --order 4 --seconds 0.01 --threads 1",
+        "bench encounters --backend cpu --cpu-n 3 --threads 1",
+        "bench nbody --backend cpu --n 16 --repeats 2 --seconds 0.001 --threads 1 --csv rates.csv",
+    ] {
+        let report = json(folder.path(), words);
+        check(&report, &schema, words);
+        assert!(!report["devices"].as_array().expect("a list").is_empty());
+        let measured = words.starts_with("bench");
+        assert_eq!(report["rate"].is_number(), measured, "{words}");
+        let written = words.contains("--csv");
+        assert_eq!(report["files"] == serde_json::json!(["rates.csv"]), written);
+    }
+}
+
+#[test]
 fn reports_on_runs_of_bodies_have_their_start_and_end() {
     let folder = tempfile::tempdir().expect("a folder");
     for (words, end) in [
