@@ -33,6 +33,7 @@ mod resume;
 mod selftest;
 mod sequence;
 mod shell;
+mod snapshots;
 mod sweep;
 mod unfinished;
 mod values;

@@ -146,7 +146,7 @@ fn killed_until_it_ends(
 fn nbody_with_all_its_files() {
     survives_kills(
         "nbody --n 150 --softening 0.01 --backend cpu --threads 1 --steps 8000 --every 100 --checkpoint c.npz --series s.csv \
-         --out end.npz --out end.txt --trajectory t.npz --plots p --animation a.gif --theme light --save-config c.toml",
+         --out end.npz --out end.txt --trajectory t.npz --snapshots deep/er/sn --plots p --animation a.gif --theme light --save-config c.toml",
         "nbody --resume c.npz",
         "c.npz",
         |_| {},
@@ -267,7 +267,7 @@ fn sweeps_with_their_tables() {
 fn an_extended_run_has_the_files_of_a_run_with_the_longer_end() {
     for (start, short, long) in [
         (
-            "nbody --n 20 --every 30 --series s.csv --out e.npz --trajectory t.npz --checkpoint c.npz",
+            "nbody --n 20 --every 30 --series s.csv --out e.npz --trajectory t.npz --snapshots sn --checkpoint c.npz",
             "--steps 100",
             "--steps 250",
         ),
