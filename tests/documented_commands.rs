@@ -28,6 +28,12 @@ const NOT_RUN: &[(Words, &str)] = &[
     ("cargo run --release -p", "compiles another program"),
     ("pip install", "python/ci.sh installs the package"),
     ("sudo apt-get", "needs root"),
+    ("sbatch", "needs Slurm; tests/cli/parts.rs runs the script"),
+    ("hq", "needs HyperQueue; tests/cli/parts.rs runs the script"),
+    (
+        "python",
+        "needs Dask or Ray; python/tests/test_parts.py runs the script",
+    ),
     ("ssh", "needs another machine"),
     ("ncu", "needs Nsight Compute and a GPU"),
     ("compute-sanitizer", "needs the CUDA toolkit and a GPU"),
@@ -617,13 +623,19 @@ fn every_rule_applies_to_a_command() {
 
 /// Options of other programs that the text mentions on their own.
 const FOREIGN: &[&str] = &[
+    "--address",
+    "--array",
     "--bind-to",
+    "--cpus",
+    "--cpus-per-task",
     "--features",
     "--full",
     "--gpus-per-task",
     "--no-default-features",
     "--oversubscribe",
+    "--pin",
     "--quick",
+    "--requeue",
 ];
 
 /// Other programs, whose options are not checked.

@@ -1,11 +1,13 @@
 //! `trisolar devices`: lists the devices of this machine.
 
+use std::time::Instant;
+
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::machine;
 use trisolar::simd::has_fma;
 
 use super::Failure;
-use super::report::{self, Lines};
+use super::report::{self, Common, Lines};
 
 /// Options of `trisolar devices`.
 #[derive(Debug, clap::Args)]
@@ -18,7 +20,7 @@ pub(crate) struct Args {
 /// Lists the devices. A machine without a GPU is not a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
-        return report::json(&machine::inventory());
+        return report::json(&object());
     }
     let gpus = gpu::devices();
     let mut lines = Lines::default();
@@ -58,6 +60,32 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         );
     }
     report::to_stdout(lines.as_str())
+}
+
+/// The JSON object.
+fn object() -> serde_json::Value {
+    let begin = Instant::now();
+    let found = machine::inventory();
+    let gpus = found["gpus"].as_array().into_iter().flatten();
+    let gpus = gpus.map(|gpu| {
+        format!(
+            "GPU {}, {}",
+            gpu["index"],
+            gpu["name"].as_str().unwrap_or_default()
+        )
+    });
+    let names: Vec<String> = gpus.chain([machine::cpu_name()]).collect();
+    let common = Common {
+        devices: report::devices(names.iter().map(String::as_str)),
+        seconds: begin.elapsed().as_secs_f64(),
+        notes: found["no_gpu"]
+            .as_str()
+            .map(str::to_owned)
+            .into_iter()
+            .collect(),
+        ..Common::default()
+    };
+    common.with(found)
 }
 
 fn describe_gpu(gpu: &DeviceInfo, lines: &mut Lines) {

@@ -10,13 +10,14 @@ use trisolar::divergence::{
 use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{Theme, missing_glyphs};
 use trisolar::output::{self, Output, Shown, Style};
-use trisolar::run::{self, Claim, Paths, RecordError};
+use trisolar::run::{self, Claim, Part, Paths, RecordError};
 use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
 
 use self::outcome::MapOutcome;
 use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
+use super::part::{self, PartArgs};
 use super::progress::Progress;
 use super::ranks::Communicator;
 use super::report;
@@ -69,6 +70,8 @@ pub(crate) struct Args {
     resume: Option<Option<PathBuf>>,
 
     #[command(flatten)]
+    part: PartArgs,
+    #[command(flatten)]
     devices: MapDevices,
     /// How several GPUs are driven: threads (a thread for each, with pixels handed out on demand, so that all finish together) or
     /// single (one thread, with an equal part for each GPU, as in Badger's study)
@@ -93,10 +96,10 @@ pub(crate) struct OutputArgs {
     /// .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and
     /// divergence.npy]
     #[arg(long, value_name = "FILE", help_heading = "Files")]
-    out: Vec<PathBuf>,
+    pub(crate) out: Vec<PathBuf>,
     /// The file of points.
     #[arg(skip)]
-    points: Option<PathBuf>,
+    pub(crate) points: Option<PathBuf>,
     /// The largest allowed share of unresolved pixels.
     #[arg(skip)]
     max_error: Option<f64>,
@@ -188,7 +191,7 @@ fn dpi(text: &str) -> Result<u32, String> {
 }
 
 /// The group of these options in the record of an unfinished map.
-const OUTPUT: &str = "output";
+pub(crate) const OUTPUT: &str = "output";
 
 impl Paths for OutputArgs {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
@@ -364,7 +367,7 @@ impl Args {
 }
 
 /// The file in which a map is built: the first npy file, or else the first file.
-fn main_of(out: &[PathBuf]) -> &Path {
+pub(crate) fn main_of(out: &[PathBuf]) -> &Path {
     let is_npy = |path: &&PathBuf| {
         path.extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("npy"))
@@ -399,6 +402,8 @@ struct MapJob {
     streamed: Option<PathBuf>,
     /// Whether an earlier run has begun it.
     begun: bool,
+    /// The part of it to compute; `None` for all.
+    part: Option<Part>,
 }
 
 impl MapJob {
@@ -434,8 +439,11 @@ impl MapJob {
         }
         let outputs = output.outputs(valid.points().map(AsRef::as_ref))?;
         output.check_look(valid.specification().quantity, &outputs)?;
-        let streams = args.stream || args.resume.is_some();
+        let part = args.part.part.or(begun.as_ref().and_then(|b| b.part));
+        part::check(part, valid.pixels(), "pixels")?;
+        let streams = args.stream || args.resume.is_some() || part.is_some();
         Ok(Self {
+            part,
             valid,
             streamed: streams.then(|| main_of(&output.out).to_owned()),
             output,
@@ -444,8 +452,17 @@ impl MapJob {
         })
     }
 
-    /// The files of the map, locked for this run.
-    fn claim(&self, args: &Args) -> Result<Claim, Failure> {
+    /// The file of the map, or of its part, in which it is built; if it is streamed.
+    fn kept_as(&self) -> Option<PathBuf> {
+        let main = self.streamed.as_ref()?;
+        Some(
+            self.part
+                .map_or_else(|| main.clone(), |part| part.path(main)),
+        )
+    }
+
+    /// The files of the map, locked for this run. Those of a part are not locked, because only the merged map has them.
+    fn claim(&self, args: &Args) -> Result<Option<Claim>, Failure> {
         let mut declared = run::Outputs::new();
         for path in &self.output.out {
             declared.file("--out", path);
@@ -453,9 +470,16 @@ impl MapJob {
         if let Some(path) = &self.output.save_config {
             declared.file("--save-config", path);
         }
-        if let Some(main) = &self.streamed {
-            for path in store::working_files(main) {
-                declared.working("--stream", &path);
+        if let Some(name) = self.kept_as() {
+            for path in store::working_files(&name) {
+                declared.working(
+                    if self.part.is_some() {
+                        "--part"
+                    } else {
+                        "--stream"
+                    },
+                    &path,
+                );
             }
         }
         for (option, path) in [
@@ -466,7 +490,21 @@ impl MapJob {
                 declared.input(option, path);
             }
         }
-        Ok(declared.claim()?)
+        if self.part.is_some() {
+            declared.check()?;
+            return Ok(None);
+        }
+        Ok(Some(declared.claim()?))
+    }
+
+    /// The files that this run has written.
+    fn written(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = match (self.part, self.kept_as()) {
+            (Some(_), Some(name)) => store::working_files(&name)[..1].to_vec(),
+            _ => self.output.out.clone(),
+        };
+        files.extend(self.output.save_config.clone());
+        files
     }
 }
 
@@ -522,12 +560,22 @@ fn run_on(
             MapOutcome::of(&map)
         }
     };
-    let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();
-    files.extend(job.output.save_config.as_deref());
+    let files = job.written();
+    let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     if args.json {
-        report::json(&outcome.object(&files))?;
+        let mut object = outcome.object(&files);
+        part::add(job.part, &mut object);
+        report::json(&object)?;
     } else if !args.quiet {
-        report::to_stdout(&outcome.summary(&files))?;
+        let mut lines = outcome.summary(&files);
+        if let (Some(part), Some(main)) = (job.part, &job.streamed) {
+            part::add_lines(part, main, ".part", &mut lines);
+        }
+        report::to_stdout(lines.as_str())?;
+    }
+    if job.part.is_some() {
+        // It is determined for the whole map.
+        return Ok(());
     }
     Resolution::check(outcome.resolution, most).map_err(Failure::Failed)
 }

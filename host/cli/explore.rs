@@ -6,14 +6,16 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use serde_json::json;
 use trisolar_explore::{Content, Options, Server};
 
 use trisolar::run::Refused;
 
 use super::map_devices::MapDevices;
-use super::{Failure, interrupt, report};
+use super::report::{self, Common};
+use super::{Failure, interrupt};
 
 mod declaration;
 pub(super) mod live;
@@ -46,6 +48,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     devices: MapDevices,
+
+    /// Print one JSON object, whose key `link` is the address of the page, instead of the link
+    #[arg(long, help_heading = "Report")]
+    json: bool,
 }
 
 /// The address and port of the page.
@@ -141,6 +147,7 @@ fn open(link: &str) {
 
 /// Serves until Ctrl-C.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
     interrupt::watch()?;
     if let Some(path) = &args.cache {
         std::fs::create_dir_all(path)
@@ -158,11 +165,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             live: None,
         },
     )?;
-    report::to_stdout(&format!(
-        "{}\n{}; Ctrl-C ends",
-        server.link(),
-        maps.device()
-    ))?;
+    if args.json {
+        let common = Common {
+            devices: report::device(&maps.device()),
+            seconds: begin.elapsed().as_secs_f64(),
+            ..Common::default()
+        };
+        report::json(&common.with(json!({ "link": server.link() })))?;
+    } else {
+        report::to_stdout(&format!(
+            "{}\n{}; Ctrl-C ends",
+            server.link(),
+            maps.device()
+        ))?;
+    }
     maps.warm_up();
     while !interrupt::interrupted() {
         std::thread::sleep(Duration::from_millis(20));

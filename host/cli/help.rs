@@ -16,6 +16,10 @@ pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
                 "a part of it",
             ),
             (
+                "trisolar divergence --size 2000 --part 3/8",
+                "the third of eight parts, for trisolar merge",
+            ),
+            (
                 "trisolar divergence --quantity ftle --integrator leapfrog",
                 "Lyapunov exponents",
             ),
@@ -101,6 +105,19 @@ pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
             (
                 "trisolar encounters --map phase,inclination --size 200 --out map.png",
                 "a map of outcomes",
+            ),
+        ],
+    ),
+    (
+        "merge",
+        &[
+            (
+                "trisolar merge map.npy.1-of-2.part map.npy.2-of-2.part",
+                "the map of two runs with --part 1/2 and --part 2/2",
+            ),
+            (
+                "trisolar merge zoom.1-of-2 zoom.2-of-2",
+                "the folder zoom, with its film",
             ),
         ],
     ),

@@ -21,8 +21,10 @@ mod failure;
 mod help;
 mod interrupt;
 mod map_devices;
+mod merge;
 mod nbody;
 mod parameters;
+mod part;
 mod plots;
 mod progress;
 mod ranks;
@@ -31,6 +33,7 @@ mod resume;
 mod selftest;
 mod sequence;
 mod shell;
+mod snapshots;
 mod sweep;
 mod unfinished;
 mod values;
@@ -74,6 +77,8 @@ enum Command {
     Nbody(Box<nbody::Args>),
     /// Integrate three-body encounters to their end: which body escapes, when and how fast
     Encounters(Box<encounters::Args>),
+    /// Make one result of the parts that commands with --part have computed
+    Merge(merge::Args),
     /// Show maps and orbits in the browser
     #[cfg(feature = "explore")]
     Explore(Box<explore::Args>),
@@ -103,6 +108,18 @@ fn parsed() -> Result<(Cli, Typed), clap::Error> {
     Ok((cli, typed))
 }
 
+/// Runs a command line, given as words after the program's name.
+fn execute_words(words: Vec<std::ffi::OsString>) -> Result<(), Failure> {
+    let command = command();
+    let words = std::iter::once("trisolar".into()).chain(words);
+    let read = command
+        .clone()
+        .try_get_matches_from(words)
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = read.map_err(|e| Failure::BadInput(e.to_string()))?;
+    execute(cli.command, &Typed::of(&command, &matches))
+}
+
 /// Runs the command line.
 pub fn main() -> ExitCode {
     let (cli, typed) = match parsed() {
@@ -115,16 +132,28 @@ pub fn main() -> ExitCode {
             return ExitCode::from(message.exit_code() as u8);
         }
     };
-    let result = match cli.command {
-        Command::Divergence(args) => divergence::run(*args, &typed),
-        Command::Zoom(args) => zoom::run(*args, &typed),
-        Command::Sweep(args) => sweep::run(*args, &typed),
+    let result = execute(cli.command, &typed);
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.say();
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Runs a command with the options that the user typed.
+fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
+    match chosen {
+        Command::Divergence(args) => divergence::run(*args, typed),
+        Command::Zoom(args) => zoom::run(*args, typed),
+        Command::Sweep(args) => sweep::run(*args, typed),
         Command::Compare(args) => ranks::refuse("compare").and_then(|()| compare::run(&args)),
         Command::Cluster(args) => {
-            ranks::refuse("cluster").and_then(|()| cluster::run(*args, &typed))
+            ranks::refuse("cluster").and_then(|()| cluster::run(*args, typed))
         }
-        Command::Nbody(args) => nbody::run(*args, &typed),
-        Command::Encounters(args) => encounters::run(&args, &typed),
+        Command::Nbody(args) => nbody::run(*args, typed),
+        Command::Encounters(args) => encounters::run(&args, typed),
         #[cfg(feature = "explore")]
         Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),
@@ -134,13 +163,7 @@ pub fn main() -> ExitCode {
         }
         Command::Man(args) => ranks::refuse("man").and_then(|()| shell::man(&args, command())),
         Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.say();
-            ExitCode::from(failure.exit_code())
-        }
+        Command::Merge(args) => ranks::refuse("merge").and_then(|()| merge::run(&args)),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn json(value: &Value) -> Result<(), Failure> {
 }
 
 /// The part that the JSON objects of all computations have in common; docs/report.schema.json describes it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Common {
     /// All values on which the results depend.
     pub(crate) specification: Value,
@@ -49,6 +49,22 @@ pub(crate) struct Common {
     pub(crate) warnings: Vec<String>,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
+}
+
+impl Default for Common {
+    fn default() -> Self {
+        Self {
+            specification: json!({}),
+            files: Vec::new(),
+            devices: json!([]),
+            seconds: 0.0,
+            rate: None,
+            rate_unit: "",
+            errors: json!({}),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl Common {
@@ -77,6 +93,19 @@ impl Common {
     }
 }
 
+/// A list of devices by their names, for the key `devices`; each once.
+pub(crate) fn devices<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
+    let mut list: Vec<&str> = Vec::new();
+    for name in names {
+        if !list.contains(&name) {
+            list.push(name);
+        }
+    }
+    list.into_iter()
+        .map(|name| json!({ "device": name }))
+        .collect()
+}
+
 /// Adds files to those of a report.
 pub(crate) fn add_files(object: &mut Value, files: &[PathBuf]) {
     if let Some(all) = object["files"].as_array_mut() {
@@ -86,7 +115,7 @@ pub(crate) fn add_files(object: &mut Value, files: &[PathBuf]) {
 
 /// A list of one device, for the key `devices`.
 pub(crate) fn device(device: &str) -> Value {
-    json!([{ "device": device }])
+    devices([device])
 }
 
 /// The specification of a run with the given or default values of its start.

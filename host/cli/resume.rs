@@ -150,6 +150,30 @@ pub(crate) fn with_paths<T: Paths>(options: &T) -> Map<String, Value> {
     plain(&options)
 }
 
+/// The options in which two runs differ, with both values, besides those that are compared elsewhere (`base` and `max_error`) and those
+/// that may differ.
+pub(crate) fn differing_options<T: Paths>(there: &T, here: &T, may: &[&str]) -> Vec<String> {
+    let (there, here) = (with_paths(there), with_paths(here));
+    let checked = |key: &&String| {
+        let elsewhere = ["base", "max_error"];
+        !elsewhere.contains(&key.as_str()) && !may.contains(&key.as_str())
+    };
+    let differing = here.keys().filter(|key| there.get(*key) != here.get(*key));
+    let text = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(Value::Array(all)) if all.is_empty() => "none".to_owned(),
+        Some(value) => in_words(value),
+    };
+    differing
+        .filter(checked)
+        .map(|key| {
+            let [there, here] = [there.get(key), here.get(key)].map(text);
+            let option = key.replace('_', "-");
+            format!("--{option} ({there} there, {here} here)")
+        })
+        .collect()
+}
+
 /// A value as it is written on the command line.
 pub(crate) fn in_words(value: &Value) -> String {
     match value {

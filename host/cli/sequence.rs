@@ -10,16 +10,17 @@ use trisolar::divergence::{
 };
 use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
-use trisolar::run::{Outputs, Paths, Record};
+use trisolar::run::{Claim, Outputs, Part, Paths, Record};
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::animation::{Animation, RATES};
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
 use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
+use super::part::{self, PartArgs};
 use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
-use super::resume::{Resumed, Typed, in_words, with_paths};
+use super::resume::{Resumed, Typed, differing_options, with_paths};
 use super::{Failure, config, interrupt, unfinished};
 
 /// The group of options in the record of a sequence.
@@ -93,6 +94,8 @@ pub(crate) struct FolderArgs {
     /// values. (The previous command also resumes it.)
     #[arg(long, value_name = "FOLDER", help_heading = "Files", conflicts_with_all = ["restart", "config"])]
     pub(crate) resume: Option<PathBuf>,
+    #[command(flatten)]
+    part: PartArgs,
 }
 
 /// Options about films of the frames.
@@ -238,43 +241,53 @@ impl FolderArgs {
         })
     }
 
-    /// The options in which two sequences differ, with both values, besides their bases and those that may differ.
-    pub(crate) fn differing<T: Paths>(there: &T, here: &T, may: &[&str]) -> Vec<String> {
-        let (there, here) = (with_paths(there), with_paths(here));
-        let checked = |key: &&String| {
-            let elsewhere = ["base", "max_error"];
-            !elsewhere.contains(&key.as_str()) && !may.contains(&key.as_str())
-        };
-        let differing = here.keys().filter(|key| there.get(*key) != here.get(*key));
-        let text = |value: Option<&Value>| match value {
-            None | Some(Value::Null) => "none".to_owned(),
-            Some(Value::Array(all)) if all.is_empty() => "none".to_owned(),
-            Some(value) => in_words(value),
-        };
-        differing
-            .filter(checked)
-            .map(|key| {
-                let [there, here] = [there.get(key), here.get(key)].map(text);
-                let option = key.replace('_', "-");
-                format!("--{option} ({there} there, {here} here)")
-            })
-            .collect()
-    }
-
     /// The refusal of a folder whose sequence has other values.
     pub(crate) fn differs(folder: &Path, what: &str) -> Failure {
         let reason = format!("it holds another sequence: {what} differs");
         Failure::value(&folder.display().to_string(), "--resume", &reason)
     }
 
-    /// The files of a sequence, to be checked and locked.
-    pub(crate) fn declared(&self, folder: &Path) -> Outputs {
-        let mut outputs = Outputs::new();
-        outputs.folder("--out", folder, NAMES);
-        if let Some(path) = &self.config {
-            outputs.input("--config", path);
+    /// The part of the sequence to compute, also that of a resumed one; `None` for all of its `frames` frames.
+    pub(crate) fn part(&self, frames: usize) -> Result<Option<Part>, Failure> {
+        let part = match &self.resume {
+            Some(folder) => Folder::part_of(folder)?,
+            None => self.part.part,
+        };
+        part::check(part, frames as u64, "frames")?;
+        Ok(part)
+    }
+
+    /// The folder of a new sequence, or of its part, whose whole is in the folder `out`.
+    pub(crate) fn of(&self, out: &Path) -> PathBuf {
+        let part = self.part.part;
+        part.map_or_else(|| out.to_owned(), |part| part.path(out))
+    }
+
+    /// Checks and locks the folder of a sequence and the other files that it writes, with their options. A part writes none of these, but
+    /// the merged sequence does.
+    pub(crate) fn claim(
+        &self,
+        folder: &Path,
+        part: Option<Part>,
+        files: &[(&str, &Path)],
+    ) -> Result<Claim, Failure> {
+        let declared = |files: &[(&str, &Path)]| {
+            let mut outputs = Outputs::new();
+            outputs.folder("--out", folder, NAMES);
+            if let Some(path) = &self.config {
+                outputs.input("--config", path);
+            }
+            for (option, path) in files {
+                outputs.file(option, path);
+            }
+            outputs
+        };
+        let all = declared(files);
+        if part.is_none() {
+            return Ok(all.claim()?);
         }
-        outputs
+        all.check()?;
+        Ok(declared(&[]).claim()?)
     }
 
     /// The record of a sequence with these options, in an existing folder.
@@ -305,7 +318,12 @@ impl FolderArgs {
         contents: &Value,
         record: Record,
         differing: &[String],
+        part: Option<Part>,
     ) -> Result<Folder, Failure> {
+        let contents = match part {
+            Some(part) => &Folder::contents_of_part(contents.clone(), part),
+            None => contents,
+        };
         let folder = Folder::open_for(path, contents, Some(record), self.restart);
         folder.map_err(|error| match error {
             FolderError::Io(error) => {
@@ -344,13 +362,18 @@ impl FolderArgs {
 }
 
 impl SequenceArgs {
-    /// The files of a sequence in this folder, to be checked and locked.
-    pub(crate) fn declared(&self, folder: &Path) -> Outputs {
-        let mut outputs = self.folder.declared(folder);
-        if let Some(path) = &self.save_config {
-            outputs.file("--save-config", path);
-        }
-        outputs
+    /// Checks and locks the folder of a sequence, `--save-config` and films.
+    pub(crate) fn claim(
+        &self,
+        folder: &Path,
+        part: Option<Part>,
+        films: &[Animation],
+    ) -> Result<Claim, Failure> {
+        let config = self.save_config.as_deref();
+        let config = config.map(|path| ("--save-config", path));
+        let films = films.iter().map(|film| ("--film", film.path()));
+        let files: Vec<_> = config.into_iter().chain(films).collect();
+        self.folder.claim(folder, part, &files)
     }
 
     /// Writes the base of every map, if that is requested.
@@ -434,8 +457,15 @@ impl SequenceArgs {
         communicator.end(result)
     }
 
-    pub(crate) fn settings(&self, style: Style, options: RunOptions, processes: usize) -> Settings {
+    pub(crate) fn settings(
+        &self,
+        style: Style,
+        options: RunOptions,
+        processes: usize,
+        part: Option<Part>,
+    ) -> Settings {
         Settings {
+            part,
             style,
             options,
             in_flight: self.in_flight.unwrap_or(processes.clamp(4, 16)),
@@ -452,10 +482,11 @@ impl SequenceArgs {
         more: &Value,
         record: Record,
         differing: &[String],
+        part: Option<Part>,
     ) -> Result<Folder, Failure> {
         let first = frames.first().map(|f| f.specification.specification());
         let contents = contents(frames, json!(first), more);
-        self.folder.open(path, &contents, record, differing)
+        self.folder.open(path, &contents, record, differing, part)
     }
 
     /// Warnings of the first and the last map.
@@ -488,7 +519,7 @@ pub(crate) fn differing<T: Paths>(
 ) -> Vec<String> {
     let of_bases = differences(there_base, here_base);
     let of_bases = Some(of_bases).filter(|text| !text.is_empty());
-    let others = FolderArgs::differing(there, here, may);
+    let others = differing_options(there, here, may);
     of_bases.into_iter().chain(others).collect()
 }
 
@@ -506,6 +537,29 @@ impl From<zoom::Error> for Failure {
             zoom::Error::Records(error) => unfinished::refuse(error),
         }
     }
+}
+
+/// Reports on a part of a sequence, whose whole is made by merging.
+pub(crate) fn report_part(
+    part: Part,
+    folder: &Folder,
+    mut object: Value,
+    lines: Lines,
+    json: bool,
+    quiet: bool,
+) -> Result<(), Failure> {
+    if json {
+        part::add(Some(part), &mut object);
+        report::json(&object)?;
+    } else if !quiet {
+        let mut lines = lines;
+        lines.add_whole("folder", &folder.path().display().to_string());
+        let whole = part.whole(folder.path());
+        let whole = whole.unwrap_or_else(|| folder.path().to_owned());
+        part::add_lines(part, &whole, "", &mut lines);
+        report::to_stdout(lines.as_str())?;
+    }
+    Ok(())
 }
 
 /// The first lines of the summaries of all sequences. `maps` is the plural of what a frame holds, and `steps` that of what is counted.
@@ -563,7 +617,8 @@ pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Va
 pub(crate) fn common<S>(outcome: &Outcome<S>, folder: &Folder) -> Common {
     let effort = &outcome.effort;
     let seconds = outcome.elapsed.as_secs_f64();
-    let pictures = (0..outcome.summaries.len() as u32).map(|index| folder.file(index, "png"));
+    let frames = outcome.first..outcome.first + outcome.summaries.len() as u32;
+    let pictures = frames.map(|index| folder.file(index, "png"));
     Common {
         files: pictures.filter(|path| path.exists()).collect(),
         devices: match outcome.computed {

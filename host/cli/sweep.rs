@@ -101,7 +101,7 @@ impl Args {
             })
         };
         let Some(path) = &sequence.folder.resume else {
-            return Ok((given(sequence.base(None)?)?, self.out.clone()));
+            return Ok((given(sequence.base(None)?)?, sequence.folder.of(&self.out)));
         };
         let (_, mut sweep): (_, Sweep) = sequence.folder.resumed("sweep", path)?;
         sweep.max_error = sequence.max_error_over(sweep.max_error)?;
@@ -166,7 +166,8 @@ fn run_on(
         let last = vary.last().map(Vary::to_string).unwrap_or_default();
         Failure::value(&last, "--vary", &reason)
     })?;
-    let _claim = args.sequence.declared(&path).claim()?;
+    let part = args.sequence.folder.part(frames.len())?;
+    let _claim = args.sequence.claim(&path, part, &[])?;
     let begun = args.sequence.folder.begun::<Sweep>("sweep", &path);
     let differing = begun.map_or_else(Vec::new, |there| {
         let bases = [&there.base, &sweep.base];
@@ -179,18 +180,27 @@ fn run_on(
     let record = FolderArgs::record("sweep", &path, &sweep)?;
     let mut folder = args
         .sequence
-        .open(&path, &frames, &kind, record, &differing)?;
+        .open(&path, &frames, &kind, record, &differing, part)?;
     if vary.len() > 1 {
         folder = folder.named_by_values(&frames);
     }
     interrupt::watch()?;
     args.sequence.save_config(base, sweep.max_error)?;
     args.sequence.warn(&frames);
-    let settings = args.sequence.settings(style, options, executor.processes());
+    let settings = args
+        .sequence
+        .settings(style, options, executor.processes(), part);
     let progress = Progress::new("sweep", args.sequence.quiet);
     let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
         .map_err(|e| FolderArgs::ended(e, "sweep", &folder, args.sequence.quiet))?;
     progress.finish();
+    if let Some(part) = part {
+        let object = sequence::object(&frames, &outcome, &folder);
+        let lines = sequence::lines(&outcome, "maps", "pixel-steps");
+        let SequenceArgs { json, quiet, .. } = args.sequence;
+        sequence::report_part(part, &folder, object, lines, json, quiet)?;
+        return sequence::check(&outcome, sweep.max_error);
+    }
 
     let files = ["sheet.png", "table.csv", "table.json"].map(|name| folder.path().join(name));
     sheet.write(&files[0], &folder)?;

@@ -144,16 +144,17 @@ fn run_on(
         return Err(Failure::value(&cache.to_string(), "--cache", reason));
     }
     let frames = zoom.sequence(cache)?;
+    let part = args.sequence.folder.part(frames.len())?;
+    if cache != Cache::None && part.is_some() {
+        let reason = "it reuses pixels of all earlier frames; remove the option, or --part";
+        return Err(Failure::value(&cache.to_string(), "--cache", reason));
+    }
     let begun = args.sequence.folder.begun::<Zoom>("zoom", &path);
     if let Some(there) = &begun {
         zoom.check_pictures(there, &path, &frames)?;
     }
     let films = sequence::films(&zoom.film)?;
-    let mut outputs = args.sequence.declared(&path);
-    for film in &films {
-        outputs.file("--film", film.path());
-    }
-    let _claim = outputs.claim()?;
+    let _claim = args.sequence.claim(&path, part, &films)?;
     let style = zoom.style();
     let rounded = zoom.cache == Cache::Rounded;
     let kind = json!({ "zoom": { "rounded": rounded } });
@@ -170,12 +171,14 @@ fn run_on(
     });
     let folder = args
         .sequence
-        .open(&path, &frames, &kind, record, &differing)?;
+        .open(&path, &frames, &kind, record, &differing, part)?;
     interrupt::watch()?;
     args.sequence.save_config(&zoom.base, zoom.max_error)?;
     args.sequence.warn(&frames);
 
-    let settings = args.sequence.settings(style, options, executor.processes());
+    let settings = args
+        .sequence
+        .settings(style, options, executor.processes(), part);
     let progress = Progress::new("zoom", args.sequence.quiet);
     let computed = if cache == Cache::None {
         let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress);
@@ -188,6 +191,13 @@ fn run_on(
     let (outcome, cached) =
         computed.map_err(|e| FolderArgs::ended(e, "zoom", &folder, args.sequence.quiet))?;
     progress.finish();
+    if let Some(part) = part {
+        let object = sequence::object(&frames, &outcome, &folder);
+        let lines = sequence::lines(&outcome, "maps", "pixel-steps");
+        let SequenceArgs { json, quiet, .. } = args.sequence;
+        sequence::report_part(part, &folder, object, lines, json, quiet)?;
+        return sequence::check(&outcome, zoom.max_error);
+    }
     sequence::make_films(&films, &folder, frames.len(), zoom.fps)?;
     if args.sequence.json {
         let mut object = sequence::object(&frames, &outcome, &folder);
@@ -238,7 +248,7 @@ impl Args {
         };
         let Some(path) = &sequence.folder.resume else {
             let zoom = given(sequence.base(self.preset.center())?)?;
-            return Ok((zoom, self.out.clone(), None));
+            return Ok((zoom, sequence.folder.of(&self.out), None));
         };
         let (record, mut zoom): (_, Zoom) = sequence.folder.resumed("zoom", path)?;
         zoom.max_error = sequence.max_error_over(zoom.max_error)?;

@@ -8,8 +8,9 @@ use super::DeviceEngine;
 use super::engine::{Portion, Ran, Task};
 use super::queue::{Queue, Share};
 use super::scheduler::Worker as _;
-use super::static_split::{self, ProgressSum};
+use super::static_split::ProgressSum;
 use super::tiles::{Pipeline, PipelineState};
+use trisolar_run::part::evenly;
 use trisolar_run::{EngineError, Monitor};
 
 /// Computes a task on these GPUs, calling `at_start` when all are ready.
@@ -23,7 +24,7 @@ pub(super) fn drive(
     at_start: Option<&(dyn Fn() + Sync)>,
 ) -> Result<Ran, EngineError> {
     let steps = task.spec.specification().steps;
-    let parts: Vec<Vec<Range<u64>>> = static_split::evenly(task.spans, gpus.len());
+    let parts: Vec<Vec<Range<u64>>> = evenly(task.spans, gpus.len());
     let sum = ProgressSum::new(monitor, &parts, steps);
     let monitors: Vec<_> = (0..parts.len()).map(|part| sum.part(part)).collect();
     let capacities = gpus

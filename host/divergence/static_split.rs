@@ -1,35 +1,9 @@
-//! How Badger's study divides a map among GPUs: into parts with equal numbers of pixels.
+//! The progress of a map that is divided among GPUs as in Badger's study: into parts with equal numbers of pixels.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trisolar_run::Monitor;
-
-/// Splits spans into `parts` parts whose sizes differ by one pixel at most.
-pub(super) fn evenly(spans: &[Range<u64>], parts: usize) -> Vec<Vec<Range<u64>>> {
-    let total: u64 = spans.iter().map(|s| s.end - s.start).sum();
-    let mut rest = spans.iter().filter(|s| !s.is_empty()).cloned();
-    let mut current = rest.next();
-    let mut found = Vec::new();
-    for part in 0..parts as u64 {
-        let end = |part: u64| (u128::from(total) * u128::from(part) / parts as u128) as u64;
-        let mut missing = end(part + 1) - end(part);
-        let mut taken = Vec::new();
-        while missing > 0
-            && let Some(span) = &mut current
-        {
-            let cut = span.end.min(span.start + missing);
-            missing -= cut - span.start;
-            taken.push(span.start..cut);
-            span.start = cut;
-            if span.is_empty() {
-                current = rest.next();
-            }
-        }
-        found.push(taken);
-    }
-    found
-}
 
 /// Adds up the steps that the parts report.
 pub(super) struct ProgressSum<'a> {
@@ -75,39 +49,5 @@ impl Monitor for PartMonitor<'_> {
 
     fn cancelled(&self) -> bool {
         self.sum.monitor.cancelled()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_equal_and_nothing_is_dropped() {
-        for (spans, parts) in [
-            (vec![0..10], 3),
-            (vec![5..6, 7..20, 100..101], 4),
-            (vec![0..2], 4),
-            (vec![], 2),
-            (vec![0..1 << 32], 7),
-        ] {
-            let split = evenly(&spans, parts);
-            assert_eq!(split.len(), parts);
-            let sizes = split
-                .iter()
-                .map(|p| p.iter().map(|s| s.end - s.start).sum::<u64>());
-            let (least, most) = (sizes.clone().min().unwrap(), sizes.clone().max().unwrap());
-            assert!(most - least <= 1);
-            let whole: u64 = spans.iter().map(|s| s.end - s.start).sum();
-            assert_eq!(sizes.sum::<u64>(), whole);
-            let mut joined: Vec<Range<u64>> = Vec::new();
-            for span in split.into_iter().flatten() {
-                match joined.last_mut() {
-                    Some(last) if last.end == span.start => last.end = span.end,
-                    _ => joined.push(span),
-                }
-            }
-            assert_eq!(joined, spans);
-        }
     }
 }

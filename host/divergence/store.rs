@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EngineError, Sink, Specification, Validated, ValueSlice, ValueType, differences};
 use trisolar_io::IoError;
-use trisolar_run::Record;
 use trisolar_run::partial::{self, Contents, Layout, PartialFile};
+use trisolar_run::parts::{self, PartsError};
+use trisolar_run::{Part, Record};
 
 pub use trisolar_run::partial::{PartialError as StoreError, name_of, working_files};
 
@@ -35,6 +36,7 @@ impl MapContents {
 impl Contents for MapContents {
     const COMMAND: &'static str = COMMAND;
     const NAME: &'static str = "map";
+    const ITEMS: &'static str = "pixels";
 
     fn difference(&self, there: &Self) -> Option<String> {
         if self.points != there.points {
@@ -47,6 +49,9 @@ impl Contents for MapContents {
 
 /// An unfinished map, as its record describes it.
 pub type Begun = partial::Begun<MapContents>;
+
+/// All parts of a map.
+pub type Parts = parts::Parts<MapContents>;
 
 /// The command that keeps maps in files.
 pub const COMMAND: &str = "divergence";
@@ -97,12 +102,51 @@ impl Store {
         Ok(file.map(|file| Self::of(file, valid)))
     }
 
+    /// Begins a part of a map whose output will be `path`, or continues it. The file beside `path` has the pixels of the part only.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin) and [`resume`](Self::resume).
+    pub fn part(
+        path: &Path,
+        valid: &Validated,
+        part: Part,
+        run: Option<Record>,
+    ) -> Result<Self, StoreError> {
+        let contents = MapContents::of(valid);
+        let layout = layout(path, valid).of_part(part);
+        let file = PartialFile::begin_or_resume(&part.path(path), &contents, layout, run)?;
+        Ok(Self::of(file, valid))
+    }
+
+    /// The unfinished result for the output `path` that is made of all parts; see [`Parts::merged`](parts::Parts::merged).
+    ///
+    /// # Errors
+    /// [`PartsError`].
+    pub fn merged(
+        path: &Path,
+        valid: &Validated,
+        parts: &Parts,
+        run: Option<Record>,
+    ) -> Result<Self, PartsError> {
+        let (contents, layout) = (MapContents::of(valid), layout(path, valid));
+        let file = parts.merged(path, &contents, layout, run)?;
+        Ok(Self::of(file, valid))
+    }
+
+    /// Ends a part that is complete; see [`PartialFile::finish_part`].
+    ///
+    /// # Errors
+    /// The file is damaged, or cannot be read or written.
+    pub fn finish_part(self) -> Result<(), IoError> {
+        self.file.finish_part()
+    }
+
     fn of(file: PartialFile<MapContents>, valid: &Validated) -> Self {
         let values = valid.value_type();
         Self { file, values }
     }
 
-    /// The whole map, row-major, as memory that the system reads from the file on access.
+    /// The whole map, row-major, or the pixels of a part, as memory that the system reads from the file on access.
     ///
     /// # Errors
     /// Pixels are missing, or the file cannot be mapped.
@@ -161,6 +205,7 @@ fn layout(path: &Path, valid: &Validated) -> Layout {
         is_output: path
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("npy")),
+        part: None,
     }
 }
 

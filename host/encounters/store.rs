@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::{Overrides, Sink, Validated};
 use trisolar_io::IoError;
 use trisolar_run::partial::{self, Contents, Layout, PartialFile};
-use trisolar_run::{self as run, EngineError};
+use trisolar_run::parts::{self, PartsError};
+use trisolar_run::{self as run, EngineError, Part};
 
 pub use trisolar_run::partial::{PartialError as StoreError, name_of, working_files};
 
@@ -39,6 +40,7 @@ impl EncounterContents {
 impl Contents for EncounterContents {
     const COMMAND: &'static str = COMMAND;
     const NAME: &'static str = "ensemble of encounters";
+    const ITEMS: &'static str = "runs";
 
     fn difference(&self, there: &Self) -> Option<String> {
         let mut differences = differences(&there.specification, &self.specification);
@@ -72,6 +74,9 @@ pub fn differences(there: &Overrides, here: &Overrides) -> Vec<String> {
 /// An unfinished ensemble, as its record describes it.
 pub type Begun = partial::Begun<EncounterContents>;
 
+/// All parts of an ensemble.
+pub type Parts = parts::Parts<EncounterContents>;
+
 /// The records of an ensemble in a file, some of which have been computed.
 #[derive(Debug)]
 pub struct Store(PartialFile<EncounterContents>);
@@ -98,7 +103,44 @@ impl Store {
         Ok(file.map(Self))
     }
 
-    /// The records of all runs, as memory that the system reads from the file on access.
+    /// Begins a part of an ensemble whose output will be `path`, or continues it. The file beside `path` has the records of the part only.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin) and [`resume`](Self::resume).
+    pub fn part(
+        path: &Path,
+        valid: &Validated,
+        part: Part,
+        run: Option<run::Record>,
+    ) -> Result<Self, StoreError> {
+        let contents = EncounterContents::of(valid);
+        let layout = layout(valid).of_part(part);
+        PartialFile::begin_or_resume(&part.path(path), &contents, layout, run).map(Self)
+    }
+
+    /// The unfinished result for the output `path` that is made of all parts; see [`Parts::merged`](parts::Parts::merged).
+    ///
+    /// # Errors
+    /// [`PartsError`].
+    pub fn merged(
+        path: &Path,
+        valid: &Validated,
+        parts: &Parts,
+        run: Option<run::Record>,
+    ) -> Result<Self, PartsError> {
+        let (contents, layout) = (EncounterContents::of(valid), layout(valid));
+        parts.merged(path, &contents, layout, run).map(Self)
+    }
+
+    /// Ends a part that is complete; see [`PartialFile::finish_part`].
+    ///
+    /// # Errors
+    /// The file is damaged, or cannot be read or written.
+    pub fn finish_part(self) -> Result<(), IoError> {
+        self.0.finish_part()
+    }
+
+    /// The records of all runs (or of those of a part), as memory that the system reads from the file on access.
     ///
     /// # Errors
     /// Records are missing, or the file cannot be mapped.
@@ -177,6 +219,7 @@ fn layout(valid: &Validated) -> Layout {
         item: size_of::<Record>(),
         count: valid.runs(),
         is_output: false,
+        part: None,
     }
 }
 

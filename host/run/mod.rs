@@ -7,6 +7,7 @@
 //! - [`Workers`]: the CPU threads of a run
 //! - [`queue`], [`scheduler`]: how devices share the items of a run
 //! - [`partial`]: the items of a run in a file, from which an interrupted run continues
+//! - [`part`], [`parts`]: parts of a run that independent processes compute, and how they become one result
 //! - [`Ranks`]: the processes of a run
 //! - [`machine`]: a description of this machine
 //! - [`Outputs`]: the files and folders that a run writes and reads; no two may be the same
@@ -25,7 +26,9 @@ pub mod mpi;
 mod new_folders;
 mod options;
 mod outputs;
+pub mod part;
 pub mod partial;
+pub mod parts;
 mod place;
 #[cfg(feature = "mpi")]
 pub mod processes;
@@ -48,6 +51,8 @@ pub use monitor::{LONGEST_REACTION, Monitor, Unattended};
 pub use options::{
     Driver, GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads,
 };
+
+pub use part::Part;
 
 pub use outputs::{Claim, Names, Outputs, Refused};
 pub use ranks::Ranks;

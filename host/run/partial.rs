@@ -5,6 +5,9 @@
 //! `NAME.part.json`, which says what the items are and which of them are safely on the disk. The record is replaced as a whole, after
 //! `NAME.part` has been synchronised with the disk. However the program ends, [`PartialFile::resume`] therefore finds a state from which
 //! the run continues to the same bytes.
+//!
+//! A part of a run ([`Part`]) keeps such files beside `NAME.i-of-n`, with its own items only, and keeps them when it is complete:
+//! [`parts`](crate::parts) makes the whole of them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -22,7 +25,9 @@ use serde::{Deserialize, Serialize};
 use crate::io::IoError;
 use crate::io::atomic::{self, Staged};
 use crate::io::read::{self, Limit};
+use crate::io::sum::Sum;
 use crate::io::system;
+use crate::part::Part;
 use crate::{EngineError, Record, RecordError, lock};
 
 /// The specification of the items of a file.
@@ -31,6 +36,8 @@ pub trait Contents: Clone + Serialize + DeserializeOwned + Send + Sync {
     const COMMAND: &'static str;
     /// The word for all items together in messages, such as `map`.
     const NAME: &'static str;
+    /// The word for the items in messages, such as `pixels`.
+    const ITEMS: &'static str;
 
     /// The difference between these contents and those of the file that is `there`: names of values, with both values. `None` if they are
     /// the same.
@@ -44,27 +51,54 @@ pub struct Layout {
     pub header: Vec<u8>,
     /// Bytes of an item.
     pub item: usize,
-    /// Number of items.
+    /// Number of items of the whole run.
     pub count: u64,
     /// Whether the complete file is itself an output and gets the name `NAME`; otherwise other files are made from it.
     pub is_output: bool,
+    /// The part of the run whose items the file has; `None` if it has all.
+    pub part: Option<Part>,
+}
+
+impl Layout {
+    /// The layout of the file of a part.
+    #[must_use]
+    pub fn of_part(self, part: Part) -> Self {
+        Self {
+            header: Vec::new(),
+            is_output: false,
+            part: Some(part),
+            ..self
+        }
+    }
+
+    /// The items of the file.
+    pub fn items(&self) -> Range<u64> {
+        self.part
+            .map_or(0..self.count, |part| part.span(self.count))
+    }
 }
 
 /// The contents of `NAME.part.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Description<C> {
+pub(crate) struct Description<C> {
     /// The version of its format, [`FORMAT`].
     format: u32,
     /// The program and version that wrote it.
     program: String,
     /// The specification of the items.
     #[serde(flatten)]
-    contents: C,
+    pub contents: C,
+    /// The part of the run to which they belong.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// The items that are safely in the file: first and end of each span, ascending.
-    done: Vec<[u64; 2]>,
+    pub done: Vec<[u64; 2]>,
+    /// The checksum of the file of a part that is complete.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub sum: Option<Sum>,
     /// The other options of the run, and the files that it has written.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
-    run: Option<Record>,
+    pub run: Option<Record>,
 }
 
 fn none<T>() -> Option<T> {
@@ -78,13 +112,15 @@ impl<C: Contents> Description<C> {
             format: FORMAT,
             program: concat!("trisolar ", env!("CARGO_PKG_VERSION")).into(),
             contents: contents.clone(),
+            part: None,
             done: Vec::new(),
+            sum: None,
             run: None,
         }
     }
 
     /// Reads the file at `path`; `None` if it does not exist.
-    fn read(path: &Path) -> Result<Option<Self>, IoError> {
+    pub fn read(path: &Path) -> Result<Option<Self>, IoError> {
         let text = match read::text(path, Limit::RECORD) {
             Ok(text) => text,
             Err(IoError::NotFound { .. }) => return Ok(None),
@@ -118,6 +154,8 @@ fn malformed(path: &Path, reason: String) -> IoError {
 pub struct Begun<C> {
     /// The specification of its items.
     pub contents: C,
+    /// The part of it that was begun, if it is divided into parts.
+    pub part: Option<Part>,
     /// The other options of the run, and the files that it has written.
     pub run: Record,
 }
@@ -129,14 +167,25 @@ impl<C: Contents> Begun<C> {
     /// [`PartialError`].
     pub fn read(path: &Path) -> Result<Option<Self>, PartialError> {
         let record = beside(path, RECORD);
-        let Some(Description { contents, run, .. }) = Description::<C>::read(&record)? else {
+        let read = Description::<C>::read(&record)?;
+        let Some(Description {
+            contents,
+            part,
+            run,
+            ..
+        }) = read
+        else {
             return Ok(None);
         };
         let run = run.ok_or(RecordError::None {
             path: record.clone(),
         })?;
         let run = run.placed(&record, C::COMMAND)?;
-        Ok(Some(Self { contents, run }))
+        Ok(Some(Self {
+            contents,
+            part,
+            run,
+        }))
     }
 }
 
@@ -206,6 +255,8 @@ struct PartialMapState {
     done: BTreeMap<u64, u64>,
     /// See [`Description`].
     run: Option<Record>,
+    /// See [`Description`].
+    sum: Option<Sum>,
     /// The error because of which no more items can be stored.
     failed: Option<String>,
     over: bool,
@@ -267,6 +318,7 @@ impl<C: Contents> PartialFile<C> {
         // The record comes first, so that a run that is killed from here on leaves a record without any items.
         let about = Description {
             run,
+            part: layout.part,
             ..Description::of(contents)
         };
         about.write(&record)?;
@@ -319,9 +371,17 @@ impl<C: Contents> PartialFile<C> {
                 difference,
             });
         }
-        let mut end = 0;
+        if read.part != layout.part {
+            let words =
+                |part: Option<Part>| part.map_or("the whole".into(), |p| format!("part {p}"));
+            let [there, here] = [read.part, layout.part].map(words);
+            let reason = format!("it belongs to {there} of a {} instead of {here}", C::NAME);
+            return Err(malformed(&record, reason).into());
+        }
+        let items = layout.items();
+        let mut end = items.start;
         for [first, its_end] in &read.done {
-            if *first < end || its_end <= first || *its_end > layout.count {
+            if *first < end || its_end <= first || *its_end > items.end {
                 let reason = format!("items {first} to {its_end} are not in order");
                 return Err(malformed(&record, reason).into());
             }
@@ -330,13 +390,15 @@ impl<C: Contents> PartialFile<C> {
         let run = read.run.map(|run| run.placed(&record, C::COMMAND));
         let about = Description {
             run: run.transpose()?,
+            part: read.part,
             done: read.done,
+            sum: read.sum,
             ..Description::of(contents)
         };
         // A run ends by renaming the file and then removing its record.
         let nothing = about.done.is_empty();
         let done: u64 = about.done.iter().map(|[first, end]| end - first).sum();
-        let complete = done == layout.count;
+        let complete = done == items.end - items.start;
         let named = complete && !part.exists() && layout.is_output;
         if !part.exists() && !named && (nothing || complete) {
             // The run was killed before it made the file, or after it had written all outputs and removed the file.
@@ -368,6 +430,22 @@ impl<C: Contents> PartialFile<C> {
         Ok(Some(store))
     }
 
+    /// Continues the unfinished file for the output `path`, or begins it.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin) and [`resume`](Self::resume).
+    pub fn begin_or_resume(
+        path: &Path,
+        contents: &C,
+        layout: Layout,
+        run: Option<Record>,
+    ) -> Result<Self, PartialError> {
+        match Self::resume(path, contents, layout.clone())? {
+            Some(file) => Ok(file),
+            None => Self::begin(path, contents, layout, run),
+        }
+    }
+
     /// Makes the file from the computed items and the run of `about`.
     fn over(
         part: PathBuf,
@@ -381,6 +459,7 @@ impl<C: Contents> PartialFile<C> {
         }
         let mut state = PartialMapState {
             run: about.run.take(),
+            sum: about.sum.take(),
             ..PartialMapState::default()
         };
         for [first, end] in about.done.drain(..) {
@@ -399,7 +478,8 @@ impl<C: Contents> PartialFile<C> {
 
     /// Bytes of the whole file.
     fn length(&self) -> u64 {
-        self.layout.header.len() as u64 + self.layout.item as u64 * self.layout.count
+        let items = self.layout.items();
+        self.layout.header.len() as u64 + self.layout.item as u64 * (items.end - items.start)
     }
 
     /// Reserves the space on the disk, so that the run cannot fail later for lack of space, and writes the header.
@@ -412,15 +492,16 @@ impl<C: Contents> PartialFile<C> {
     /// The items that have not been computed.
     pub fn missing(&self) -> Vec<Range<u64>> {
         let mut spans = Vec::new();
-        let mut next = 0;
+        let items = self.layout.items();
+        let mut next = items.start;
         for (&start, &end) in &self.lock().done {
             if next < start {
                 spans.push(next..start);
             }
             next = end;
         }
-        if next < self.layout.count {
-            spans.push(next..self.layout.count);
+        if next < items.end {
+            spans.push(next..items.end);
         }
         spans
     }
@@ -519,10 +600,10 @@ impl<C: Contents> PartialFile<C> {
     /// # Errors
     /// A failed write.
     pub fn write_record(&self) -> Result<(), IoError> {
-        let (done, run) = {
+        let (done, run, sum) = {
             let state = self.lock();
             let done = state.done.iter().map(|(&a, &b)| [a, b]).collect();
-            (done, state.run.clone())
+            (done, state.run.clone(), state.sum)
         };
         self.file
             .sync_data()
@@ -530,9 +611,15 @@ impl<C: Contents> PartialFile<C> {
         let record = Description {
             done,
             run,
+            sum,
             ..self.about.clone()
         };
         record.write(&self.record)
+    }
+
+    /// The items of the file.
+    pub fn items(&self) -> Range<u64> {
+        self.layout.items()
     }
 
     /// Stores items from number `first` on, given as bytes.
@@ -543,7 +630,8 @@ impl<C: Contents> PartialFile<C> {
         if let Some(failed) = &self.lock().failed {
             return Err(EngineError::Sink(failed.clone()));
         }
-        let at = self.layout.header.len() as u64 + self.layout.item as u64 * first;
+        let place = first - self.layout.items().start;
+        let at = self.layout.header.len() as u64 + self.layout.item as u64 * place;
         system::write_all_at(&self.file, bytes, at)
             .map_err(|e| EngineError::Sink(IoError::system(&self.part, "write", e).to_string()))?;
         let count = (bytes.len() / self.layout.item) as u64;
@@ -560,7 +648,7 @@ impl<C: Contents> PartialFile<C> {
         if missing > 0 {
             return Err(malformed(
                 &self.part,
-                format!("{missing} items are missing"),
+                format!("{missing} {} are missing", C::ITEMS),
             ));
         }
         if cfg!(target_endian = "big") {
@@ -575,6 +663,37 @@ impl<C: Contents> PartialFile<C> {
             map,
             header: self.layout.header.len(),
         })
+    }
+
+    /// Ends a part of a run when all of its items are computed: writes the file's checksum to the record. Both files remain. Of a part that
+    /// had ended before, the checksum is compared instead.
+    ///
+    /// # Errors
+    /// Items are missing, the file is damaged, or a file cannot be read or written.
+    pub fn finish_part(self) -> Result<(), IoError> {
+        let missing: u64 = self.missing().iter().map(|s| s.end - s.start).sum();
+        if missing > 0 {
+            let reason = format!("{missing} {} are missing", C::ITEMS);
+            return Err(malformed(&self.part, reason));
+        }
+        self.file
+            .sync_all()
+            .map_err(|e| IoError::system(&self.part, "write", e))?;
+        let before = self.lock().sum;
+        if let Some(sum) = before {
+            return match sum.difference(&self.part)? {
+                None => Ok(()),
+                Some(what) => {
+                    let record = self.record.display();
+                    let reason =
+                        format!("{what}; remove it and {record} to compute the part again");
+                    Err(malformed(&self.part, reason))
+                }
+            };
+        }
+        let sum = Sum::of_file(&self.part)?;
+        self.lock().sum = sum;
+        self.write_record()
     }
 
     /// Ends the run, when all items are computed and all files made from them are written: gives the file its final name if it is itself an

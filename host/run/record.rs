@@ -156,6 +156,13 @@ impl Record {
         Ok(Self { folder, ..self })
     }
 
+    /// The record for a checkpoint at another path. Its relative paths lead from the folder of that one.
+    #[must_use]
+    pub fn moved(self, path: &Path) -> Self {
+        let folder = folder_of(path);
+        Self { folder, ..self }
+    }
+
     /// The record of a checkpoint that is an npz.
     ///
     /// # Errors
@@ -267,6 +274,19 @@ impl Record {
         Ok(options)
     }
 
+    /// The first option in which a record differs from another one, with both values; `None` if all options are the same.
+    pub fn difference(&self, there: &Self) -> Option<String> {
+        let groups = self.options.keys().chain(there.options.keys());
+        let none = Map::new();
+        groups
+            .flat_map(|group| {
+                let of = |record: &Self| record.options.get(group).cloned();
+                let [here, there] = [self, there].map(|r| of(r).unwrap_or(none.clone()));
+                differing_option(&here, &there)
+            })
+            .next()
+    }
+
     /// Allows the run to overwrite the files that are at these paths now, because its user asked for it.
     ///
     /// # Errors
@@ -360,6 +380,16 @@ impl Record {
         let whole = lexical(&self.folder.join(kept));
         here.map_or(whole.clone(), |here| between(&here, &whole))
     }
+}
+
+/// The first option of a group that has two values.
+fn differing_option(here: &Map<String, Value>, there: &Map<String, Value>) -> Option<String> {
+    let mut keys = here.keys().chain(there.keys());
+    let key = keys.find(|key| here.get(*key) != there.get(*key))?;
+    let text = |value: Option<&Value>| value.map_or("none".into(), Value::to_string);
+    let [there, here] = [there, here].map(|group| text(group.get(key)));
+    let option = key.replace('_', "-");
+    Some(format!("--{option} ({there} there, {here} here)"))
 }
 
 /// The folder of a file, without symbolic links.

@@ -18,8 +18,8 @@ use super::runner::{
 };
 use super::sequence::Frame;
 use trisolar_map::{
-    Devices, Executor as _, Items, Monitor, Resuming, RunOptions, Sink, Validated, Value as _,
-    beside,
+    Devices, EngineError, Executor as _, Items, Monitor, Resuming, RunOptions, Sink, Validated,
+    Value as _, beside,
 };
 
 mod exact;
@@ -114,7 +114,12 @@ pub fn run_cached(
     monitor: &dyn Monitor,
 ) -> Result<(Outcome, CacheReport), Error> {
     devices.check(&settings.options)?;
-    let board = Board::new(steps(frames), monitor);
+    if let Some(part) = settings.part {
+        // A frame may need pixels of any earlier one.
+        let reason = "a cache needs all frames of the sequence";
+        return Err(EngineError::refused("part", part, reason).into());
+    }
+    let board = Board::new(frames, steps(frames), monitor);
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
     let (mut exact, mut rounded) = (exact::Layers::default(), rounded::RoundedCache::default());
     let most = most_steps(frames);
@@ -143,7 +148,7 @@ pub fn run_cached(
             devices,
             monitor: &Watch {
                 board: &board,
-                index: frame.index as usize,
+                index: frame.index,
             },
         };
         let path = folder.file(frame.index, "part");

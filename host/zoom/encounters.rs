@@ -15,7 +15,7 @@ use super::finished::{self, FoundFrame, FrameParts, FrameState, Wanted};
 use super::folder::{Folder, remove};
 use super::frame::{Effort, Error, PartProgress};
 use super::kind::{Base, SequenceParameter};
-use super::runner::{Board, Done, Outcome, Watch, computed_anew, in_flight};
+use super::runner::{Board, Done, Outcome, Watch, computed_anew, frames_of, in_flight};
 use super::schedule::Rule;
 use super::sequence::{Frame, FrameError, Setting, zoom};
 use super::vary::Vary;
@@ -27,7 +27,7 @@ use trisolar_encounters::{
 use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::plot::{self, LinePlot, Marks, PlotAxis, Series, Theme};
-use trisolar_run::{Monitor, RunOptions};
+use trisolar_run::{Monitor, Part, RunOptions};
 use trisolar_spec::SpecError;
 
 /// The specification of which the frames are variations.
@@ -140,6 +140,8 @@ pub struct EncounterSettings {
     pub theme: Theme,
     /// Whether the records are written as well.
     pub npz: bool,
+    /// The part of the frames to compute; `None` for all.
+    pub part: Option<Part>,
 }
 
 impl EncounterSettings {
@@ -177,12 +179,13 @@ pub fn run_encounters(
     settings: &EncounterSettings,
     monitor: &dyn Monitor,
 ) -> Result<Outcome<EncounterSummary>, Error> {
+    let frames = frames_of(frames, settings.part);
     let runs = frames.iter().map(|frame| frame.specification.runs());
-    let board = Board::new(runs.collect(), monitor);
+    let board = Board::new(frames, runs.collect(), monitor);
     let work = |_: usize, frame: &EncounterFrame, ()| {
         let watch = Watch {
             board: &board,
-            index: frame.index as usize,
+            index: frame.index,
         };
         let done = one(executor, frame, folder, settings, &watch)?;
         board.finished(frame);

@@ -84,6 +84,52 @@ pub(super) fn commit(
     folder.write(&folder.file(index, "json"), &object)
 }
 
+/// Checks the bytes of all files of a frame, whose JSON file is at `path`; returns their names, with that of the JSON file last.
+///
+/// # Errors
+/// What is damaged, or a file that cannot be read.
+pub(super) fn checked_files(path: &Path) -> Result<Result<Vec<String>, String>, IoError> {
+    let text = read::text(path, Limit::RECORD)?;
+    let damaged = |what: &str| format!("{}: {what}", path.display());
+    let object = match checked_object(&text) {
+        Ok(object) => object,
+        Err(what) => return Ok(Err(damaged(what))),
+    };
+    let sums: BTreeMap<String, Sum> = match serde_json::from_value(object["files"].clone()) {
+        Ok(sums) => sums,
+        Err(e) => return Ok(Err(damaged(&e.to_string()))),
+    };
+    for (name, sum) in &sums {
+        // Only files beside it belong to a frame.
+        let beside = path.with_file_name(name);
+        if beside.parent() != path.parent() {
+            return Ok(Err(damaged(&format!("it names {name}"))));
+        }
+        if let Some(what) = sum.difference(&beside)? {
+            return Ok(Err(format!("{}: {what}", beside.display())));
+        }
+    }
+    let json = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Ok(sums.into_keys().chain([json.into_owned()]).collect()))
+}
+
+/// A frame's JSON object without its checksum, which is compared.
+///
+/// # Errors
+/// What is wrong with it.
+fn checked_object(text: &str) -> Result<Value, &'static str> {
+    let Ok(Value::Object(mut object)) = serde_json::from_str(text) else {
+        return Err("it is incomplete");
+    };
+    let written = object.remove("crc32");
+    let object = Value::Object(object);
+    match written {
+        None => Err("it has no checksums of its files, because an older version wrote it"),
+        Some(written) if written != checksum(&object) => Err("its bytes have changed"),
+        Some(_) => Ok(object),
+    }
+}
+
 /// The checksum of a frame's JSON object, without the checksum itself.
 fn checksum(object: &Value) -> u32 {
     Sum::of(object.to_string().as_bytes()).crc32
@@ -111,21 +157,10 @@ pub(super) fn state<S: DeserializeOwned>(
         Err(IoError::Malformed { .. }) => return damaged(&path, "it is incomplete"),
         Err(error) => return Err(error),
     };
-    let object: Option<Value> = serde_json::from_str(&text).ok();
-    let Some(Value::Object(mut object)) = object else {
-        return damaged(&path, "it is incomplete");
+    let object = match checked_object(&text) {
+        Ok(object) => object,
+        Err(what) => return damaged(&path, what),
     };
-    let written = object.remove("crc32");
-    let object = Value::Object(object);
-    if written.is_none() {
-        return damaged(
-            &path,
-            "it has no checksums of its files, because an older version wrote it",
-        );
-    }
-    if written != Some(checksum(&object).into()) {
-        return damaged(&path, "its bytes have changed");
-    }
     if object["specification"] != *wanted.specification {
         return damaged(&path, "it belongs to another map");
     }

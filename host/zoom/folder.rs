@@ -24,16 +24,18 @@ use trisolar_io::IoError;
 use trisolar_io::atomic::{Staged, check_writable, write_with};
 use trisolar_io::read::{self, Limit};
 use trisolar_map::Parameter;
-use trisolar_run::{Names, Record, RecordError};
+use trisolar_run::{Names, Part, Record, RecordError};
 
 /// The file that describes the sequence.
-const CONTENTS: &str = "sequence.json";
+pub(super) const CONTENTS: &str = "sequence.json";
 /// Its key for the options, on which the frames do not depend.
-const RUN: &str = "run";
+pub(super) const RUN: &str = "run";
+/// Its key for the part of the frames that the folder has.
+pub(super) const PART: &str = "part";
 /// Its key for the look of pictures.
 const PICTURES: &str = "pictures";
 /// Its key for the number of frames.
-const COUNT: &str = "number_of_maps";
+pub(super) const COUNT: &str = "number_of_maps";
 /// Its key for the parameters that the sequence sets in each frame.
 const VALUES: &str = "values";
 /// The files of a sweep besides the frames.
@@ -156,25 +158,35 @@ impl Folder {
     /// # Errors
     /// [`FolderError::NoSequence`], or the folder cannot be read.
     pub fn run_of(path: &Path, command: &str) -> Result<Record, FolderError> {
-        let none = |reason: &str| FolderError::NoSequence {
-            path: path.display().to_string(),
-            reason: reason.to_owned(),
-        };
-        let file = path.join(CONTENTS);
-        let text = match read::text(&file, Limit::RECORD) {
-            Err(IoError::NotFound { .. }) => {
-                return Err(none("holds no sequence: there is no sequence.json in it"));
-            }
-            text => text?,
-        };
-        let contents: Value = serde_json::from_str(&text)
-            .map_err(|e| none(&format!("holds a sequence.json that is damaged: {e}")))?;
+        let contents = contents_of(path)?;
         match contents.get(RUN) {
-            None => Err(none(
+            None => Err(no_sequence(
+                path,
                 "holds a sequence of an older version, which did not record its options; resume it with the command that began it",
             )),
-            Some(run) => Ok(Record::from_json(&run.to_string(), &file, command)?),
+            Some(run) => Ok(Record::from_json(
+                &run.to_string(),
+                &path.join(CONTENTS),
+                command,
+            )?),
         }
+    }
+
+    /// The part of a sequence that a folder has; `None` if it has a whole one.
+    ///
+    /// # Errors
+    /// [`FolderError::NoSequence`], or the folder cannot be read.
+    pub fn part_of(path: &Path) -> Result<Option<Part>, FolderError> {
+        let contents = contents_of(path)?;
+        let part = contents.get(PART).map(|part| part.as_str().unwrap_or(""));
+        let part = part.map(str::parse::<Part>).transpose();
+        part.map_err(|e| no_sequence(path, &format!("holds a sequence.json whose part {e}")))
+    }
+
+    /// The description of a folder's sequence of a part, for its [`open`](Self::open).
+    pub fn contents_of_part(mut contents: Value, part: Part) -> Value {
+        contents[PART] = part.to_string().into();
+        contents
     }
 
     /// Records the checksums of files outside of the folder, and then gives the files their names.
@@ -277,14 +289,7 @@ impl Folder {
 
     /// The frames' files.
     fn frames(&self) -> Result<Vec<PathBuf>, IoError> {
-        let failed = |e| IoError::system(&self.path, "read", e);
-        let entries = fs::read_dir(&self.path).map_err(failed)?;
-        let paths: Vec<_> = entries
-            .map(|entry| entry.map(|e| e.path()))
-            .collect::<Result<_, _>>()
-            .map_err(failed)?;
-        let of_a_frame = |path: &PathBuf| path.file_name().is_some_and(is_frame);
-        Ok(paths.into_iter().filter(of_a_frame).collect())
+        frames_in(&self.path)
     }
 
     /// Removes the sequence's files, and then the description of the sequence.
@@ -299,8 +304,33 @@ impl Folder {
     }
 }
 
+/// The description of the sequence in a folder.
+///
+/// # Errors
+/// As [`Folder::run_of`].
+pub(super) fn contents_of(path: &Path) -> Result<Value, FolderError> {
+    let text = match read::text(&path.join(CONTENTS), Limit::RECORD) {
+        Err(IoError::NotFound { .. }) => {
+            return Err(no_sequence(
+                path,
+                "holds no sequence: there is no sequence.json in it",
+            ));
+        }
+        text => text?,
+    };
+    serde_json::from_str(&text)
+        .map_err(|e| no_sequence(path, &format!("holds a sequence.json that is damaged: {e}")))
+}
+
+fn no_sequence(path: &Path, reason: &str) -> FolderError {
+    FolderError::NoSequence {
+        path: path.display().to_string(),
+        reason: reason.to_owned(),
+    }
+}
+
 /// The first value of a group in which two descriptions differ, or the value itself.
-fn differing_value(key: &str, [there, here]: [&Value; 2]) -> String {
+pub(super) fn differing_value(key: &str, [there, here]: [&Value; 2]) -> String {
     if let (Some(a), Some(b)) = (there.as_object(), here.as_object()) {
         let mut keys = b.keys().chain(a.keys());
         if let Some(key) = keys.find(|key| a.get(*key) != b.get(*key)) {
@@ -346,6 +376,21 @@ pub fn remove(path: &Path) -> Result<(), IoError> {
         }
         _ => Ok(()),
     }
+}
+
+/// The files of the frames in a folder.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn frames_in(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let failed = |e| IoError::system(folder, "read", e);
+    let entries = fs::read_dir(folder).map_err(failed)?;
+    let paths: Vec<_> = entries
+        .map(|entry| entry.map(|e| e.path()))
+        .collect::<Result<_, _>>()
+        .map_err(failed)?;
+    let of_a_frame = |path: &PathBuf| path.file_name().is_some_and(is_frame);
+    Ok(paths.into_iter().filter(of_a_frame).collect())
 }
 
 /// Whether this is the name of a frame's file.

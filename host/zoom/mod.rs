@@ -14,6 +14,7 @@ mod formula;
 mod frame;
 mod kind;
 mod partial;
+mod parts;
 mod runner;
 mod schedule;
 mod sequence;
@@ -34,6 +35,7 @@ pub use frame::{
 };
 pub use kind::{Base, SequenceParameter};
 pub use partial::Partial;
+pub use parts::PartFolders;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};
 pub use schedule::{Expression, Preset, Rule, variables_in_words};
 pub use sequence::{Frame, FrameError, Setting, sweep, zoom};

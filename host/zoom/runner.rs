@@ -15,6 +15,7 @@ use super::sequence::Frame;
 use trisolar_map::{
     Backend, Devices, EngineError, Executor, GpuChoice, Monitor, RunOptions, beside,
 };
+use trisolar_run::Part;
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +28,25 @@ pub struct Settings {
     pub in_flight: usize,
     /// Approximate time between two records of an unfinished frame.
     pub checkpoint: Duration,
+    /// The part of the frames to compute; `None` for all.
+    pub part: Option<Part>,
+}
+
+/// The frames of a part of a sequence; all if there is no part.
+pub(super) fn frames_of<V>(frames: &[Frame<V>], part: Option<Part>) -> &[Frame<V>] {
+    part.map_or(frames, |part| {
+        let span = part.span(frames.len() as u64);
+        &frames[span.start as usize..span.end as usize]
+    })
 }
 
 /// The result of a run of a sequence.
 #[derive(Clone, Debug)]
 pub struct Outcome<S = Summary> {
-    /// The summaries of all frames, including those that were finished before.
+    /// The summaries of all frames (of a part, of its frames), including those that were finished before.
     pub summaries: Vec<S>,
+    /// The number of the first of these frames.
+    pub first: u32,
     /// Frames that this run finished.
     pub computed: u32,
     /// The work of these frames, with the times of all devices and frames added.
@@ -108,7 +121,8 @@ pub fn run_on(
 ) -> Result<Outcome, Error> {
     executor.check(&settings.options)?;
     let most = most_steps(frames);
-    let board = Board::new(steps(frames), monitor);
+    let frames = frames_of(frames, settings.part);
+    let board = Board::new(frames, steps(frames), monitor);
     let gpus = gpus(executor, &settings.options, frames.len());
     let work = |worker: usize, frame: &Frame, ()| {
         let options = RunOptions {
@@ -163,7 +177,7 @@ pub(super) fn in_flight<P, V: Sync, S: Clone + Send>(
     let run = |worker: usize| {
         while let Some((frame, planned)) = planned() {
             match work(worker, frame, planned) {
-                Ok(result) => lock(&results)[frame.index as usize] = Some(result),
+                Ok(result) => lock(&results)[board.place(frame.index)] = Some(result),
                 Err(error) => return fail(error),
             }
         }
@@ -180,6 +194,7 @@ pub(super) fn in_flight<P, V: Sync, S: Clone + Send>(
     }
     let mut outcome = Outcome {
         summaries: Vec::new(),
+        first: board.first,
         computed: 0,
         effort: Effort::default(),
         elapsed: Duration::ZERO,
@@ -247,7 +262,7 @@ fn one(
     let partial = Partial::open(&path, spec, spec.pixels() as usize, settings.checkpoint)?;
     let watch = Watch {
         board,
-        index: frame.index as usize,
+        index: frame.index,
     };
     let compute = || frame::compute_on(executor, frame, &partial, &settings.options, &watch);
     let (mut effort, unresolved) =
@@ -265,8 +280,10 @@ pub(super) fn computed_anew(what: &str) -> String {
     format!("{what}; the frame was computed again")
 }
 
-/// The progress of all frames.
+/// The progress of consecutive frames.
 pub(super) struct Board<'a> {
+    /// The number of the first one.
+    first: u32,
     done: Vec<AtomicU64>,
     totals: Vec<u64>,
     total: u64,
@@ -275,9 +292,10 @@ pub(super) struct Board<'a> {
 }
 
 impl<'a> Board<'a> {
-    /// The board of frames with this much work each.
-    pub(super) fn new(totals: Vec<u64>, monitor: &'a dyn Monitor) -> Self {
+    /// The board of these frames, with this much work each.
+    pub(super) fn new<V>(frames: &[Frame<V>], totals: Vec<u64>, monitor: &'a dyn Monitor) -> Self {
         Self {
+            first: frames.first().map_or(0, |frame| frame.index),
             done: totals.iter().map(|_| AtomicU64::new(0)).collect(),
             total: totals.iter().fold(0, |a, b| a.saturating_add(*b)),
             totals,
@@ -291,12 +309,16 @@ impl<'a> Board<'a> {
     }
 
     pub(super) fn finished<V>(&self, frame: &Frame<V>) {
-        let index = frame.index as usize;
-        self.set(index, self.totals[index]);
+        self.set(frame.index, self.totals[self.place(frame.index)]);
     }
 
-    fn set(&self, frame: usize, done: u64) {
-        self.done[frame].store(done, Ordering::Relaxed);
+    /// The place of a frame among these frames.
+    fn place(&self, index: u32) -> usize {
+        (index - self.first) as usize
+    }
+
+    fn set(&self, frame: u32, done: u64) {
+        self.done[self.place(frame)].store(done, Ordering::Relaxed);
         let all = self.done.iter().map(|d| d.load(Ordering::Relaxed));
         let sum = all.fold(0, u64::saturating_add);
         self.monitor.progress(sum, self.total);
@@ -306,7 +328,7 @@ impl<'a> Board<'a> {
 /// Reports the progress of one frame to the board.
 pub(super) struct Watch<'a, 'b> {
     pub(super) board: &'a Board<'b>,
-    pub(super) index: usize,
+    pub(super) index: u32,
 }
 
 impl Monitor for Watch<'_, '_> {

@@ -65,7 +65,7 @@ mod _trisolar {
             .collect())
     }
 
-    /// The devices of this machine as JSON, as `trisolar devices --json` prints them.
+    /// The devices of this machine as JSON, as `trisolar devices --json` prints them beside the keys of all reports.
     #[pyfunction]
     fn devices_json(py: Python<'_>) -> String {
         py.detach(|| trisolar::machine::inventory().to_string())

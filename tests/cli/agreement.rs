@@ -74,7 +74,7 @@ fn every_computation_reports_what_the_schema_says() {
         "zoom --frames 2 --size 5 --set steps=50 --out zoom --film zoom.gif",
         "sweep --vary mass2=1:2:2 --size 5 --steps 50 --out sweep",
         "compare --size 5 --steps 50",
-        "nbody --n 9 --steps 3 --out end.csv --plots run",
+        "nbody --n 9 --steps 3 --out end.csv --plots run --snapshots shots",
         "cluster --n 9 --end 0.1 --out end.npz --plots cluster --snapshots shots",
         "encounters --n 3 --out records.npz --plots encounters",
         "encounters zoom --map phase,inclination --to 90,90 --size 4 --frames 2 --out outcomes",
@@ -93,6 +93,27 @@ fn every_computation_reports_what_the_schema_says() {
             !report["devices"].as_array().expect("devices").is_empty(),
             "{words}"
         );
+    }
+}
+
+#[test]
+fn measurements_and_lists_of_devices_report_what_the_schema_says() {
+    let schema = schema();
+    let folder = tempfile::tempdir().expect("a folder");
+    for words in [
+        "devices",
+        "bench divergence --backend cpu --size 4 --steps 20 --threads 1",
+        "bench cluster --backend cpu --n 16 --order 4 --seconds 0.01 --threads 1",
+        "bench encounters --backend cpu --cpu-n 3 --threads 1",
+        "bench nbody --backend cpu --n 16 --repeats 2 --seconds 0.001 --threads 1 --csv rates.csv",
+    ] {
+        let report = json(folder.path(), words);
+        check(&report, &schema, words);
+        assert!(!report["devices"].as_array().expect("a list").is_empty());
+        let measured = words.starts_with("bench");
+        assert_eq!(report["rate"].is_number(), measured, "{words}");
+        let written = words.contains("--csv");
+        assert_eq!(report["files"] == serde_json::json!(["rates.csv"]), written);
     }
 }
 
@@ -412,6 +433,7 @@ fn outputs_that_cannot_be_written_are_bad_input_everywhere() {
         "cluster --out file/a.csv",
         "cluster --plots file/a",
         "cluster --snapshots file/a",
+        "nbody --snapshots file/a",
         "cluster --save-config file/a.toml",
         "encounters --out file/a.npz",
         "encounters --plots file/a",

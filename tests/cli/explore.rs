@@ -53,6 +53,22 @@ impl Drop for Explorer {
 }
 
 #[test]
+fn the_report_of_a_server_has_its_link_and_what_the_schema_says() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trisolar"))
+        .args(["explore", "--backend", "cpu", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let stdout = child.stdout.take().expect("piped");
+    let mut read = serde_json::Deserializer::from_reader(stdout).into_iter::<Value>();
+    let report = read.next().expect("an object").expect("JSON");
+    let ended = interrupt(&mut child);
+    crate::agreement::check(&report, &crate::agreement::schema(), "explore");
+    address(report["link"].as_str().expect("a link"));
+    assert_eq!(ended.0, Some(130));
+}
+
+#[test]
 fn gpus_that_are_requested_by_number_must_exist() {
     let folder = tempfile::tempdir().unwrap();
     for options in [&["--gpus", "63"][..], &["--gpus", "0", "--backend", "cpu"]] {

@@ -17,6 +17,7 @@ mod machine;
 mod nbody;
 mod outputs;
 mod parameters;
+mod parts;
 mod points;
 mod reading;
 mod resume;

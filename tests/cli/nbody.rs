@@ -441,3 +441,28 @@ fn six_bodies_are_the_documents_study() {
     assert_eq!(object["specification"]["dt"], 1e-5);
     assert_eq!(object["specification"]["integrator"], "symplectic-euler");
 }
+
+#[test]
+fn snapshots_are_the_states_of_the_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |words: &str| {
+        let mut command = crate::support::trisolar(folder.path());
+        command.args(words.split(' ')).assert()
+    };
+    // Records at steps 0, 4, 8 and 10.
+    run("nbody --n 5 --steps 10 --every 4 --snapshots sn --trajectory t.npz --out end.npz")
+        .success();
+    let open = |name: &str| trisolar::io::npz::NpzReader::open(folder.path().join(name)).unwrap();
+    let positions = |name: &str, array: &str| open(name).array::<f64>(array).unwrap().values;
+    let all = positions("t.npz", "position");
+    for (n, of_record) in all.chunks(15).enumerate() {
+        assert_eq!(positions(&format!("sn/{n:05}.npz"), "position"), of_record);
+    }
+    assert_eq!(all.len(), 4 * 15);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(read("sn/00003.npz"), read("end.npz"));
+    assert!(!folder.path().join("sn/00004.npz").exists());
+    run("nbody --n 5 --steps 10 --snapshots sn")
+        .code(2)
+        .stderr(predicates::str::contains("another run"));
+}

@@ -31,7 +31,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[track_caller]
-fn assert_same(a: &Path, b: &Path) {
+pub(crate) fn assert_same(a: &Path, b: &Path) {
     let (a, b) = (files(a), files(b));
     assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
     for (name, bytes) in &a {
@@ -49,13 +49,13 @@ fn started(folder: &Path, arguments: &str) -> Child {
         .unwrap()
 }
 
-fn run(folder: &Path, arguments: &str) -> Output {
+pub(crate) fn run(folder: &Path, arguments: &str) -> Output {
     let mut command = trisolar(folder);
     command.args(arguments.split_whitespace()).output().unwrap()
 }
 
 #[track_caller]
-fn succeeds(folder: &Path, arguments: &str) -> String {
+pub(crate) fn succeeds(folder: &Path, arguments: &str) -> String {
     let output = run(folder, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments}: {said}");
@@ -63,7 +63,7 @@ fn succeeds(folder: &Path, arguments: &str) -> String {
 }
 
 #[track_caller]
-fn refused(folder: &Path, arguments: &str, words: &[&str]) {
+pub(crate) fn refused(folder: &Path, arguments: &str, words: &[&str]) {
     let output = run(folder, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
@@ -146,7 +146,7 @@ fn killed_until_it_ends(
 fn nbody_with_all_its_files() {
     survives_kills(
         "nbody --n 150 --softening 0.01 --backend cpu --threads 1 --steps 8000 --every 100 --checkpoint c.npz --series s.csv \
-         --out end.npz --out end.txt --trajectory t.npz --plots p --animation a.gif --theme light --save-config c.toml",
+         --out end.npz --out end.txt --trajectory t.npz --snapshots deep/er/sn --plots p --animation a.gif --theme light --save-config c.toml",
         "nbody --resume c.npz",
         "c.npz",
         |_| {},
@@ -267,7 +267,7 @@ fn sweeps_with_their_tables() {
 fn an_extended_run_has_the_files_of_a_run_with_the_longer_end() {
     for (start, short, long) in [
         (
-            "nbody --n 20 --every 30 --series s.csv --out e.npz --trajectory t.npz --checkpoint c.npz",
+            "nbody --n 20 --every 30 --series s.csv --out e.npz --trajectory t.npz --snapshots sn --checkpoint c.npz",
             "--steps 100",
             "--steps 250",
         ),

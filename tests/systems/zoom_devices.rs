@@ -48,6 +48,7 @@ fn settings(options: RunOptions, in_flight: usize) -> Settings {
         options,
         in_flight,
         // Everything is written to disk as soon as possible and as often as possible.
+        part: None,
         checkpoint: Duration::from_micros(1),
     }
 }

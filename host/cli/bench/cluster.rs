@@ -104,6 +104,7 @@ struct Maker<'a> {
 
 /// Measures and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
     if !(args.seconds.is_finite() && args.seconds > 0.0) {
         let given = args.seconds.to_string();
         return Err(Failure::value(
@@ -155,11 +156,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     if args.json {
-        return report::json(&json!({
+        let devices = rates.iter().map(|rate| rate.engine.as_str());
+        let flops = rates.iter().map(|rate| rate.flops);
+        let orders: Vec<u32> = args.order.iter().map(|order| order.number()).collect();
+        let specification = json!({ "n": args.n, "order": orders, "seconds": args.seconds });
+        let common = super::common(begin, specification, devices, flops, "operations/s");
+        return report::json(&common.with(json!({
             "cpu": machine::cpu_name(),
             "rates": rates,
             "units": units,
-        }));
+        })));
     }
     report::to_stdout(&table(&rates, &units))
 }

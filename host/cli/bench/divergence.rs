@@ -68,6 +68,7 @@ const PLAIN_TIME: Duration = Duration::from_secs(5);
 
 /// Measures and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
     let on_cpu = args.specification(100)?;
     interrupt::watch()?;
     let mut rows = Vec::new();
@@ -117,15 +118,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     if args.json {
-        return report::json(&json!({
-            "cpu": machine::cpu_name(),
+        // Only rows of the CPU have a number of threads.
+        let cpu = machine::cpu_name();
+        let devices = rows.iter().map(|row| match row.threads {
+            Some(_) => cpu.as_str(),
+            None => row.engine.as_str(),
+        });
+        let rates = rows.iter().map(|row| row.rate);
+        let specification = json!(on_cpu.specification());
+        let common = super::common(begin, specification, devices, rates, "pixel-steps/s");
+        return report::json(&common.with(json!({
+            "cpu": cpu,
             "steps": args.steps,
             "operations_per_pixel_step": peak::OPERATIONS,
             "limits": limits.iter().map(|(threads, limit)| json!({"threads": threads, "operations_per_second": limit})).collect::<Vec<_>>(),
             "plain_equal_pixels": plain_agrees.map(|(equal, _)| equal),
             "plain_pixels": plain_agrees.map(|(_, all)| all),
             "rows": rows,
-        }));
+        })));
     }
     report::to_stdout(&table(args, &rows, &limits, plain_agrees))
 }

@@ -11,7 +11,8 @@ use trisolar::simd::Simd;
 
 use crate::cpu_args::CpuArgs;
 use crate::progress::Progress;
-use crate::{Failure, interrupt, report, values};
+use crate::report::{self, Common};
+use crate::{Failure, interrupt, values};
 
 /// Measures encounters of a circular binary of masses 15 and 17.5, a = 5, with a single body of mass 12.5 at rest at 100: phase and
 /// inclination uniform, to the end. The records of all engines are compared bit for bit.
@@ -88,6 +89,7 @@ struct Rate {
 
 /// Measures and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
     interrupt::watch()?;
     let mut rates = Vec::new();
     #[cfg(feature = "gpu")]
@@ -169,7 +171,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let equal = rates.iter().all(|r| r.different.unwrap_or(0) == 0);
     if args.json {
-        report::json(&json!({ "rates": rates, "equal": equal, "notes": notes }))?;
+        let devices = rates.iter().map(|rate| rate.device.as_str());
+        let kicks = rates.iter().map(|rate| rate.kicks_per_second);
+        let specification = json!({
+            "n": args.n,
+            "cpu_n": args.cpu_n,
+            "order": args.order,
+            "precision": args.precision,
+            "without_jumps": args.without_jumps,
+        });
+        let common = Common {
+            notes,
+            ..super::common(begin, specification, devices, kicks, "kicks/s")
+        };
+        report::json(&common.with(json!({ "rates": rates, "equal": equal })))?;
     } else {
         report::to_stdout(&text(&rates, &notes))?;
     }

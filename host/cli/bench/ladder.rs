@@ -72,6 +72,8 @@ pub(crate) use on_gpu::run;
 mod on_gpu {
     use serde_json::json;
     use std::sync::Arc;
+    use std::time::Instant;
+
     use trisolar::divergence::{EngineError, Rung, Validated, climb};
 
     use trisolar::gpu::{Device, open};
@@ -97,16 +99,17 @@ mod on_gpu {
 
     /// Measures and reports.
     pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+        let begin = Instant::now();
         let valid = args.specification()?;
         interrupt::watch()?;
         let gpu = open(0).map_err(EngineError::from)?;
         let rows = measure(args, &gpu, &valid)?;
         if args.json {
-            return report::json(&json!({
-                "device": gpu.info().name,
-                "specification": valid.specification(),
-                "rows": rows,
-            }));
+            let device = &gpu.info().name;
+            let specification = json!(valid.specification());
+            // The rungs are compared by their times.
+            let common = crate::bench::common(begin, specification, [&device[..]], [], "");
+            return report::json(&common.with(json!({ "device": device, "rows": rows })));
         }
         report::to_stdout(&table(&valid, &gpu, &rows))
     }

@@ -2,7 +2,12 @@
 
 use clap::Subcommand;
 
+use std::time::Instant;
+
+use serde_json::Value;
+
 use super::Failure;
+use super::report::{self, Common};
 
 mod cluster;
 mod divergence;
@@ -32,6 +37,24 @@ enum Problem {
     Nbody(nbody::Args),
     /// N-body solvers: the tables of Pacheco & Malensek (2021), and Trisolar beside C loops after them on one core
     Solvers(solvers::Args),
+}
+
+/// What the JSON objects of measurements have in common, begun at `begin`. `rates` are all measured ones, of which the report has the largest.
+fn common<'a>(
+    begin: Instant,
+    specification: Value,
+    devices: impl IntoIterator<Item = &'a str>,
+    rates: impl IntoIterator<Item = f64>,
+    rate_unit: &'static str,
+) -> Common {
+    Common {
+        specification,
+        devices: report::devices(devices),
+        seconds: begin.elapsed().as_secs_f64(),
+        rate: rates.into_iter().reduce(f64::max),
+        rate_unit,
+        ..Common::default()
+    }
 }
 
 /// Measures and reports.

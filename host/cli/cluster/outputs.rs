@@ -1,16 +1,16 @@
 //! The files of a run.
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use trisolar::hermite::files::format;
 use trisolar::io::plot::Theme;
-use trisolar::run::{self, Names, Paths, Record, Refused};
+use trisolar::run::{self, Paths, Record};
 
 use super::refused;
 use crate::Failure;
 use crate::plots::{self, PLOTS};
+use crate::snapshots::{self, SNAPSHOTS};
 
 /// The options of the run's outputs, all of which a checkpoint holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
@@ -60,24 +60,11 @@ impl Paths for OutputArgs {
 /// The names of the plots.
 pub(super) const PICTURES: [&str; 3] = ["energy", "radii", "steps"];
 
-const SNAPSHOTS: Names = Names {
-    what: "snapshots",
-    owns: |name| number(name).is_some(),
-    parents: true,
-};
-
-/// A snapshot's number, from its file's name.
-fn number(name: &OsStr) -> Option<usize> {
-    let digits = name.to_str()?.strip_suffix(".npz")?;
-    let all = digits.len() >= 5 && digits.bytes().all(|b| b.is_ascii_digit());
-    all.then(|| digits.parse().ok()).flatten()
-}
-
 impl OutputArgs {
     /// The file of a snapshot.
     pub(super) fn snapshot(&self, number: usize) -> Option<PathBuf> {
         let folder = self.snapshots.as_ref()?;
-        Some(folder.join(format!("{number:05}.npz")))
+        Some(snapshots::path(folder, number))
     }
 
     /// The final files, with the options that gave their names.
@@ -123,56 +110,22 @@ impl OutputArgs {
         Ok(outputs)
     }
 
-    /// Snapshots that are in the folder, with their numbers.
-    fn snapshots_there(&self) -> Vec<(usize, PathBuf)> {
-        let entries = self.snapshots.iter().filter_map(|f| f.read_dir().ok());
-        let entries = entries.flatten().flatten();
-        let mut there: Vec<_> = entries
-            .filter_map(|entry| Some((number(&entry.file_name())?, entry.path())))
-            .collect();
-        there.sort();
-        there
-    }
-
     /// Refuses a folder that has snapshots of another run.
     pub(super) fn refuse_other_snapshots(&self) -> Result<(), Failure> {
-        let there = self.snapshots_there();
-        if let (Some(folder), Some((_, path))) = (&self.snapshots, there.first()) {
-            let reason = format!(
-                "the folder has snapshots of another run ({}); choose another folder, or remove them",
-                path.file_name().unwrap_or_default().display()
-            );
-            return Err(Refused::new("--snapshots", folder, reason).into());
-        }
-        Ok(())
+        let folder = self.snapshots.as_deref();
+        folder.map_or(Ok(()), snapshots::refuse_others)
     }
 
-    /// For a resumed run with this many snapshots: refuses files that it would overwrite and that are not its own, and returns notes about
-    /// changes of those that it has written. The last one may be missing if the run can write it again.
+    /// See [`snapshots::check`].
     pub(super) fn check_snapshots(
         &self,
         count: usize,
         last_again: bool,
         record: &Record,
     ) -> Result<Vec<String>, Failure> {
-        for (_, path) in self.snapshots_there().iter().filter(|(n, _)| *n >= count) {
-            record.check("--snapshots", path)?;
+        match &self.snapshots {
+            Some(folder) => snapshots::check(folder, count, last_again, record),
+            None => Ok(Vec::new()),
         }
-        let mut said = Vec::new();
-        for (n, path) in (0..count).filter_map(|n| Some((n, self.snapshot(n)?))) {
-            if last_again && n + 1 == count && !path.exists() {
-                continue;
-            }
-            let Some(sum) = record.sums(&path).last() else {
-                continue;
-            };
-            if let Some(what) = sum.difference(&path)? {
-                said.push(format!(
-                    "{}: {what}; the run is past this snapshot and does not write it again",
-                    path.display()
-                ));
-            }
-        }
-        Ok(said)
     }
 }

@@ -122,7 +122,7 @@ impl MapOutcome {
     }
 
     /// The summary.
-    pub fn summary(&self, files: &[&Path]) -> String {
+    pub fn summary(&self, files: &[&Path]) -> Lines {
         let mut lines = Lines::default();
         lines.add("engine", &format!("{}: {}", self.engine, self.device));
         if let Some(shares) = self.shares() {
@@ -185,7 +185,7 @@ impl MapOutcome {
         for note in self.all_notes() {
             lines.add("note", note);
         }
-        lines.as_str().to_owned()
+        lines
     }
 
     /// The share of each device, if there are several.

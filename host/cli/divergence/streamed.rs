@@ -4,18 +4,18 @@ use std::ops::Range;
 use std::time::Duration;
 
 use trisolar::divergence::{
-    Executor, RunOptions, Specification, Statistics, Task, Validated, beside, resolution_of,
+    Executor, RunOptions, Specification, Statistics, Task, beside, resolution_of,
 };
 use trisolar::io::atomic::stage;
 use trisolar::output::{Output, Values};
-use trisolar::run;
+use trisolar::run::{self, Part};
 use trisolar::store::{self, COMMAND, Store, StoreError};
 
 use super::outcome::MapOutcome;
 use super::{MapJob, OUTPUT};
 use crate::progress::{Progress, Rest};
 use crate::unfinished::{count, ended, kept, refuse};
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, part};
 
 /// Interval at which finished pixels are saved: the most work that is lost if the program is killed.
 const RECORD_INTERVAL: Duration = Duration::from_secs(4);
@@ -30,11 +30,14 @@ pub(super) fn run(
 ) -> Result<MapOutcome, Failure> {
     let MapJob { valid, outputs, .. } = job;
     let main = outputs.iter().find(|o| o.is_npy()).unwrap_or(&outputs[0]);
-    let (store, resumed) = open(main, job, resume)?;
+    let (store, resumed) = match job.part {
+        Some(part) => open_part(main, job, part)?,
+        None => open(main, job, resume)?,
+    };
+    let items = store.items();
     let missing = store.missing();
-    let left = count(&missing);
-    let there = valid.pixels() - left;
-    let mut outcome = compute(executor, valid, &store, &missing, options, quiet)?;
+    let there = items.end - items.start - count(&missing);
+    let mut outcome = compute(executor, job, &store, &missing, options, quiet)?;
     outcome.resumed = resumed.then_some(there);
     if resume && !resumed {
         outcome
@@ -50,9 +53,15 @@ pub(super) fn run(
     outcome.statistics = quantity.statistics(all, steps);
     outcome.computed_steps = missing
         .iter()
-        .map(|s| all.range(s.start as usize..s.end as usize))
+        .map(|s| [s.start, s.end].map(|at| (at - items.start) as usize))
+        .map(|[start, end]| all.range(start..end))
         .map(|computed| quantity.steps_taken(computed, steps))
         .sum();
+    if job.part.is_some() {
+        drop(mapped);
+        store.finish_part()?;
+        return Ok(outcome);
+    }
     let values = Values {
         specification: valid.specification(),
         points: valid.points().map(AsRef::as_ref),
@@ -67,7 +76,7 @@ pub(super) fn run(
         written
             .map_err(StoreError::from)
             .and_then(|((), files)| store.commit(files))
-            .map_err(|e| kept(e, &how_to_go_on(&store)))?;
+            .map_err(|e| kept(e, &how_to_go_on(&store, job.part)))?;
     }
     drop(mapped);
     store.finish(main.path())?;
@@ -95,18 +104,35 @@ fn open(main: &Output, job: &MapJob, resume: bool) -> Result<(Store, bool), Fail
     Ok((store, false))
 }
 
+/// The file of a part, and whether an earlier run has computed any of it.
+fn open_part(main: &Output, job: &MapJob, part: Part) -> Result<(Store, bool), Failure> {
+    let name = part.path(main.path());
+    let mut run = run::Record::new(COMMAND, &store::working_files(&name)[1]);
+    run.set(OUTPUT, &job.output)?;
+    let store = Store::part(main.path(), &job.valid, part, Some(run)).map_err(refuse)?;
+    if let Some(run) = store.run() {
+        part::refuse_others(store.part(), &run.get(OUTPUT)?, &job.output)?;
+    }
+    let items = store.items();
+    let begun = count(&store.missing()) < items.end - items.start;
+    Ok((store, begun))
+}
+
 /// Computes the missing pixels.
 fn compute(
     executor: &dyn Executor,
-    valid: &Validated,
+    job: &MapJob,
     store: &Store,
     missing: &[Range<u64>],
     options: &RunOptions,
     quiet: bool,
 ) -> Result<MapOutcome, Failure> {
+    let valid = &job.valid;
+    let items = store.items();
+    let pixels = items.end - items.start;
     let mut outcome = MapOutcome {
         specification: serde_json::from_str(&valid.json()).unwrap_or_default(),
-        pixels: valid.pixels(),
+        pixels,
         engine: "none",
         device: "all pixels were already computed".into(),
         elapsed: Duration::ZERO,
@@ -122,24 +148,30 @@ fn compute(
         energy: None,
     };
     if missing.is_empty() {
-        outcome.found(resolution_of(
-            valid,
-            options.threads,
-            options.simd,
-            &interrupt::interrupted,
-        ));
+        if job.part.is_none() {
+            outcome.found(resolution_of(
+                valid,
+                options.threads,
+                options.simd,
+                &interrupt::interrupted,
+            ));
+        }
         return Ok(outcome);
     }
     let progress = Progress::new("divergence", quiet);
     let steps = valid.specification().steps;
-    let before = (valid.pixels() - count(missing)).saturating_mul(steps);
+    let before = (pixels - count(missing)).saturating_mul(steps);
     let rest = Rest::new(&progress, before);
     let task = Task::new(valid, missing, store);
     let stream = || executor.stream(&task, options, &rest);
-    let (streamed, recorded) =
-        store.recording(RECORD_INTERVAL, || beside(valid, options, &rest, stream));
+    let (streamed, recorded) = store.recording(RECORD_INTERVAL, || match job.part {
+        // The resolution is that of the whole map, and is found when the parts are merged.
+        Some(_) => stream().map(|streamed| (streamed, None)),
+        None => beside(valid, options, &rest, stream),
+    });
     progress.finish();
-    let (streamed, resolution) = ended(streamed, recorded, &how_to_go_on(store), quiet)?;
+    let hint = how_to_go_on(store, job.part);
+    let (streamed, resolution) = ended(streamed, recorded, &hint, quiet)?;
     outcome.found(resolution);
     outcome.engine = streamed.engine;
     outcome.device = streamed.device;
@@ -150,12 +182,13 @@ fn compute(
     Ok(outcome)
 }
 
-fn how_to_go_on(store: &Store) -> String {
-    let part = store.part();
+fn how_to_go_on(store: &Store, part: Option<Part>) -> String {
+    let file = store.part();
+    let and = if part.is_some() { "" } else { " and --resume" };
     format!(
-        "the computed pixels are kept in {}; resume with the same command and --resume, or with\n\
+        "the computed pixels are kept in {}; resume with the same command{and}, or with\n\
          trisolar divergence --resume {}",
-        part.display(),
-        store::name_of(part).display()
+        file.display(),
+        store::name_of(file).display()
     )
 }

@@ -11,8 +11,9 @@ use trisolar::encounters::{
     self, Ensemble, Executor, Overrides, Portion, Summary, Validated, pictures,
 };
 use trisolar::io::IoError;
-use trisolar::run::{self, Claim, RecordError};
+use trisolar::run::{self, Claim, Part, RecordError};
 
+use super::part;
 use super::plots::PLOTS;
 use super::progress::Progress;
 use super::ranks::Communicator;
@@ -28,22 +29,33 @@ mod streamed;
 mod sweep;
 mod zoom;
 
-pub(crate) use options::Args;
-use options::{OutputArgs, Sequence};
+use options::Sequence;
+pub(crate) use options::{Args, OutputArgs};
 use specification::validated;
 
 /// The group of these options in the record of an unfinished computation.
-const OUTPUT: &str = "output";
+pub(crate) const OUTPUT: &str = "output";
 
 fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
     Failure::value(&path.display().to_string(), option, reason)
 }
 
 /// The file beside which the records grow: the first npz file, or else the first file.
-fn main_of(out: &[PathBuf]) -> Option<&Path> {
+pub(crate) fn main_of(out: &[PathBuf]) -> Option<&Path> {
     let is_npz = |path: &&PathBuf| path.extension().is_some_and(|e| e == "npz");
     let main = out.iter().find(is_npz).or(out.first());
     main.map(PathBuf::as_path)
+}
+
+/// The pictures that `--plots` may draw.
+fn plots(output: &OutputArgs) -> Vec<PathBuf> {
+    let prefix = output.plots.iter();
+    prefix.flat_map(|p| pictures::histogram_paths(p)).collect()
+}
+
+/// The files of `--out` and `--plots`.
+pub(crate) fn outputs(output: &OutputArgs) -> Vec<PathBuf> {
+    output.out.iter().cloned().chain(plots(output)).collect()
 }
 
 /// An ensemble, its files, and its unfinished computation.
@@ -56,6 +68,8 @@ struct EncountersJob {
     streamed: Option<PathBuf>,
     /// Whether an earlier run has begun it.
     begun: bool,
+    /// The part of it to compute; `None` for all.
+    part: Option<Part>,
 }
 
 impl EncountersJob {
@@ -96,9 +110,12 @@ impl EncountersJob {
             let format = Format::of(path, &valid).map_err(|e| refuse(path, "--out", e))?;
             out.push((path.clone(), format));
         }
-        let streams = args.stream || args.resume.is_some();
+        let part = args.part.part.or(begun.as_ref().and_then(|b| b.part));
+        part::check(part, valid.runs(), "runs")?;
+        let streams = args.stream || args.resume.is_some() || part.is_some();
         let main = main_of(&output.out).filter(|_| streams);
         Ok(Self {
+            part,
             streamed: main.map(Path::to_owned),
             begun: begun.is_some(),
             valid,
@@ -107,14 +124,8 @@ impl EncountersJob {
         })
     }
 
-    /// The pictures that `--plots` may draw.
-    fn plots(&self) -> Vec<PathBuf> {
-        let prefix = self.output.plots.iter();
-        prefix.flat_map(|p| pictures::histogram_paths(p)).collect()
-    }
-
-    /// Its files, locked for this run.
-    fn claim(&self, args: &Args) -> Result<Claim, Failure> {
+    /// Its files, locked for this run. Those of a part are not locked, because only the merged ensemble has them.
+    fn claim(&self, args: &Args) -> Result<Option<Claim>, Failure> {
         let mut declared = run::Outputs::new();
         for path in &self.output.out {
             declared.file("--out", path);
@@ -126,8 +137,12 @@ impl EncountersJob {
             declared.file("--save-config", path);
         }
         if let Some(main) = &self.streamed {
-            for path in store::working_files(main) {
-                declared.working("--stream", &path);
+            let (option, name) = match self.part {
+                Some(part) => ("--part", part.path(main)),
+                None => ("--stream", main.clone()),
+            };
+            for path in store::working_files(&name) {
+                declared.working(option, &path);
             }
         }
         for (option, path) in [
@@ -138,7 +153,11 @@ impl EncountersJob {
                 declared.input(option, path);
             }
         }
-        Ok(declared.claim()?)
+        if self.part.is_some() {
+            declared.check()?;
+            return Ok(None);
+        }
+        Ok(Some(declared.claim()?))
     }
 
     /// Writes the specification, unless an earlier run has written it: its user may have changed the file since.
@@ -200,7 +219,8 @@ impl Args {
     /// The computation to resume, if it exists; see `--resume`.
     fn begun(&self) -> Result<Option<Begun>, Failure> {
         let Some(name) = &self.resume else {
-            return match self.output.out.is_empty() && self.stream {
+            let kept = self.stream || self.part.part.is_some();
+            return match self.output.out.is_empty() && kept {
                 true => Err(Failure::BadInput(NO_OUT.into())),
                 false => Ok(None),
             };
@@ -230,13 +250,14 @@ impl Args {
     }
 }
 
-const NO_OUT: &str =
-    "--stream and --resume keep records beside a file that is to be written: --out is missing";
+const NO_OUT: &str = "--stream, --part and --resume keep records beside a file that is to be written: --out is missing";
 
 /// Integrated encounters, with the figures of this run for the report.
 struct EncountersOutcome {
     ensemble: Ensemble,
-    /// The encounters that this run integrated.
+    /// The part of the ensemble; `None` for all of it.
+    part: Option<Part>,
+    /// The encounters of the ensemble, or of the part, that this run integrated.
     computed: Vec<Range<u64>>,
     /// Number of encounters that an earlier run integrated, if this run resumes it.
     resumed: Option<u64>,
@@ -288,6 +309,7 @@ fn run_on(
             let written = job.write(&ensemble, |write| Ok(write().map(drop)?))?;
             EncountersOutcome {
                 ensemble,
+                part: None,
                 computed: vec![0..job.valid.runs()],
                 resumed: None,
                 written,
@@ -302,9 +324,11 @@ fn run_on(
         }
     }
     if args.json {
-        report::json(&object(&outcome, &summary))?;
+        let mut object = object(&outcome, &summary);
+        part::add(outcome.part, &mut object);
+        report::json(&object)?;
     } else if !args.quiet {
-        report::to_stdout(&text(&outcome, &summary))?;
+        report::to_stdout(&text(&job, &outcome, &summary))?;
     }
     let checked = summary.check(job.output.max_error);
     checked.map_err(Failure::Failed)
@@ -369,7 +393,7 @@ fn object(outcome: &EncountersOutcome, summary: &Summary) -> serde_json::Value {
 }
 
 /// The summary.
-fn text(outcome: &EncountersOutcome, summary: &Summary) -> String {
+fn text(job: &EncountersJob, outcome: &EncountersOutcome, summary: &Summary) -> String {
     let EncountersOutcome {
         ensemble, written, ..
     } = outcome;
@@ -446,6 +470,9 @@ fn text(outcome: &EncountersOutcome, summary: &Summary) -> String {
     }
     for path in written {
         lines.add_whole("file", &path.display().to_string());
+    }
+    if let (Some(part), Some(main)) = (job.part, &job.streamed) {
+        part::add_lines(part, main, ".part", &mut lines);
     }
     text + lines.as_str()
 }

@@ -10,6 +10,7 @@ use trisolar::run::Paths;
 use super::devices::EncounterDevices;
 use super::{sweep, zoom};
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
+use crate::part::PartArgs;
 
 /// Integrate three-body encounters to their end: which body escapes, when and how fast, and which binary stays behind. Without
 /// options: 10000 encounters of a circular binary (masses 15 and 17.5, a = 5) with a single body of mass 12.5 that is at rest at a
@@ -48,6 +49,8 @@ pub(crate) struct Args {
     pub(super) resume: Option<Option<PathBuf>>,
 
     #[command(flatten)]
+    pub(super) part: PartArgs,
+    #[command(flatten)]
     pub(super) devices: EncounterDevices,
 
     #[command(flatten)]
@@ -74,7 +77,7 @@ pub(crate) enum Sequence {
 pub(crate) struct OutputArgs {
     /// Write the records to .npz or .csv, or the map of outcomes to .png; can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(super) out: Vec<PathBuf>,
+    pub(crate) out: Vec<PathBuf>,
     /// Draw the distributions of e², velocities and lifetimes to e2.png, v-inf.png and lifetime.png in this folder
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
@@ -86,7 +89,7 @@ pub(crate) struct OutputArgs {
     pub(super) save_config: Option<PathBuf>,
     /// The file of points.
     #[arg(skip)]
-    pub(super) points: Option<PathBuf>,
+    pub(crate) points: Option<PathBuf>,
     /// The largest allowed energy error.
     #[arg(skip)]
     pub(super) max_error: Option<f64>,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use trisolar::divergence::RunOptions;
 use trisolar::encounters::{Executor, Overrides, Specification, store};
 use trisolar::io::plot::Theme;
-use trisolar::run::{Paths, Record};
+use trisolar::run::{Part, Paths, Record};
 use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
 
 use super::devices::EncounterDevices;
@@ -17,7 +17,7 @@ use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::progress::Progress;
 use crate::ranks::Communicator;
 use crate::report::Common;
-use crate::resume::Typed;
+use crate::resume::{Typed, differing_options};
 use crate::sequence::{FolderArgs, checkpoint};
 use crate::{Failure, interrupt, report, sequence};
 
@@ -99,7 +99,7 @@ impl SequenceArgs {
         let Some(path) = &self.folder.resume else {
             let base = self.base(None)?;
             let sequence = describe(&Overrides::of(&base.specification), base.max_error);
-            return Ok((sequence, out.to_owned(), None));
+            return Ok((sequence, self.folder.of(out), None));
         };
         let (record, mut sequence): (_, D) = self.folder.resumed(command, path)?;
         let base = self.base(Some(sequence.base()))?;
@@ -137,10 +137,11 @@ impl SequenceArgs {
         });
         let differing = begun.map_or_else(Vec::new, |there| {
             let mut all = store::differences(there.base(), here.base());
-            all.extend(FolderArgs::differing(&there, here, &["film", "fps"]));
+            all.extend(differing_options(&there, here, &["film", "fps"]));
             all
         });
-        self.folder.open(path, &contents, record, &differing)
+        let part = settings.part;
+        self.folder.open(path, &contents, record, &differing, part)
     }
 
     /// How frames are computed and written.
@@ -150,8 +151,10 @@ impl SequenceArgs {
         axes: bool,
         theme: Theme,
         npz: bool,
+        part: Option<Part>,
     ) -> EncounterSettings {
         EncounterSettings {
+            part,
             options,
             checkpoint: self.checkpoint,
             axes,

@@ -9,12 +9,12 @@ use trisolar::divergence::RunOptions;
 use trisolar::encounters::store::{self, COMMAND, Store, StoreError};
 use trisolar::encounters::{Ensemble, Executor, Records, Streamed, Task};
 use trisolar::io::atomic::stage;
-use trisolar::run;
+use trisolar::run::{self, Part};
 
-use super::{Args, EncountersJob, EncountersOutcome, OUTPUT};
+use super::{Args, EncountersJob, EncountersOutcome, OUTPUT, plots};
 use crate::progress::{Progress, Rest};
 use crate::unfinished::{count, ended, kept, refuse};
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, part};
 
 /// Interval at which records are saved: the most work that is lost if the program is killed.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(4);
@@ -28,11 +28,15 @@ pub(super) fn run(
     options: &RunOptions,
     quiet: bool,
 ) -> Result<EncountersOutcome, Failure> {
-    let (store, resumed) = open(main, job, args.resume.is_some())?;
+    let (store, resumed) = match job.part {
+        Some(part) => open_part(main, job, part)?,
+        None => open(main, job, args.resume.is_some())?,
+    };
+    let items = store.items();
     let missing = store.missing();
-    let there = job.valid.runs() - count(&missing);
+    let there = items.end - items.start - count(&missing);
     let mut streamed = compute(executor, job, &store, &missing, options, quiet, args.quiet)?;
-    if args.resume.is_some() && !resumed {
+    if args.resume.is_some() && !resumed && job.part.is_none() {
         let note = "there was nothing to go on with: the computation was begun anew";
         streamed.notes.push(note.into());
     }
@@ -41,25 +45,51 @@ pub(super) fn run(
         records: Records::File(Arc::new(store.records()?)),
         streamed,
     };
+    let computed = missing
+        .iter()
+        .map(|s| s.start - items.start..s.end - items.start)
+        .collect();
+    let outcome = EncountersOutcome {
+        ensemble,
+        part: job.part,
+        computed,
+        resumed: resumed.then_some(there),
+        written: Vec::new(),
+    };
+    if job.part.is_some() {
+        let mut written = vec![store.part().to_owned()];
+        written.extend(job.output.save_config.clone());
+        store.finish_part()?;
+        return Ok(EncountersOutcome { written, ..outcome });
+    }
     // The record holds the checksum of each file before the file appears.
-    let written = job.write(&ensemble, |write| {
+    let written = job.write(&outcome.ensemble, |write| {
         let staged = stage(write).map_err(StoreError::from);
         staged
             .and_then(|(_, files)| store.commit(files))
-            .map_err(|e| kept(e, &how_to_go_on(&store)))
+            .map_err(|e| kept(e, &how_to_go_on(&store, job.part)))
     })?;
     store.finish(main)?;
-    Ok(EncountersOutcome {
-        ensemble,
-        computed: missing,
-        resumed: resumed.then_some(there),
-        written,
-    })
+    Ok(EncountersOutcome { written, ..outcome })
+}
+
+/// The file of a part, and whether an earlier run has computed any of it.
+fn open_part(main: &Path, job: &EncountersJob, part: Part) -> Result<(Store, bool), Failure> {
+    let name = part.path(main);
+    let mut run = run::Record::new(COMMAND, &store::working_files(&name)[1]);
+    run.set(OUTPUT, &job.output)?;
+    let store = Store::part(main, &job.valid, part, Some(run)).map_err(refuse)?;
+    if let Some(run) = store.run() {
+        part::refuse_others(store.part(), &run.get(OUTPUT)?, &job.output)?;
+    }
+    let items = store.items();
+    let begun = count(&store.missing()) < items.end - items.start;
+    Ok((store, begun))
 }
 
 /// The file of records, and whether an earlier run has begun it.
 fn open(main: &Path, job: &EncountersJob, resume: bool) -> Result<(Store, bool), Failure> {
-    let plots = job.plots();
+    let plots = plots(&job.output);
     let out = job.output.out.iter().map(|path| ("--out", path));
     let outputs = out.chain(plots.iter().map(|path| ("--plots", path)));
     let paths = || outputs.clone().map(|(_, path)| path.as_path());
@@ -94,7 +124,8 @@ fn compute(
         return Ok(Streamed::nothing());
     }
     let progress = Progress::new("encounters", quiet);
-    let rest = Rest::new(&progress, job.valid.runs() - count(missing));
+    let items = store.items();
+    let rest = Rest::new(&progress, items.end - items.start - count(missing));
     let task = Task::new(&job.valid, missing, store);
     // After Ctrl-C, the records of ended runs are copied from the devices and saved.
     let patient = interrupt::patient();
@@ -103,16 +134,18 @@ fn compute(
     });
     drop(patient);
     progress.finish();
-    let streamed = ended(streamed, recorded, &how_to_go_on(store), no_hints)?;
+    let hint = how_to_go_on(store, job.part);
+    let streamed = ended(streamed, recorded, &hint, no_hints)?;
     Ok(streamed)
 }
 
-fn how_to_go_on(store: &Store) -> String {
-    let part = store.part();
+fn how_to_go_on(store: &Store, part: Option<Part>) -> String {
+    let file = store.part();
+    let with = if part.is_some() { "" } else { " with --resume" };
     format!(
-        "what is computed is kept in {}; the same command with --resume goes on from there, and so does\n\
+        "what is computed is kept in {}; the same command{with} goes on from there, and so does\n\
          trisolar encounters --resume {}",
-        part.display(),
-        store::name_of(part).display()
+        file.display(),
+        store::name_of(file).display()
     )
 }

@@ -16,7 +16,7 @@ use trisolar::zoom::{
 
 use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::resume::Typed;
-use crate::sequence::FolderArgs;
+use crate::sequence::{FolderArgs, report_part};
 use crate::sweep::{MAX_LISTED_MAPS, blamed, write_text};
 use crate::{Failure, report};
 
@@ -106,8 +106,9 @@ fn run_on(
     let (sweep, path, _) = sequence.described("encounters sweep", typed, &args.out, describe)?;
     let vary = sweep.vary()?;
     let frames = sweep.frames(&vary)?;
-    let _claim = sequence.folder.declared(&path).claim()?;
-    let settings = sequence.settings(options, true, sweep.theme, sweep.npz);
+    let part = sequence.folder.part(frames.len())?;
+    let _claim = sequence.folder.claim(&path, part, &[])?;
+    let settings = sequence.settings(options, true, sweep.theme, sweep.npz, part);
     let begun = sequence.folder.begun::<Sweep>("encounters sweep", &path);
     let record = FolderArgs::record("encounters sweep", &path, &sweep)?;
     let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
@@ -117,6 +118,12 @@ fn run_on(
         folder = folder.named_by_values(&frames);
     }
     let outcome = sequence.compute("sweep", executor, &frames, &folder, &settings)?;
+    if let Some(part) = part {
+        let object = object(&frames, &outcome, &folder);
+        let SequenceArgs { json, quiet, .. } = *sequence;
+        report_part(part, &folder, object, lines(&outcome), json, quiet)?;
+        return check(&outcome, sweep.max_error);
+    }
     let file = |name| folder.path().join(name);
     let mut files = vec![file("table.csv"), file("table.json")];
     write_text(&files[0], &encounter_csv(&outcome.summaries))?;

@@ -13,7 +13,7 @@ use trisolar::zoom::{EncounterBase, EncounterFrame, Rule, variables_in_words};
 
 use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::resume::Typed;
-use crate::sequence::{FilmArgs, FolderArgs, films, frames, make_films};
+use crate::sequence::{FilmArgs, FolderArgs, films, frames, make_films, report_part};
 use crate::{Failure, report, values};
 
 /// Compute a sequence of maps of outcomes (--map) towards a point, which keeps its place in all pictures. Run it again to continue an
@@ -128,13 +128,11 @@ fn run_on(
     let (zoom, path, before) = sequence.described("encounters zoom", typed, &args.out, describe)?;
     let frames = zoom.frames()?;
     let films = films(&zoom.film)?;
-    let mut outputs = sequence.folder.declared(&path);
-    for film in &films {
-        outputs.file("--film", film.path());
-    }
-    let _claim = outputs.claim()?;
+    let part = sequence.folder.part(frames.len())?;
+    let files: Vec<_> = films.iter().map(|film| ("--film", film.path())).collect();
+    let _claim = sequence.folder.claim(&path, part, &files)?;
     // Films are made of pictures without axes.
-    let settings = sequence.settings(options, false, Theme::default(), zoom.npz);
+    let settings = sequence.settings(options, false, Theme::default(), zoom.npz, part);
     let begun = sequence.folder.begun::<Zoom>("encounters zoom", &path);
     let mut record = FolderArgs::record("encounters zoom", &path, &zoom)?;
     if let Some(before) = before {
@@ -146,6 +144,12 @@ fn run_on(
     let kind = json!({ "encounters zoom": zoom.to });
     let folder = sequence.open(&path, &frames, &settings, &kind, record, (begun, &zoom))?;
     let outcome = sequence.compute("zoom", executor, &frames, &folder, &settings)?;
+    if let Some(part) = part {
+        let object = object(&frames, &outcome, &folder);
+        let SequenceArgs { json, quiet, .. } = *sequence;
+        report_part(part, &folder, object, lines(&outcome), json, quiet)?;
+        return check(&outcome, zoom.max_error);
+    }
     make_films(&films, &folder, frames.len(), zoom.fps)?;
     if sequence.json {
         let mut object = object(&frames, &outcome, &folder);

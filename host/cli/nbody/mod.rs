@@ -53,6 +53,8 @@ struct Begun {
     plan: RecordPlan,
     /// The record of the run for the checkpoint, if there is one.
     record: Option<run::Record>,
+    /// What the user should know about the files of a resumed run.
+    notes: Vec<String>,
     /// Keeps the outputs locked.
     _claim: Claim,
 }
@@ -84,9 +86,11 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
         outputs,
         plan,
         mut record,
+        notes: of_files,
         _claim,
     } = begun;
-    notes.splice(0..0, start.problem.notes().iter().cloned());
+    let known = start.problem.notes().iter().cloned();
+    notes.splice(0..0, known.chain(of_files));
     let spec = start.problem.specification();
     if let (Some(run), None) = (&mut record, &args.resume) {
         let bits = BitOptions::new(
@@ -256,6 +260,7 @@ fn begin(args: &mut Args, typed: &Typed, communicator: &Communicator) -> Result<
         }
     }
     let claim = declared.claim()?;
+    outputs.refuse_other_snapshots()?;
     let start = args.start()?;
     let spec = start.problem.specification();
     let integrator = spec.integrator;
@@ -295,6 +300,7 @@ fn begin(args: &mut Args, typed: &Typed, communicator: &Communicator) -> Result<
         outputs,
         plan,
         record,
+        notes: Vec::new(),
         _claim: claim,
     })
 }
@@ -369,7 +375,8 @@ fn resume(
     let regular = |step: u64| output.spacing.is_some_and(|k| step.is_multiple_of(k));
     let start = Start::resumed(path, overrides, &args.overrides.values, regular)?;
     let spec = start.problem.specification();
-    record.extend(START, "steps", spec.steps);
+    let steps = spec.steps;
+    record.extend(START, "steps", steps);
     // Its user may have changed it since.
     if let Some(path) = outputs.config.as_ref().filter(|path| !path.exists()) {
         config::save_options(path, "nbody", &start.overrides)?;
@@ -381,11 +388,14 @@ fn resume(
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits,
     };
+    let step = start.from.step;
+    let notes = outputs.check_snapshots(step, plan.every, step == steps, &record)?;
     Ok(Begun {
         start,
         outputs,
         plan,
         record: Some(record),
+        notes,
         _claim: claim,
     })
 }

@@ -103,6 +103,10 @@ pub(crate) struct OutputArgs {
     /// Write energies, momenta, centre, virial ratio and Lagrange radii over time to .csv or .npz
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub series: Option<PathBuf>,
+    /// Write the bodies of every record to this folder: 00000.npz, 00001.npz, ...
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    #[serde(default)]
+    pub snapshots: Option<PathBuf>,
     /// Write positions over time to an npz file
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub trajectory: Option<PathBuf>,
@@ -133,6 +137,7 @@ impl Paths for OutputArgs {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         let others = [
             &mut self.save_config,
+            &mut self.snapshots,
             &mut self.series,
             &mut self.trajectory,
             &mut self.plots,

@@ -7,12 +7,15 @@ use trisolar::run;
 
 use super::super::Failure;
 use super::super::plots::{self, PLOTS};
+use super::super::snapshots::{self, SNAPSHOTS};
 use super::options::OutputArgs;
 
 /// The files to be written, with checked names.
 pub(super) struct Outputs {
     pub states: Vec<(PathBuf, BodyFormat)>,
     pub series: Option<PathBuf>,
+    /// The folder of the states of all records.
+    pub snapshots: Option<PathBuf>,
     pub trajectory: Option<PathBuf>,
     /// The folder of the two plots.
     plots: Option<PathBuf>,
@@ -62,6 +65,7 @@ impl Outputs {
         Ok(Self {
             states,
             series: args.series.clone(),
+            snapshots: args.snapshots.clone(),
             trajectory: args.trajectory.clone(),
             animation: args.animation.clone(),
             checkpoint: args.checkpoint.clone(),
@@ -113,7 +117,49 @@ impl Outputs {
         if let Some(folder) = &self.plots {
             outputs.folder("--plots", folder, PLOTS);
         }
+        if let Some(folder) = &self.snapshots {
+            outputs.folder("--snapshots", folder, SNAPSHOTS);
+        }
         outputs
+    }
+
+    /// The file of the record at this step, and the number of records before it, if there are records every `every` steps and at the end.
+    pub(super) fn snapshot(&self, step: u64, every: u64) -> Option<PathBuf> {
+        let folder = self.snapshots.as_ref()?;
+        Some(snapshots::path(folder, records_before(step, every)))
+    }
+
+    /// The files of all records up to this step.
+    pub(super) fn snapshots_to(&self, step: u64, every: u64) -> Vec<PathBuf> {
+        let folders = self.snapshots.iter();
+        folders
+            .flat_map(|folder| {
+                (0..=records_before(step, every)).map(|n| snapshots::path(folder, n))
+            })
+            .collect()
+    }
+
+    /// Refuses a folder that has snapshots of another run.
+    pub(super) fn refuse_other_snapshots(&self) -> Result<(), Failure> {
+        let folder = self.snapshots.as_deref();
+        folder.map_or(Ok(()), snapshots::refuse_others)
+    }
+
+    /// For a run that is resumed after `step`; see [`snapshots::check`]. `kept` is whether the record of that step remains.
+    pub(super) fn check_snapshots(
+        &self,
+        step: u64,
+        every: u64,
+        kept: bool,
+        record: &run::Record,
+    ) -> Result<Vec<String>, Failure> {
+        let Some(folder) = &self.snapshots else {
+            return Ok(Vec::new());
+        };
+        // An irregular step has a record only where the run ends. The first record may be written again.
+        let has = step > 0 && (step.is_multiple_of(every) || kept);
+        let count = records_before(step, every) + usize::from(has);
+        snapshots::check(folder, count, false, record)
     }
 
     /// Whether an output needs the positions of all records.
@@ -125,4 +171,9 @@ impl Outputs {
     pub(super) fn want_energy(&self) -> bool {
         self.series.is_some() || self.energy_plot.is_some()
     }
+}
+
+/// The number of records before the one at this step.
+fn records_before(step: u64, every: u64) -> usize {
+    step.div_ceil(every.max(1)) as usize
 }

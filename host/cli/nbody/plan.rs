@@ -121,6 +121,7 @@ impl OutputArgs {
     /// Number of steps between the records that these outputs need; `None` for records at the start and at the end only.
     pub(super) fn spacing(&self, steps: u64) -> Option<u64> {
         let over_time = self.series.is_some()
+            || self.snapshots.is_some()
             || self.trajectory.is_some()
             || self.plots.is_some()
             || self.animation.is_some();

@@ -1,16 +1,16 @@
 //! Records a run and makes its outputs: printed states, files, plots and the summary.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use trisolar::io::atomic;
 use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Trajectory, View};
 use trisolar::nbody::files::{
-    Checkpoint, History, Moment, Textbook, parts_at_start, write_bodies, write_series,
+    BodyFormat, Checkpoint, History, Moment, Textbook, parts_at_start, write_bodies, write_series,
     write_trajectory,
 };
 use trisolar::nbody::{
-    Diagnostics, Engine, LowerParts, Overrides, Snapshot, Validated, relative_error,
+    self, Diagnostics, Engine, LowerParts, Overrides, Snapshot, Validated, relative_error,
 };
 use trisolar::run::{self, Renewal};
 
@@ -49,6 +49,17 @@ impl Record<'_> {
     pub(super) fn look(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
         if self.args.output.format == OutputFormat::Textbook {
             self.print(snapshot)?;
+        }
+        if let Some(path) = self.outputs.snapshot(snapshot.step, self.every) {
+            // The checkpoint that is written before it does not have this record yet, so that a killed run writes it again.
+            self.put(|record| {
+                // As the last state of a run that ends there, so that it does not depend on the length of this run.
+                let spec = nbody::Specification {
+                    steps: snapshot.step,
+                    ..record.problem.specification().clone()
+                };
+                Ok(write_bodies(&path, BodyFormat::Npz, snapshot, &spec)?)
+            })?;
         }
         if self.wants_diagnostics {
             let spec = self.problem.specification();
@@ -201,6 +212,14 @@ impl Record<'_> {
         Ok(())
     }
 
+    /// The files of the run.
+    fn files(&self) -> Vec<PathBuf> {
+        let step = self.problem.specification().steps;
+        let snapshots = self.outputs.snapshots_to(step, self.every);
+        let others = self.outputs.paths().map(Path::to_path_buf);
+        others.chain(snapshots).collect()
+    }
+
     fn json_specification(&self) -> String {
         serde_json::to_string(self.problem.specification()).unwrap_or_default()
     }
@@ -331,7 +350,7 @@ impl Record<'_> {
             specification["end"] = spec.time(spec.steps).into();
             let common = Common {
                 specification,
-                files: self.outputs.paths().map(Path::to_path_buf).collect(),
+                files: self.files(),
                 devices: report::device(&engine.device()),
                 seconds,
                 rate: Some(interactions / seconds),
@@ -405,6 +424,9 @@ impl Record<'_> {
         }
         for path in self.outputs.paths() {
             lines.add_whole("file", &path.display().to_string());
+        }
+        if let Some(folder) = &self.outputs.snapshots {
+            lines.add_whole("folder", &folder.display().to_string());
         }
         report::to_stdout(lines.as_str())
     }

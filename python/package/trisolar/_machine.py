@@ -60,7 +60,7 @@ class Devices(TypedDict):
 
 
 def devices() -> Devices:
-    """Lists the devices that can compute: the same as ``trisolar devices --json``.
+    """Lists the devices that can compute: the same as ``trisolar devices --json``, without the keys of all reports.
 
     A machine without a GPU is no error: ``gpus`` is empty and ``no_gpu`` says why.
     """

@@ -5,14 +5,17 @@ mod measure;
 mod output;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
+use serde_json::json;
 use trisolar::divergence::Backend;
 use trisolar::nbody::{MAX_BODIES, Precision};
 use trisolar::run::Outputs;
 
 use self::measure::{Bench, Tables};
 use crate::cpu_args::CpuArgs;
-use crate::{Failure, interrupt, report, values};
+use crate::report::{self, Common};
+use crate::{Failure, interrupt, values};
 
 /// Measures whole steps (forces and motion) of the symplectic Euler integrator for Plummer models.
 #[derive(Debug, clap::Args)]
@@ -85,6 +88,7 @@ fn precision(text: &str) -> Result<Precision, String> {
 
 /// Measures and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
     if !(args.seconds.is_finite() && args.seconds > 0.0) {
         let given = args.seconds.to_string();
         let allowed = "must be a finite number above 0 (seconds)";
@@ -134,7 +138,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         output::plot(path, &devices, &rates)?;
     }
     if args.json {
-        return report::json(&output::json(&devices, &rates, &tables));
+        let specification = json!({ "repeats": args.repeats, "seconds": args.seconds });
+        let names = devices.iter().map(String::as_str);
+        let found = rates.iter().map(|rate| rate.rate * 1e9);
+        let common = Common {
+            files: args.csv.iter().chain(&args.plot).cloned().collect(),
+            ..super::common(begin, specification, names, found, "interactions/s")
+        };
+        return report::json(&common.with(output::json(&rates, &tables)));
     }
     report::to_stdout(&output::text(&devices, args.repeats, &rates, &tables))
 }

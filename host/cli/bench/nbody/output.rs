@@ -81,10 +81,9 @@ fn grid<'a>(columns: &[String], values: impl Iterator<Item = &'a Rate> + Clone) 
     text
 }
 
-/// The whole report as one JSON object.
-pub(super) fn json(devices: &[String], rates: &[Rate], tables: &Tables) -> serde_json::Value {
+/// The measurements as one JSON object.
+pub(super) fn json(rates: &[Rate], tables: &Tables) -> serde_json::Value {
     json!({
-        "devices": devices,
         "operations_per_interaction": OPERATIONS,
         "rates": rates,
         "blocks": tables.blocks,

@@ -20,7 +20,8 @@ use trisolar::nbody::{
 use trisolar::run::Outputs;
 
 use crate::cpu_args::CpuArgs;
-use crate::{Failure, interrupt, report};
+use crate::report::{self, Common};
+use crate::{Failure, interrupt};
 
 /// Measures the solvers on the line of particles of Pacheco & Malensek (2021).
 #[derive(Debug, clap::Args)]
@@ -100,6 +101,7 @@ impl Tables {
 
 /// Measures and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let begin = Instant::now();
     let mut outputs = Outputs::new();
     if let Some(path) = &args.csv {
         outputs.file("--csv", path);
@@ -122,7 +124,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         write_csv(path, &tables.rows)?;
     }
     if args.json {
-        return report::json(&json!({"cpu": machine::cpu_name(), "rows": tables.rows}));
+        let cpu = machine::cpu_name();
+        let specification = json!({ "steps": args.steps, "repeats": args.repeats });
+        // The rows are compared by their times.
+        let common = Common {
+            files: args.csv.iter().cloned().collect(),
+            ..super::common(begin, specification, [&cpu[..]], [], "")
+        };
+        return report::json(&common.with(json!({ "cpu": cpu, "rows": tables.rows })));
     }
     report::to_stdout(tables.text.trim_end())
 }

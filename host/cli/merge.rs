@@ -1,0 +1,153 @@
+//! `trisolar merge`: one result of the parts that commands with `--part` have computed. Parts become an unfinished run of which nothing is
+//! missing, and the command that computed them, with `--resume`, makes all outputs of it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use trisolar::divergence::Points;
+use trisolar::run::parts::{self, PartsError};
+use trisolar::run::{self, Outputs, Paths, Record};
+use trisolar::zoom::{FolderError, NAMES, PartFolders};
+use trisolar::{encounters, store};
+
+use super::cpu_args::CpuArgs;
+use super::unfinished::refuse;
+use super::{Failure, divergence, execute_words, interrupt};
+
+/// Make one result of the parts that commands with --part have computed: all files that one run of the command would have written, with
+/// the same bytes, where its --out says. The parts remain.
+#[derive(Debug, clap::Args)]
+#[command(args_override_self = true)]
+pub(crate) struct Args {
+    /// All parts, in any order: files such as map.npy.1-of-8.part of maps and encounters, folders such as zoom.1-of-8 of zooms and
+    /// sweeps
+    #[arg(value_name = "PART", required = true)]
+    parts: Vec<PathBuf>,
+    #[command(flatten)]
+    cpu: CpuArgs,
+    /// Print one JSON object instead of the summary
+    #[arg(long, help_heading = "Report")]
+    json: bool,
+    /// Print neither progress nor summary nor warnings
+    #[arg(short, long, help_heading = "Report")]
+    quiet: bool,
+}
+
+/// Merges the parts.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    interrupt::watch()?;
+    let first = &args.parts[0];
+    let (command, name) = if first.is_dir() {
+        folders(&args.parts)?
+    } else {
+        match parts::command_of(first)?.as_deref() {
+            Some(encounters::store::COMMAND) => {
+                (encounters::store::COMMAND.into(), ensemble(&args.parts)?)
+            }
+            // All other files are refused as parts of a map.
+            _ => (store::COMMAND.into(), map(&args.parts)?),
+        }
+    };
+    execute_words(args.finish(&command, &name))
+}
+
+impl Args {
+    /// The command line that makes the outputs of the whole run.
+    fn finish(&self, command: &str, name: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> = command.split(' ').map(Into::into).collect();
+        words.extend(["--resume".into(), name.into()]);
+        if let Some(threads) = self.cpu.threads {
+            words.extend(["--threads".into(), threads.to_string().into()]);
+        }
+        if let Some(simd) = self.cpu.simd() {
+            words.extend(["--simd".into(), simd.to_string().into()]);
+        }
+        // The parts were computed where they were; here only the checks of a map need a CPU.
+        words.extend(["--backend".into(), "cpu".into()]);
+        words.extend(self.json.then(|| "--json".into()));
+        words.extend(self.quiet.then(|| "--quiet".into()));
+        words
+    }
+}
+
+/// The outputs of the whole run, which may replace what is there now.
+fn record<T: Paths>(
+    command: &str,
+    main: &Path,
+    group: &str,
+    output: &T,
+    files: &[PathBuf],
+) -> Result<Record, Failure> {
+    let [_, record] = store::working_files(main);
+    let mut run = run::Record::new(command, &record);
+    run.set(group, output)?;
+    run.allow_what_is_there(files.iter().map(PathBuf::as_path))?;
+    Ok(run)
+}
+
+/// Makes an unfinished map of parts; returns its name.
+fn map(files: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let parts = store::Parts::read(files)?;
+    let output: divergence::OutputArgs = parts.run.get(divergence::OUTPUT)?;
+    let main = divergence::main_of(&output.out).to_owned();
+    let specification = parts.contents.specification.clone();
+    let valid = match &output.points {
+        None => specification.validate(),
+        Some(path) => specification.validate_points(points(path)?),
+    };
+    let valid = valid.map_err(|e| Failure::specification(&e, true, None))?;
+    let run = record(
+        store::COMMAND,
+        &main,
+        divergence::OUTPUT,
+        &output,
+        &output.out,
+    )?;
+    store::Store::merged(&main, &valid, &parts, Some(run))?;
+    Ok(main)
+}
+
+/// Makes an unfinished ensemble of parts; returns its name.
+fn ensemble(files: &[PathBuf]) -> Result<PathBuf, Failure> {
+    use super::encounters::{OUTPUT, OutputArgs, main_of, outputs};
+    let parts = encounters::store::Parts::read(files)?;
+    let output: OutputArgs = parts.run.get(OUTPUT)?;
+    let Some(main) = main_of(&output.out).map(Path::to_owned) else {
+        return Err(PartsError::refused(&files[0], "its run has no --out").into());
+    };
+    let read = output.points.as_deref().map(points).transpose()?;
+    let valid = parts.contents.specification.validated(read.as_ref());
+    let valid = valid.map_err(|e| Failure::specification(&e, true, None))?;
+    let files = outputs(&output);
+    let run = record(encounters::store::COMMAND, &main, OUTPUT, &output, &files)?;
+    encounters::store::Store::merged(&main, &valid, &parts, Some(run))?;
+    Ok(main)
+}
+
+fn points(path: &Path) -> Result<Points, Failure> {
+    Points::read(path)
+        .map_err(|reason| Failure::value(&path.display().to_string(), "--points", &reason))
+}
+
+/// Makes an unfinished sequence of the folders of its parts; returns the command and the folder.
+fn folders(paths: &[PathBuf]) -> Result<(String, PathBuf), Failure> {
+    let parts = PartFolders::read(paths)?;
+    let mut outputs = Outputs::new();
+    outputs.folder("PART", parts.whole(), NAMES);
+    let _claim = outputs.claim()?;
+    parts.copy().map_err(|error| match error {
+        FolderError::Io(error) => error.into(),
+        error => Failure::BadInput(error.to_string()),
+    })?;
+    Ok((parts.command().to_owned(), parts.whole().to_owned()))
+}
+
+impl From<PartsError> for Failure {
+    fn from(error: PartsError) -> Self {
+        match error {
+            PartsError::Io(error) => error.into(),
+            PartsError::Whole(error) => refuse(error),
+            error => Self::BadInput(error.to_string()),
+        }
+    }
+}
