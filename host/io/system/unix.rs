@@ -137,7 +137,6 @@ pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// None here.
-#[expect(clippy::unnecessary_wraps, reason = "other systems have errors")]
 pub fn full_path(path: &Path) -> io::Result<PathBuf> {
     Ok(path.to_owned())
 }
@@ -146,7 +145,6 @@ pub fn full_path(path: &Path) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// None here.
-#[expect(clippy::unnecessary_wraps, reason = "other systems have errors")]
 pub fn check_replaceable(_: &Path) -> io::Result<()> {
     Ok(())
 }
