@@ -110,7 +110,8 @@ fn spaced(text: &str) -> Result<Vec<f64>, String> {
         match i {
             0 => from,
             _ if i == count - 1 => to,
-            _ if logarithmic => from * (to / from).powf(t),
+            // The power of the C library differs from one system to another.
+            _ if logarithmic => from * libm::pow(to / from, t),
             _ => from + (to - from) * t,
         }
     };
