@@ -1,6 +1,5 @@
 //! The parts of a run that independent processes have computed, and the whole that is made of them.
 
-use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -259,7 +258,7 @@ fn copy<C: Contents>(
     whole: &PartialFile<C>,
 ) -> Result<(), PartsError> {
     let failed = |e| IoError::system(path, "read", e);
-    let file = File::open(path).map_err(failed)?;
+    let file = read::open(path)?;
     if lock::hold(&file).is_err() {
         return Err(PartsError::refused(path, "another run is writing it"));
     }
