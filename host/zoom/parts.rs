@@ -1,7 +1,6 @@
 //! The folders of the parts of a sequence, and the folder of the whole sequence that is made of them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -12,6 +11,7 @@ use super::folder::{
 };
 use trisolar_io::IoError;
 use trisolar_io::atomic::write_with;
+use trisolar_io::read;
 use trisolar_run::parts::{PartsError, check_whole};
 use trisolar_run::{Part, Record};
 
@@ -196,8 +196,7 @@ impl PartFolders {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), IoError> {
-    let failed = |e| IoError::system(from, "read", e);
-    let mut source = File::open(from).map_err(failed)?;
+    let mut source = read::open(from)?;
     write_with(to, |file| {
         std::io::copy(&mut source, file).map_err(|e| file.error(e))?;
         Ok(())

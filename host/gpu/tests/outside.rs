@@ -36,15 +36,13 @@ fn run(command: &mut Command) -> Output {
 
 fn metadata() -> Value {
     let output = run(Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--offline", "--locked"])
-        // What only other systems need has not been downloaded.
-        .arg("--filter-platform")
-        .arg(format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
+        // Downloads what only other systems need: cargo also looks for that in the folder that stands for the registry.
+        .args(["metadata", "--format-version=1", "--locked"])
         .current_dir(root()));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The folder of each package of the registry that the kit depends on, on this system.
+/// The folder of each package of the registry that the kit depends on, on any system.
 fn registry_packages(metadata: &Value) -> BTreeSet<PathBuf> {
     let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
     let packages = metadata["packages"].as_array().unwrap();
