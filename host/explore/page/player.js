@@ -97,7 +97,8 @@ export class Player {
         this.frame = 0;
         if (!this.playing || !this.canvas.clientWidth) return;
         // At speed 1 the whole motion takes 20 seconds.
-        this.at = Math.min(1, this.at + ((now - then) / 20000) * this.speed);
+        // A frame that the browser began before the playing has an earlier time.
+        this.at = Math.min(1, this.at + (Math.max(0, now - then) / 20000) * this.speed);
         then = now;
         this.draw();
         if (this.at >= 1) this.play(false); else this.frame = requestAnimationFrame(tick);
