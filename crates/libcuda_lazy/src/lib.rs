@@ -16,6 +16,8 @@
 //!
 //! The variable `TRISOLAR_LIBCUDA` names another library to load.
 //!
+//! A static program (`x86_64-unknown-linux-musl`) cannot load a library, so that there everything is as without a driver, too.
+//!
 //! There are entry points for Linux on x86-64 and aarch64 and for Windows on x86-64. On other systems, such as macOS, for which there is no
 //! driver, everything is as without a driver.
 
@@ -64,6 +66,16 @@ pub enum LoadError {
     /// This system has no entry points.
     #[error("there is no NVIDIA driver for this system ({})", std::env::consts::OS)]
     NoneForThisSystem,
+    /// This program is linked statically with musl, whose dynamic linker is not in such programs.
+    #[error(
+        "a static program cannot load NVIDIA's driver ({}); the program for {}-unknown-linux-gnu can",
+        library.display(),
+        std::env::consts::ARCH
+    )]
+    StaticProgram {
+        /// The requested library.
+        library: OsString,
+    },
     /// The library loads, but has none of the driver's functions.
     #[error("{} is not NVIDIA's driver library: it has no cuInit", library.display())]
     NotADriver {
@@ -160,6 +172,11 @@ fn bind() -> Result<Driver, LoadError> {
 
 fn open(given: Option<&OsStr>) -> Result<Library, LoadError> {
     let name = given.unwrap_or(OsStr::new(DEFAULT_LIBRARY));
+    if cfg!(all(target_env = "musl", target_feature = "crt-static")) {
+        return Err(LoadError::StaticProgram {
+            library: name.to_owned(),
+        });
+    }
     // SAFETY: the program asks for the driver's library, so that running its initialisers is intended.
     let library = unsafe { load_library(name, given.is_none()) }.map_err(|e| {
         // libloading wraps the dynamic linker's message; the inner message is sufficient.
