@@ -25,15 +25,12 @@ cache=$PWD/.ci-cache/python
 mkdir -p "$cache"
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+. tests/machines/install.sh
 say() { printf -- '--- %s\n' "$*"; }
 
 say "A virtual environment"
 if ! [ -x "$cache/venv/bin/pip" ]; then
-    python3 -c 'import ensurepip' 2>/dev/null || {
-        as_root apt-get update -q
-        as_root apt-get install -q -y --no-install-recommends python3-venv
-    }
+    python3 -c 'import ensurepip' 2>/dev/null || install_missing python3-venv
     rm -rf "$cache/venv"
     python3 -m venv "$cache/venv"
 fi

@@ -19,15 +19,11 @@ finish() {
 }
 trap finish EXIT
 
+. tests/machines/install.sh
 missing=()
 command -v x86_64-w64-mingw32-gcc >/dev/null || missing+=(gcc-mingw-w64-x86-64-win32)
 command -v wine >/dev/null || missing+=(wine wine64)
-if [ ${#missing[@]} -gt 0 ]; then
-    root=()
-    [ "$(id -u)" = 0 ] || root=(sudo)
-    "${root[@]}" apt-get update
-    "${root[@]}" apt-get install -y --no-install-recommends "${missing[@]}"
-fi
+install_missing "${missing[@]}"
 
 . tests/machines/build_std.sh
 # The folder that stands for the disk of Windows, and no windows for users.

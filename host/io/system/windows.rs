@@ -382,6 +382,19 @@ mod tests {
     }
 
     #[test]
+    fn ctrl_break_and_ctrl_c_interrupt_and_the_program_stays() {
+        let (sender, codes) = channel();
+        on_interrupt(move |code| sender.send(code).unwrap()).unwrap();
+        // The system calls the handler in the same way. (Wine cannot send the event.)
+        for event in [CTRL_BREAK_EVENT, CTRL_C_EVENT] {
+            // SAFETY: the handler takes any event.
+            assert_eq!(unsafe { on_event(event) }, 1);
+            let code = codes.recv_timeout(Duration::from_secs(10)).unwrap();
+            assert_eq!(code, INTERRUPTED);
+        }
+    }
+
+    #[test]
     fn the_device_that_is_always_empty_is_known_by_its_name() {
         let null = Path::new("NUL");
         assert_eq!(identity(null).unwrap().kind, Kind::Null);
