@@ -34,6 +34,8 @@ refused() {
     [ $code = "$wanted" ] && grep -qE "$pattern" <(tr -s '\n ' ' ' <"$work/said") || { cat "$work/said" >&2; fail "exit code $code: $*"; }
 }
 
+unshare --map-root-user --mount true || fail "this system does not permit unshare, which the checks of the home and of /proc need"
+
 # A home that is read-only even for root, and then none at all, which is also without the entry of the list of users.
 mkdir "$work/home"
 read_only=(unshare --map-root-user --mount sh -c "mount --bind '$work/home' '$work/home' && mount -o remount,bind,ro '$work/home' &&

@@ -48,17 +48,21 @@ fn rest_of_groups(root: &Path, groups: &str) -> Option<u64> {
         ("", Memory::V2, root.to_owned()),
         ("memory", Memory::V1, root.join("memory")),
     ];
-    let rests = versions.into_iter().flat_map(|(controller, version, root)| {
-        let path = groups.lines().find_map(|line| {
-            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-            (controllers.split(',').any(|c| c == controller)).then_some(path)
+    let rests = versions
+        .into_iter()
+        .flat_map(|(controller, version, root)| {
+            let path = groups.lines().find_map(|line| {
+                let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+                (controllers.split(',').any(|c| c == controller)).then_some(path)
+            });
+            let own = root.join(path.unwrap_or("/").trim_start_matches('/'));
+            let around = own
+                .ancestors()
+                .take_while(|folder| folder.starts_with(&root));
+            around
+                .filter_map(|folder| version.rest(folder))
+                .collect::<Vec<_>>()
         });
-        let own = root.join(path.unwrap_or("/").trim_start_matches('/'));
-        let around = own.ancestors().take_while(|folder| folder.starts_with(&root));
-        around
-            .filter_map(|folder| version.rest(folder))
-            .collect::<Vec<_>>()
-    });
     rests.min()
 }
 
