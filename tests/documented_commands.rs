@@ -40,6 +40,8 @@ const NOT_RUN: &[(Words, &str)] = &[
     ("perf", "needs permission to read counters"),
     ("ptxas", "tests/kernels/ptx.rs runs it where it exists"),
     ("benches/fp64_pipe.sh", "needs Nsight Compute and a GPU"),
+    ("release/build.sh", "compiles for every platform"),
+    ("tests/machines/wheels.sh", ".ci/run runs it"),
     ("trisolar selftest", "tests/cli/machine.rs runs it"),
     (
         "trisolar bench solvers",

@@ -28,7 +28,8 @@ emulator=(qemu-aarch64 -L /usr/aarch64-linux-gnu)
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="${emulator[*]}"
 target=(-Zbuild-std=std,panic_unwind --locked --target aarch64-unknown-linux-gnu)
 
-cargo build "${target[@]}" -p trisolar --bin trisolar
+# The crate of the wheel among them, so that wheels.sh finds its dependencies compiled.
+cargo build "${target[@]}" -p trisolar -p trisolar-python
 emulated=("${emulator[@]}" "$(realpath "$CARGO_TARGET_DIR")/aarch64-unknown-linux-gnu/debug/trisolar")
 devices=$("${emulated[@]}" devices)
 echo "$devices"
