@@ -92,9 +92,9 @@ pub(crate) struct OutputArgs {
     /// Write the whole specification to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     save_config: Option<PathBuf>,
-    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array, height x width, u32 or f64) or
-    /// .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and
-    /// divergence.npy]
+    /// Write the map: .png (picture), .svg or .pdf (picture whose lines and texts stay sharp at any size), .tif (picture without axes,
+    /// for very large maps), .npy (array, height x width, u32 or f64) or .npz (array and specification); can be repeated. Files of that
+    /// name are replaced [default: divergence.png and divergence.npy]
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     pub(crate) out: Vec<PathBuf>,
     /// The file of points.
@@ -153,7 +153,7 @@ pub(crate) struct OutputArgs {
     )]
     #[serde(default)]
     theme: Theme,
-    /// Resolution that a .png states, 1 to 10000 pixels per inch; its pixels are the same
+    /// Resolution that a .png, .svg or .pdf states, 1 to 10000 pixels per inch: its pixels are the same, its size on paper is another
     #[arg(long, value_name = "N", help_heading = "Picture", value_parser = dpi)]
     #[serde(default)]
     dpi: Option<u32>,
@@ -258,10 +258,16 @@ impl OutputArgs {
             let reason = "on a logarithmic scale both must be above 0";
             return Err(Failure::value(&format!("{low},{high}"), "--limits", reason));
         }
-        if let Some(dpi) = self.dpi
-            && !outputs.iter().any(Output::is_png)
+        if self.bare
+            && let Some(output) = outputs.iter().find(|output| output.has_axes_only())
         {
-            let reason = "no .png is among the files of --out";
+            let reason = "with --bare only .png and .tif have no axes";
+            return Err(refuse(output.path(), "--out", reason));
+        }
+        if let Some(dpi) = self.dpi
+            && !outputs.iter().any(Output::has_resolution)
+        {
+            let reason = "no .png, .svg or .pdf is among the files of --out";
             return Err(Failure::value(&dpi.to_string(), "--dpi", reason));
         }
         Ok(())

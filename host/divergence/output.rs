@@ -17,7 +17,7 @@ use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle, Theme};
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
 pub struct Style {
-    /// Write the picture without axes and colour bar, with one pixel per pixel of the map.
+    /// Write a PNG without axes and colour bar, with one pixel per pixel of the map.
     pub bare: bool,
     /// The colour map.
     pub colormap: ColourMap,
@@ -35,7 +35,7 @@ pub struct Style {
     pub y_upwards: bool,
     /// Background and lines of pictures with axes.
     pub theme: Theme,
-    /// Pixels per inch, for PNG.
+    /// Pixels per inch, for PNG, SVG and PDF.
     pub dpi: Option<u32>,
 }
 
@@ -179,9 +179,19 @@ impl Output {
         &self.path
     }
 
-    /// Whether it is a PNG.
-    pub fn is_png(&self) -> bool {
-        self.format == Format::Png
+    /// Whether its format states the size of a pixel.
+    pub fn has_resolution(&self) -> bool {
+        matches!(self.format, Format::Png | Format::Svg | Format::Pdf)
+    }
+
+    /// Whether its format has pictures with axes only.
+    pub fn has_axes_only(&self) -> bool {
+        matches!(self.format, Format::Svg | Format::Pdf)
+    }
+
+    /// Whether a character that the font of pictures lacks is drawn as a box.
+    pub fn has_boxes(&self) -> bool {
+        matches!(self.format, Format::Png | Format::Pdf)
     }
 
     /// Checks that a file of this format can hold the map of these points.
@@ -190,10 +200,9 @@ impl Output {
     /// A description of what it can hold.
     pub fn check(&self, points: Option<&Points>) -> Result<(), &'static str> {
         match (self.format, points) {
-            (Format::Png | Format::Tiff, Some(points)) if points.shape().len() != 2 => {
-                Err(NO_PICTURE)
-            }
-            _ => Ok(()),
+            (Format::Npy | Format::Npz, _) | (_, None) => Ok(()),
+            (_, Some(points)) if points.shape().len() == 2 => Ok(()),
+            (_, Some(_)) => Err(NO_PICTURE),
         }
     }
 
@@ -236,7 +245,7 @@ impl Output {
                 file.text(SPECIFICATION, &json)?;
                 file.finish()
             }
-            Format::Png | Format::Tiff => {
+            Format::Png | Format::Svg | Format::Pdf | Format::Tiff => {
                 let [height, width] = shape[..] else {
                     let reason = NO_PICTURE.to_owned();
                     return Err(IoError::Data {
@@ -263,7 +272,7 @@ impl Output {
                 };
                 if self.format == Format::Tiff {
                     picture::tiff(&self.path, &values, &look, Some(&json))
-                } else if style.bare {
+                } else if style.bare && self.format == Format::Png {
                     picture::bare(&self.path, &values, &look, Some(&json))
                 } else {
                     let lines = [style.title.clone(), never_parted(specification, values_of)];

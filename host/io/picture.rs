@@ -15,6 +15,7 @@ use super::atomic;
 pub use super::canvas::{Theme, missing_glyphs};
 use super::colour::{ColourMap, ColourRange, ColourScale, Spacing};
 use super::npy::{Element, data_error};
+use super::picture_file::write_canvas;
 use super::png_file::{self, About, Pixels, encoding_error};
 use super::tiff_file;
 
@@ -324,7 +325,7 @@ pub fn plot(
         specification,
         dpi: style.dpi,
     };
-    png_file::write_canvas(path, &canvas, about)
+    write_canvas(path, &canvas, about)
 }
 
 #[cfg(test)]

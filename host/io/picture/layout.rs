@@ -6,7 +6,7 @@ use crate::axes::{
     AxesStyle, MINOR_LENGTH, fitting, further_line, horizontal_axis, left_of_frame, tick,
     vertical_axis, widest,
 };
-use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
+use crate::canvas::{Align, Canvas, Image, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::{ColourScale, Rgb, Spacing};
 use crate::ticks::Ticks;
 
@@ -87,8 +87,8 @@ pub(super) fn draw(
         height: high,
     };
     let palette = scale.palette(style.colour_map);
-    let corner = (frame.x as usize, frame.y as usize);
-    resample::draw(&mut canvas, corner, (w, h), map, scale, &palette);
+    let corner = [frame.x as usize, frame.y as usize];
+    resample::draw(&mut canvas, corner, [w, h], map, scale, &palette);
     canvas.outline(frame, s.line(), theme.frame());
 
     // All lines around one axis: that of the map, moved as far as the widest line needs.
@@ -197,15 +197,14 @@ pub(super) fn fill_bar(
         };
         palette[entry]
     };
-    for y in 0..h {
-        let row = canvas.pixels_mut(bar.x as usize, bar.y as usize + y, w);
-        for (x, pixel) in row.chunks_exact_mut(4).enumerate() {
-            let rgb = if upwards {
-                colour(h - 1 - y, h)
-            } else {
-                colour(x, w)
-            };
-            pixel[..3].copy_from_slice(&rgb);
-        }
-    }
+    let image = if upwards {
+        Image::from_rows(1, h, |y, pixel| pixel.copy_from_slice(&colour(h - 1 - y, h)))
+    } else {
+        Image::from_rows(w, 1, |_, row| {
+            for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
+                pixel.copy_from_slice(&colour(x, w));
+            }
+        })
+    };
+    canvas.image([bar.x as usize, bar.y as usize], [w, h], image);
 }

@@ -9,7 +9,8 @@ use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::{ColourRange, ColourScale, Rgb};
 use crate::npy::data_error;
 use crate::ticks::Ticks;
-use crate::{IoError, png_file};
+use crate::IoError;
+use crate::picture_file::write_canvas;
 
 /// The contents of a contact sheet.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,7 +116,7 @@ pub fn sheet(
     if let Some(scale) = common {
         plan.bar(&mut canvas, tiles, scale, style);
     }
-    png_file::write_canvas(path, &canvas, specification)
+    write_canvas(path, &canvas, specification)
 }
 
 /// The positions of all parts.
@@ -276,7 +277,7 @@ impl SheetLayout {
         let s = &self.style;
         let (x, y) = self.corner(n);
         let palette = scale.palette(style.colour_map);
-        resample::draw(canvas, (x, y), self.tile, map, scale, &palette);
+        resample::draw(canvas, [x, y], self.tile.into(), map, scale, &palette);
         let frame = PixelRect {
             x: x as f32,
             y: y as f32,
