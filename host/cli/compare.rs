@@ -6,8 +6,8 @@ use trisolar::divergence::{
     self, Backend, Comparison, DivergenceMap, Integrator, Overrides, Precision, Quantity,
     Resolution, RunOptions, SpecError, Specification, Validated, grain,
 };
-use trisolar::io::colour::ColourMap;
 use trisolar::io::PictureFormat;
+use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{self, Map, PictureStyle, Theme};
 use trisolar::output;
 use trisolar::run::Outputs;
@@ -271,7 +271,9 @@ impl Args {
         let mut list = vec![None];
         for (name, _) in &modes[1..] {
             let name = name.replace(':', "-");
-            list.push(Some(self.out.with_file_name(format!("{stem}-{name}.{format}"))));
+            list.push(Some(
+                self.out.with_file_name(format!("{stem}-{name}.{format}")),
+            ));
         }
         Ok(list)
     }

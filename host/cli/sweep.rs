@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
+use trisolar::io::PictureFormat;
 use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
-use trisolar::io::PictureFormat;
 use trisolar::io::picture::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::{

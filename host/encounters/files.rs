@@ -7,8 +7,8 @@ use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
 use super::{Ensemble, Validated, pictures};
-use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
 use trisolar_io::PictureFormat;
+use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
 use trisolar_io::plot::Theme;
 use trisolar_io::{IoError, atomic};
 

@@ -6,10 +6,10 @@ use kernels_gpu::encounters::{Outcome, Record};
 
 use super::summary::{body_name, is_open};
 use super::{Ensemble, Validated};
-use trisolar_io::{IoError, PictureFormat};
 use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{Axis, Class, ClassMap, Labels, Theme, bare_classes, classes};
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+use trisolar_io::{IoError, PictureFormat};
 
 /// The classes of a map's pixels and their colours: the body that escapes, then the other outcomes. Colour-blind readers can
 /// distinguish them.

@@ -128,6 +128,19 @@ impl Image {
         Self { width, height, rgb }
     }
 
+    /// The image with its pixels repeated as often as they fit into `size`: programs that smooth images then do so at the edges of its
+    /// pixels only.
+    fn repeated(&self, size: [usize; 2]) -> Self {
+        let [x, y] = [size[0] / self.width, size[1] / self.height].map(|times| times.max(1));
+        Self::from_rows(x * self.width, y * self.height, |line, row| {
+            let from = self.row(line / y).chunks_exact(3);
+            for (to, pixel) in row.chunks_exact_mut(3 * x).zip(from) {
+                to.chunks_exact_mut(3)
+                    .for_each(|to| to.copy_from_slice(pixel));
+            }
+        })
+    }
+
     fn row(&self, y: usize) -> &[u8] {
         &self.rgb[3 * y * self.width..][..3 * self.width]
     }

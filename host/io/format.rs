@@ -24,7 +24,14 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order in which messages list them.
-    pub const ALL: [Self; 6] = [Self::Png, Self::Svg, Self::Pdf, Self::Tiff, Self::Npy, Self::Npz];
+    pub const ALL: [Self; 6] = [
+        Self::Png,
+        Self::Svg,
+        Self::Pdf,
+        Self::Tiff,
+        Self::Npy,
+        Self::Npz,
+    ];
     const ALLOWED: &'static str = ".png, .svg, .pdf, .tif (or .tiff), .npy and .npz";
 
     /// The extension, without the dot.

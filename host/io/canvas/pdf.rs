@@ -35,10 +35,15 @@ const CHARACTERS: usize = 10;
 const FIRST_IMAGE: usize = 11;
 
 /// Writes the whole file.
-pub(in super::super) fn write(w: &mut impl Write, canvas: &Canvas, about: About<'_>) -> io::Result<()> {
+pub(in super::super) fn write(
+    w: &mut impl Write,
+    canvas: &Canvas,
+    about: About<'_>,
+) -> io::Result<()> {
     let used = characters(canvas);
     let glyphs = used.values().copied();
-    let subset = subset(glyphs).ok_or_else(|| io::Error::other("the font in the program is not complete"))?;
+    let subset = subset(glyphs)
+        .ok_or_else(|| io::Error::other("the font in the program is not complete"))?;
     let mut page = Page {
         content: String::new(),
         images: Vec::new(),
@@ -51,15 +56,27 @@ pub(in super::super) fn write(w: &mut impl Write, canvas: &Canvas, about: About<
     // From here on, lengths are in pixels and y grows downwards.
     let content = &mut page.content;
     let _ = writeln!(content, "{scale:.6} 0 0 {:.6} 0 {high} cm 1 J 1 j", -scale);
-    let _ = writeln!(content, "{} rg 0 0 {width} {height} re f", colour(canvas.background));
+    let _ = writeln!(
+        content,
+        "{} rg 0 0 {width} {height} re f",
+        colour(canvas.background)
+    );
     for shape in &canvas.shapes {
         page.draw(shape);
     }
-    let Page { content, images, .. } = page;
+    let Page {
+        content, images, ..
+    } = page;
 
     let mut file = File::new(w)?;
-    file.object(CATALOGUE, &format!("<< /Type /Catalog /Pages {PAGES} 0 R >>"))?;
-    file.object(PAGES, &format!("<< /Type /Pages /Kids [{PAGE} 0 R] /Count 1 >>"))?;
+    file.object(
+        CATALOGUE,
+        &format!("<< /Type /Catalog /Pages {PAGES} 0 R >>"),
+    )?;
+    file.object(
+        PAGES,
+        &format!("<< /Type /Pages /Kids [{PAGE} 0 R] /Count 1 >>"),
+    )?;
     let mut objects = String::new();
     for i in 0..images.len() {
         let _ = write!(objects, "/I{i} {} 0 R ", FIRST_IMAGE + 2 * i);
@@ -72,11 +89,16 @@ pub(in super::super) fn write(w: &mut impl Write, canvas: &Canvas, about: About<
         ),
     )?;
     file.stream(CONTENTS, "", content.as_bytes())?;
-    let specification = (about.specification).map_or_else(String::new, |json| format!(" /Specification {}", text_string(json)));
-    file.object(INFORMATION, &format!("<< /Producer (Trisolar){specification} >>"))?;
+    let specification = (about.specification).map_or_else(String::new, |json| {
+        format!(" /Specification {}", text_string(json))
+    });
+    file.object(
+        INFORMATION,
+        &format!("<< /Producer (Trisolar){specification} >>"),
+    )?;
     write_font(&mut file, &used, &subset)?;
     for (i, image) in images.into_iter().enumerate() {
-        write_image(&mut file, FIRST_IMAGE + 2 * i, image)?;
+        write_image(&mut file, FIRST_IMAGE + 2 * i, &image)?;
     }
     file.finish()
 }
@@ -94,13 +116,13 @@ fn characters(canvas: &Canvas) -> BTreeMap<char, u16> {
 /// What the page shows.
 struct Page<'a> {
     content: String,
-    images: Vec<&'a Image>,
+    images: Vec<Image>,
     used: &'a BTreeMap<char, u16>,
     subset: &'a Subset,
 }
 
-impl<'a> Page<'a> {
-    fn draw(&mut self, shape: &'a Shape) {
+impl Page<'_> {
+    fn draw(&mut self, shape: &Shape) {
         let to = &mut self.content;
         // Writing to a string does not fail.
         let _ = match shape {
@@ -115,7 +137,13 @@ impl<'a> Page<'a> {
                 colour: c,
             } => {
                 let dashes: Vec<String> = dashes.iter().copied().map(short).collect();
-                let _ = writeln!(to, "{} RG {} w [{}] 0 d", colour(*c), short(*thickness), dashes.join(" "));
+                let _ = writeln!(
+                    to,
+                    "{} RG {} w [{}] 0 d",
+                    colour(*c),
+                    short(*thickness),
+                    dashes.join(" ")
+                );
                 for line in lines {
                     for (i, [x, y]) in points(line).iter().enumerate() {
                         let _ = writeln!(to, "{x} {y} {}", if i == 0 { "m" } else { "l" });
@@ -145,7 +173,7 @@ impl<'a> Page<'a> {
             Shape::Text { text, at, style } => return self.text(text, *at, *style),
             Shape::Image { at, size, image } => {
                 let number = self.images.len();
-                self.images.push(image);
+                self.images.push(image.repeated(*size));
                 let ([x, y], [w, h]) = (at, size);
                 writeln!(to, "q {w} 0 0 -{h} {x} {} cm /I{number} Do Q", y + h)
             }
@@ -195,14 +223,20 @@ fn circle(to: &mut String, [x, y]: [f32; 2], r: f32) {
 }
 
 /// The font with its widths and the characters of its glyphs.
-fn write_font<W: Write>(file: &mut File<'_, W>, used: &BTreeMap<char, u16>, subset: &Subset) -> io::Result<()> {
+fn write_font<W: Write>(
+    file: &mut File<'_, W>,
+    used: &BTreeMap<char, u16>,
+    subset: &Subset,
+) -> io::Result<()> {
     // Widths and heights are in thousandths of the font size.
     let units = i32::from(FONT.units_per_em());
     let thousandths = |x: i32| x * 1000 / units;
     let bounds = FONT.global_bounding_box();
-    let bounds = [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max].map(|x| thousandths(x.into()).to_string());
+    let bounds = [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max]
+        .map(|x| thousandths(x.into()).to_string());
     let capital = FONT.capital_height().unwrap_or_default();
-    let [ascent, descent, capital] = [FONT.ascender(), FONT.descender(), capital].map(|x| thousandths(x.into()));
+    let [ascent, descent, capital] =
+        [FONT.ascender(), FONT.descender(), capital].map(|x| thousandths(x.into()));
     const NAME: &str = "TRISOL+DejaVuSans";
     file.object(
         FONT_OBJECT,
@@ -211,7 +245,8 @@ fn write_font<W: Write>(file: &mut File<'_, W>, used: &BTreeMap<char, u16>, subs
              /DescendantFonts [{DESCENDANT} 0 R] /ToUnicode {CHARACTERS} 0 R >>"
         ),
     )?;
-    let advance = |glyph: &u16| thousandths(font::advance(ttf_parser::GlyphId(*glyph)).into()).to_string();
+    let advance =
+        |glyph: &u16| thousandths(font::advance(ttf_parser::GlyphId(*glyph)).into()).to_string();
     let widths: Vec<String> = subset.glyphs.iter().map(advance).collect();
     file.object(
         DESCENDANT,
@@ -230,7 +265,11 @@ fn write_font<W: Write>(file: &mut File<'_, W>, used: &BTreeMap<char, u16>, subs
             bounds.join(" ")
         ),
     )?;
-    file.stream(FONT_FILE, &format!("/Length1 {}", subset.file.len()), &subset.file)?;
+    file.stream(
+        FONT_FILE,
+        &format!("/Length1 {}", subset.file.len()),
+        &subset.file,
+    )?;
     let mut map = String::from(
         "/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n\
          /CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n\
@@ -243,7 +282,12 @@ fn write_font<W: Write>(file: &mut File<'_, W>, used: &BTreeMap<char, u16>, subs
     for some in known.chunks(100) {
         let _ = writeln!(map, "{} beginbfchar", some.len());
         for (c, glyph) in some {
-            let _ = writeln!(map, "<{:04x}> <{}>", code(subset, **glyph), utf16(&c.to_string()));
+            let _ = writeln!(
+                map,
+                "<{:04x}> <{}>",
+                code(subset, **glyph),
+                utf16(&c.to_string())
+            );
         }
         map.push_str("endbfchar\n");
     }
@@ -261,7 +305,11 @@ fn write_image<W: Write>(file: &mut File<'_, W>, number: usize, image: &Image) -
     };
     match image.indexed() {
         Some((palette, entries)) => {
-            let colours = format!("[/Indexed /DeviceRGB {} {} 0 R]", palette.len() - 1, number + 1);
+            let colours = format!(
+                "[/Indexed /DeviceRGB {} {} 0 R]",
+                palette.len() - 1,
+                number + 1
+            );
             file.stream(number, &about(&colours), &entries)?;
             file.stream(number + 1, "", &palette.concat())
         }
@@ -314,7 +362,13 @@ impl<'a, W: Write> File<'a, W> {
         encoder.write_all(data)?;
         let data = encoder.finish()?;
         self.begin(number)?;
-        self.bytes(format!("<< {about} /Filter /FlateDecode /Length {} >>\nstream\n", data.len()).as_bytes())?;
+        self.bytes(
+            format!(
+                "<< {about} /Filter /FlateDecode /Length {} >>\nstream\n",
+                data.len()
+            )
+            .as_bytes(),
+        )?;
         self.bytes(&data)?;
         self.bytes(b"\nendstream\nendobj\n")
     }
@@ -340,11 +394,14 @@ fn text_string(text: &str) -> String {
 }
 
 fn utf16(text: &str) -> String {
-    text.encode_utf16().map(|unit| format!("{unit:04x}")).collect()
+    text.encode_utf16()
+        .map(|unit| format!("{unit:04x}"))
+        .collect()
 }
 
 fn colour(rgb: Rgb) -> String {
-    rgb.map(|c| format!("{:.4}", f64::from(c) / 255.0)).join(" ")
+    rgb.map(|c| format!("{:.4}", f64::from(c) / 255.0))
+        .join(" ")
 }
 
 fn short(x: f32) -> String {

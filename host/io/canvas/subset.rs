@@ -58,7 +58,11 @@ pub(super) fn subset(wanted: impl IntoIterator<Item = u16>) -> Option<Subset> {
                 glyphs.len() - 1
             });
             data[at + 2..at + 4].copy_from_slice(&(place as u16).to_be_bytes());
-            at += if flags & ARGUMENTS_ARE_WORDS != 0 { 8 } else { 6 };
+            at += if flags & ARGUMENTS_ARE_WORDS != 0 {
+                8
+            } else {
+                6
+            };
             at += match flags {
                 f if f & HAS_SCALE != 0 => 2,
                 f if f & HAS_TWO_SCALES != 0 => 4,
@@ -103,7 +107,10 @@ pub(super) fn subset(wanted: impl IntoIterator<Item = u16>) -> Option<Subset> {
         (*b"head", with(head, 50, 1)),
         (*b"hhea", with(hhea, 34, count)),
         (*b"hmtx", metrics),
-        (*b"loca", offsets.iter().flat_map(|o| o.to_be_bytes()).collect()),
+        (
+            *b"loca",
+            offsets.iter().flat_map(|o| o.to_be_bytes()).collect(),
+        ),
         (*b"maxp", with(maxp, 4, count)),
     ]);
     tables.sort();
@@ -179,13 +186,23 @@ mod tests {
         // ö and ⁻ are composed of other glyphs.
         let wanted: Vec<u16> = "aö⁻²µ−".chars().map(|c| font::glyph(c).0).collect();
         let made = subset(wanted.iter().copied()).unwrap();
-        assert!(made.file.len() < font::file().len() / 20, "{}", made.file.len());
-        assert!(made.glyphs.len() > 1 + wanted.len(), "components are part of it");
+        assert!(
+            made.file.len() < font::file().len() / 20,
+            "{}",
+            made.file.len()
+        );
+        assert!(
+            made.glyphs.len() > 1 + wanted.len(),
+            "components are part of it"
+        );
         let face = Face::parse(&made.file, 0).unwrap();
         assert_eq!(usize::from(face.number_of_glyphs()), made.glyphs.len());
         for (place, whole) in made.glyphs.iter().enumerate() {
             let (new, old) = (GlyphId(place as u16), GlyphId(*whole));
-            assert_eq!(face.glyph_hor_advance(new), font::FONT.glyph_hor_advance(old));
+            assert_eq!(
+                face.glyph_hor_advance(new),
+                font::FONT.glyph_hor_advance(old)
+            );
             let outline = |face: &Face<'_>, glyph| {
                 let mut points = Points::default();
                 face.outline_glyph(glyph, &mut points);

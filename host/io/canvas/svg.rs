@@ -14,7 +14,11 @@ const FONTS: &str = "DejaVu Sans, Bitstream Vera Sans, Verdana, sans-serif";
 const CSS_PIXELS: f64 = 96.0;
 
 /// Writes the whole file.
-pub(in super::super) fn write(w: &mut impl Write, canvas: &Canvas, about: About<'_>) -> io::Result<()> {
+pub(in super::super) fn write(
+    w: &mut impl Write,
+    canvas: &Canvas,
+    about: About<'_>,
+) -> io::Result<()> {
     let (width, height) = (canvas.width, canvas.height);
     let scale = CSS_PIXELS / about.dpi.map_or(CSS_PIXELS, f64::from);
     let [wide, high] = [width, height].map(|side| number(f64::from(side) * scale));
@@ -25,11 +29,21 @@ pub(in super::super) fn write(w: &mut impl Write, canvas: &Canvas, about: About<
     )?;
     writeln!(w, r#"<metadata id="software">Trisolar</metadata>"#)?;
     if let Some(json) = about.specification {
-        writeln!(w, r#"<metadata id="specification">{}</metadata>"#, escaped(json))?;
+        writeln!(
+            w,
+            r#"<metadata id="specification">{}</metadata>"#,
+            escaped(json)
+        )?;
     }
     let background = colour(canvas.background);
-    writeln!(w, r#"<rect width="{width}" height="{height}" fill="{background}"/>"#)?;
-    writeln!(w, r#"<g font-family="{FONTS}" stroke-linecap="round" stroke-linejoin="round" xml:space="preserve">"#)?;
+    writeln!(
+        w,
+        r#"<rect width="{width}" height="{height}" fill="{background}"/>"#
+    )?;
+    writeln!(
+        w,
+        r#"<g font-family="{FONTS}" stroke-linecap="round" stroke-linejoin="round" xml:space="preserve">"#
+    )?;
     for shape in &canvas.shapes {
         write_shape(w, shape)?;
     }
@@ -44,7 +58,10 @@ fn write_shape(w: &mut impl Write, shape: &Shape) -> io::Result<()> {
             }
             let [x, y, width, height] = [frame.x, frame.y, frame.width, frame.height].map(short);
             let fill = colour(*c);
-            writeln!(w, r#"<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{fill}"/>"#)
+            writeln!(
+                w,
+                r#"<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{fill}"/>"#
+            )
         }
         Shape::Lines {
             lines,
@@ -59,7 +76,12 @@ fn write_shape(w: &mut impl Write, shape: &Shape) -> io::Result<()> {
                     write!(w, "{sign}{x} {y}")?;
                 }
             }
-            write!(w, r#"" fill="none" stroke="{}" stroke-width="{}""#, colour(*c), short(*thickness))?;
+            write!(
+                w,
+                r#"" fill="none" stroke="{}" stroke-width="{}""#,
+                colour(*c),
+                short(*thickness)
+            )?;
             if !dashes.is_empty() {
                 let dashes: Vec<String> = dashes.iter().copied().map(short).collect();
                 write!(w, r#" stroke-dasharray="{}""#, dashes.join(" "))?;
@@ -75,24 +97,37 @@ fn write_shape(w: &mut impl Write, shape: &Shape) -> io::Result<()> {
             let [x, y] = centre.map(short);
             let paint = match thickness {
                 None => format!(r#"fill="{}""#, colour(*c)),
-                Some(t) => format!(r#"fill="none" stroke="{}" stroke-width="{}""#, colour(*c), short(*t)),
+                Some(t) => format!(
+                    r#"fill="none" stroke="{}" stroke-width="{}""#,
+                    colour(*c),
+                    short(*t)
+                ),
             };
-            writeln!(w, r#"<circle cx="{x}" cy="{y}" r="{}" {paint}/>"#, short(*radius))
+            writeln!(
+                w,
+                r#"<circle cx="{x}" cy="{y}" r="{}" {paint}/>"#,
+                short(*radius)
+            )
         }
         Shape::Text { text, at, style } => write_text(w, text, *at, *style),
         Shape::Image { at, size, image } => {
             let ([x, y], [width, height]) = (at, size);
             write!(
                 w,
-                r#"<image x="{x}" y="{y}" width="{width}" height="{height}" preserveAspectRatio="none" style="image-rendering:optimizeSpeed;image-rendering:pixelated" xlink:href="data:image/png;base64,"#
+                r#"<image x="{x}" y="{y}" width="{width}" height="{height}" preserveAspectRatio="none" style="image-rendering:pixelated" xlink:href="data:image/png;base64,"#
             )?;
-            w.write_all(base64(&png(image)?).as_bytes())?;
+            w.write_all(base64(&png(&image.repeated(*size))?).as_bytes())?;
             writeln!(w, r#""/>"#)
         }
     }
 }
 
-fn write_text(w: &mut impl Write, text: &str, [x, y]: [f32; 2], style: TextStyle) -> io::Result<()> {
+fn write_text(
+    w: &mut impl Write,
+    text: &str,
+    [x, y]: [f32; 2],
+    style: TextStyle,
+) -> io::Result<()> {
     let anchor = match style.align {
         Align::Left => "start",
         Align::Centre => "middle",
@@ -105,11 +140,19 @@ fn write_text(w: &mut impl Write, text: &str, [x, y]: [f32; 2], style: TextStyle
     } else {
         write!(w, r#"<text x="{}" y="{}""#, short(x), short(y + drop))?;
     }
-    write!(w, r#" font-size="{}" text-anchor="{anchor}" fill="{}""#, short(style.size), colour(style.colour))?;
+    write!(
+        w,
+        r#" font-size="{}" text-anchor="{anchor}" fill="{}""#,
+        short(style.size),
+        colour(style.colour)
+    )?;
     // The width of a sign that the font lacks is unknown: the viewer takes it from another font.
     if missing_glyphs(text).is_empty() {
         let width = short(text_width(text, style.size));
-        write!(w, r#" textLength="{width}" lengthAdjust="spacingAndGlyphs""#)?;
+        write!(
+            w,
+            r#" textLength="{width}" lengthAdjust="spacingAndGlyphs""#
+        )?;
     }
     writeln!(w, ">{}</text>", escaped(text))
 }
@@ -120,10 +163,14 @@ fn png(image: &Image) -> io::Result<Vec<u8>> {
     let mut file = Vec::new();
     let encoded = match image.indexed() {
         Some((palette, entries)) => {
-            let row = |y: usize, row: &mut [u8]| row.copy_from_slice(&entries[y * image.width..][..image.width]);
+            let row = |y: usize, row: &mut [u8]| {
+                row.copy_from_slice(&entries[y * image.width..][..image.width])
+            };
             png_file::encode(&mut file, size, Pixels::Indexed(&palette), None, row)
         }
-        None => png_file::encode(&mut file, size, Pixels::Rgb, None, |y, row| row.copy_from_slice(image.row(y))),
+        None => png_file::encode(&mut file, size, Pixels::Rgb, None, |y, row| {
+            row.copy_from_slice(image.row(y))
+        }),
     };
     encoded.map_err(io::Error::other)?;
     Ok(file)
@@ -151,7 +198,11 @@ pub(super) fn points(line: &[[f32; 2]]) -> Vec<[String; 2]> {
 pub(super) fn number(x: f64) -> String {
     let text = format!("{x:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".into() } else { text.into() }
+    if text == "-0" {
+        "0".into()
+    } else {
+        text.into()
+    }
 }
 
 /// A text in XML, which cannot hold control characters.
@@ -179,7 +230,11 @@ fn base64(bytes: &[u8]) -> String {
         let bits = at(0) << 16 | at(1) << 8 | at(2);
         for k in 0..4 {
             let sign = SIGNS[(bits >> (18 - 6 * k) & 63) as usize];
-            text.push(if k > three.len() { '=' } else { char::from(sign) });
+            text.push(if k > three.len() {
+                '='
+            } else {
+                char::from(sign)
+            });
         }
     }
     text
@@ -192,7 +247,13 @@ mod tests {
     #[test]
     fn bytes_are_written_as_the_standard_says() {
         // The examples of RFC 4648.
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
     }

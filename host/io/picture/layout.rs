@@ -1,7 +1,7 @@
 //! Puts map, axes, title and colour bar on a sheet. All lengths grow with the picture, so that a large one looks the
 //! same when it is scaled down.
 
-use super::{Labels, Map, PictureStyle, resample};
+use super::{BarNumbers, Labels, Map, PictureStyle, resample};
 use crate::axes::{
     AxesStyle, MINOR_LENGTH, fitting, further_line, horizontal_axis, left_of_frame, tick,
     vertical_axis, widest,
@@ -35,7 +35,9 @@ pub(super) fn draw(
     } else {
         (wide, 0.0)
     };
-    let bar_ticks = fitting(bar_long, &s, !beside, |n| value_ticks(scale, n));
+    let bar_ticks = fitting(bar_long, &s, !beside, |n| {
+        value_ticks(scale, style.numbers, n)
+    });
     let bar_label = bar_ticks.axis_label(&labels.value, &labels.unit);
     // A label longer than the bar is broken; beside the bar, each line takes a column.
     let whole_side = if beside { high + 60.0 * unit } else { wide };
@@ -43,6 +45,12 @@ pub(super) fn draw(
     if scale.levels < 256 {
         let missing = style.missing.unwrap_or("not finite");
         bar_lines.push(format!("{}: {missing}", style.colour_map.not_finite_name()));
+    }
+    if let Some(numbers) = style
+        .numbers
+        .filter(|_| scale.low == 0.0 && scale.high > 0.0)
+    {
+        bar_lines.push(format!("darkest: {}", numbers.zero));
     }
 
     // Of a wide and low map it would be longer than the map is high.
@@ -156,10 +164,25 @@ pub(super) fn draw(
 }
 
 /// Numbers of the colour bar; a map of equal values has one, in the middle.
-pub(super) fn value_ticks(scale: ColourScale, wanted: usize) -> Ticks {
-    let (low, high) = (scale.low, scale.high);
+pub(super) fn value_ticks(scale: ColourScale, numbers: Option<BarNumbers>, wanted: usize) -> Ticks {
+    let (mut low, mut high) = (scale.low, scale.high);
     if low < high && scale.spacing == Spacing::Logarithmic {
         return Ticks::of_ratios(low, high, wanted);
+    }
+    if let Some(BarNumbers {
+        at_zero, per_value, ..
+    }) = numbers
+    {
+        [low, high] = [low, high].map(|value| at_zero + per_value * value);
+        if low > high {
+            let mut ticks = Ticks::linear(low / 2.0 + high / 2.0, low - high, wanted);
+            ticks
+                .marks
+                .iter_mut()
+                .for_each(|mark| mark.0 = 1.0 - mark.0);
+            ticks.marks.reverse();
+            return ticks;
+        }
     }
     if low < high {
         return Ticks::linear(low / 2.0 + high / 2.0, high - low, wanted);
@@ -198,7 +221,9 @@ pub(super) fn fill_bar(
         palette[entry]
     };
     let image = if upwards {
-        Image::from_rows(1, h, |y, pixel| pixel.copy_from_slice(&colour(h - 1 - y, h)))
+        Image::from_rows(1, h, |y, pixel| {
+            pixel.copy_from_slice(&colour(h - 1 - y, h))
+        })
     } else {
         Image::from_rows(w, 1, |_, row| {
             for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
