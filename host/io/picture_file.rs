@@ -242,7 +242,7 @@ mod tests {
         assert!(ttf_parser::Face::parse(&streams[1], 0).is_ok());
         assert_eq!(streams[3].len(), 900 * 600);
         let characters = String::from_utf8(streams[2].clone()).unwrap();
-        for c in "Masm₁<−⁻9".chars() {
+        for c in "Masm₁<−⁻⁹".chars() {
             assert!(characters.contains(&format!("<{:04x}>\n", c as u32)), "{c}");
         }
         // A pixel of CSS is 3/4 of a point.
@@ -251,6 +251,62 @@ mod tests {
         let [wide, high] = [16, 20].map(|at| f64::from(side(at)) * 0.75);
         let box_of_page = format!("/MediaBox [0 0 {wide} {high}]");
         assert!(find(0, box_of_page.as_bytes()).is_some(), "{box_of_page}");
+    }
+
+    #[test]
+    fn a_bar_counts_other_numbers_than_the_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let texts = |style: &PictureStyle, n: f64| {
+            let path = folder.path().join("a.svg");
+            let values: Vec<f64> = (0..600).map(|i| f64::from(i) * n).collect();
+            let axis = Axis {
+                name: String::new(),
+                unit: String::new(),
+                centre: 0.5,
+                span: 0.1,
+            };
+            let labels = Labels {
+                title: String::new(),
+                x: axis.clone(),
+                y: axis,
+                y_upwards: false,
+                value: "time".into(),
+                unit: String::new(),
+            };
+            plot(&path, &Map::new(&values, 30, 20), style, &labels, None).unwrap();
+            let svg = std::fs::read_to_string(path).unwrap();
+            let of = |element: &str| element.split_once('>').unwrap().1.to_owned();
+            let texts: Vec<String> = svg
+                .split("</text>")
+                .filter(|e| e.contains("<text"))
+                .map(|e| of(&e[e.rfind("<text").unwrap()..]))
+                .collect();
+            texts
+        };
+        let usual = texts(&PictureStyle::default(), 1.0);
+        assert!(
+            usual.contains(&"500".into()) && !usual.contains(&"59".into()),
+            "{usual:?}"
+        );
+        // A value of 0 is the time 60, and one of 599 the time 0.1: the bar counts downwards.
+        let style = PictureStyle {
+            numbers: Some(crate::picture::BarNumbers {
+                at_zero: 60.0,
+                per_value: -0.1,
+                zero: "never",
+            }),
+            ..PictureStyle::default()
+        };
+        let counted = texts(&style, 1.0);
+        let place = |text: &str| counted.iter().position(|t| t == text);
+        assert!(
+            place("10") < place("50") && place("10").is_some(),
+            "{counted:?}"
+        );
+        assert!(place("500").is_none() && place("darkest: never").is_some());
+        // Where all values are 0, the bar says what that means.
+        let none = texts(&style, 0.0);
+        assert!(none.contains(&"never".into()), "{none:?}");
     }
 
     #[test]

@@ -170,10 +170,20 @@ pub(super) fn value_ticks(scale: ColourScale, numbers: Option<BarNumbers>, wante
         return Ticks::of_ratios(low, high, wanted);
     }
     if let Some(BarNumbers {
-        at_zero, per_value, ..
+        at_zero,
+        per_value,
+        zero,
     }) = numbers
     {
-        [low, high] = [low, high].map(|value| at_zero + per_value * value);
+        if (low, high) == (0.0, 0.0) {
+            return Ticks {
+                marks: vec![(0.5, zero.to_owned())],
+                ..Ticks::default()
+            };
+        }
+        // Without the last digits, in which the sum is rounded.
+        let rounded = |x: f64| format!("{x:.12e}").parse().unwrap_or(x);
+        [low, high] = [low, high].map(|value| rounded(at_zero + per_value * value));
         if low > high {
             let mut ticks = Ticks::linear(low / 2.0 + high / 2.0, low - high, wanted);
             ticks
