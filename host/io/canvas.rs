@@ -12,11 +12,14 @@ use super::colour::Rgb;
 mod font;
 pub(super) mod pdf;
 mod raster;
+mod shapes;
 mod subset;
 pub(super) mod svg;
 
 pub use font::missing_glyphs;
 pub(super) use font::{text_width, wrap};
+use shapes::Shape;
+pub(super) use shapes::{Align, Image, PixelRect, Sheet, TextStyle};
 
 /// Background and lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -71,136 +74,8 @@ impl Theme {
     }
 }
 
-/// The part of a text that lies at the given point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
-    Left,
-    Centre,
-    Right,
-}
-
-/// The style of a text; the size is in pixels per em.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TextStyle {
-    pub size: f32,
-    pub colour: Rgb,
-    pub align: Align,
-    /// Read from bottom to top.
-    pub upwards: bool,
-}
-
-/// A rectangle in pixels.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct PixelRect {
-    pub x: f32,
-    pub y: f32,
-    pub width: f32,
-    pub height: f32,
-}
-
-impl PixelRect {
-    /// The rectangle with a margin.
-    pub fn around(self, margin: f32) -> Self {
-        Self {
-            x: self.x - margin,
-            y: self.y - margin,
-            width: self.width + 2.0 * margin,
-            height: self.height + 2.0 * margin,
-        }
-    }
-}
-
-/// An image of RGB pixels, row by row, the top row first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Image {
-    pub width: usize,
-    pub height: usize,
-    pub rgb: Vec<u8>,
-}
-
-impl Image {
-    /// An image whose rows `fill` provides, from the top.
-    pub fn from_rows(width: usize, height: usize, mut fill: impl FnMut(usize, &mut [u8])) -> Self {
-        let mut rgb = vec![0; 3 * width * height];
-        for (y, row) in rgb.chunks_exact_mut((3 * width).max(1)).enumerate() {
-            fill(y, row);
-        }
-        Self { width, height, rgb }
-    }
-
-    /// The image with its pixels repeated as often as they fit into `size`: programs that smooth images then do so at the edges of its
-    /// pixels only.
-    fn repeated(&self, size: [usize; 2]) -> Self {
-        let [x, y] = [size[0] / self.width, size[1] / self.height].map(|times| times.max(1));
-        Self::from_rows(x * self.width, y * self.height, |line, row| {
-            let from = self.row(line / y).chunks_exact(3);
-            for (to, pixel) in row.chunks_exact_mut(3 * x).zip(from) {
-                to.chunks_exact_mut(3)
-                    .for_each(|to| to.copy_from_slice(pixel));
-            }
-        })
-    }
-
-    fn row(&self, y: usize) -> &[u8] {
-        &self.rgb[3 * y * self.width..][..3 * self.width]
-    }
-
-    /// The colours in the order of their first occurrence, and the place of each pixel's colour among them, if there are at most 256.
-    fn indexed(&self) -> Option<(Vec<Rgb>, Vec<u8>)> {
-        let mut palette: Vec<Rgb> = Vec::new();
-        let mut places = std::collections::HashMap::new();
-        let mut entries = Vec::with_capacity(self.width * self.height);
-        for pixel in self.rgb.chunks_exact(3) {
-            let colour = [pixel[0], pixel[1], pixel[2]];
-            let place = *places.entry(colour).or_insert_with(|| {
-                palette.push(colour);
-                palette.len() - 1
-            });
-            entries.push(u8::try_from(place).ok()?);
-        }
-        Some((palette, entries))
-    }
-}
-
-/// What is drawn; lengths are in pixels, x to the right and y downwards.
-#[derive(Debug)]
-enum Shape {
-    Fill {
-        frame: PixelRect,
-        colour: Rgb,
-    },
-    /// Lines of at least two points.
-    Lines {
-        lines: Vec<Vec<[f32; 2]>>,
-        thickness: f32,
-        dashes: Vec<f32>,
-        colour: Rgb,
-    },
-    Circle {
-        centre: [f32; 2],
-        radius: f32,
-        /// The thickness of its line; `None` for a disc.
-        thickness: Option<f32>,
-        colour: Rgb,
-    },
-    Text {
-        text: String,
-        at: [f32; 2],
-        style: TextStyle,
-    },
-    /// An image whose pixels are repeated to fill `size`.
-    Image {
-        at: [usize; 2],
-        size: [usize; 2],
-        image: Image,
-    },
-}
-
 pub(super) struct Canvas {
-    width: u32,
-    height: u32,
-    background: Rgb,
-    shapes: Vec<Shape>,
+    sheet: Sheet,
     /// The pixels, once they are asked for.
     pixels: OnceLock<Pixmap>,
 }
@@ -210,37 +85,45 @@ impl Canvas {
     pub fn new(width: u32, height: u32, background: Rgb) -> Option<Self> {
         let bytes = u64::from(width) * u64::from(height) * 4;
         let addressed = isize::try_from(bytes).is_ok() && width.max(height) <= MAX_SIDE_PIXELS;
-        (bytes > 0 && addressed).then_some(Self {
+        let sheet = Sheet {
             width,
             height,
             background,
             shapes: Vec::new(),
+        };
+        (bytes > 0 && addressed).then_some(Self {
+            sheet,
             pixels: OnceLock::new(),
         })
     }
 
     pub fn width(&self) -> u32 {
-        self.width
+        self.sheet.width
     }
 
     pub fn height(&self) -> u32 {
-        self.height
+        self.sheet.height
     }
 
     /// Row `y` as RGB. The first call draws the sheet, and what is added later is not shown.
     pub fn rgb_row(&self, y: usize, row: &mut [u8]) {
-        let pixels = self
-            .pixels
-            .get_or_init(|| raster::draw(self).expect("the size of the sheet has been checked"));
-        let width = self.width as usize;
+        let pixels = self.pixels.get_or_init(|| {
+            raster::draw(&self.sheet).expect("the size of the sheet has been checked")
+        });
+        let width = self.sheet.width as usize;
         let pixels = &pixels.data()[4 * y * width..4 * (y + 1) * width];
         for (to, from) in row.chunks_exact_mut(3).zip(pixels.chunks_exact(4)) {
             to.copy_from_slice(&from[..3]);
         }
     }
 
+    /// Everything that has been drawn.
+    pub fn sheet(&self) -> &Sheet {
+        &self.sheet
+    }
+
     fn add(&mut self, shape: Shape) {
-        self.shapes.push(shape);
+        self.sheet.shapes.push(shape);
     }
 
     /// Draws an image with its upper left corner at `at`, enlarged to `size`.

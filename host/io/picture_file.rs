@@ -75,8 +75,8 @@ pub(super) fn write_canvas<'a>(
                 return png_file::encode(&mut *file, size, Pixels::Rgb, about, row)
                     .map_err(|e| encoding_error(file, e));
             }
-            PictureFormat::Svg => svg::write(&mut *file, canvas, about),
-            PictureFormat::Pdf => pdf::write(&mut *file, canvas, about),
+            PictureFormat::Svg => svg::write(&mut *file, canvas.sheet(), about),
+            PictureFormat::Pdf => pdf::write(&mut *file, canvas.sheet(), about),
         };
         written.map_err(|e| file.error(e))
     })

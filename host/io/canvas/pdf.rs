@@ -7,10 +7,11 @@ use std::io::{self, Write};
 
 use flate2::{Compression, write::ZlibEncoder};
 
+use super::font::text_width;
 use super::font::{self, FONT};
+use super::shapes::{Align, Image, Shape, Sheet, TextStyle};
 use super::subset::{Subset, subset};
 use super::svg::{number, points};
-use super::{Align, Canvas, Image, Shape, TextStyle, text_width};
 use crate::colour::Rgb;
 use crate::png_file::About;
 
@@ -37,10 +38,10 @@ const FIRST_IMAGE: usize = 11;
 /// Writes the whole file.
 pub(in super::super) fn write(
     w: &mut impl Write,
-    canvas: &Canvas,
+    sheet: &Sheet,
     about: About<'_>,
 ) -> io::Result<()> {
-    let used = characters(canvas);
+    let used = characters(sheet);
     let glyphs = used.values().copied();
     let subset = subset(glyphs)
         .ok_or_else(|| io::Error::other("the font in the program is not complete"))?;
@@ -51,7 +52,7 @@ pub(in super::super) fn write(
         subset: &subset,
     };
     let scale = POINTS / about.dpi.map_or(PIXELS, f64::from);
-    let [width, height] = [canvas.width, canvas.height].map(f64::from);
+    let [width, height] = [sheet.width, sheet.height].map(f64::from);
     let [wide, high] = [width, height].map(|side| number(side * scale));
     // From here on, lengths are in pixels and y grows downwards.
     let content = &mut page.content;
@@ -59,9 +60,9 @@ pub(in super::super) fn write(
     let _ = writeln!(
         content,
         "{} rg 0 0 {width} {height} re f",
-        colour(canvas.background)
+        colour(sheet.background)
     );
-    for shape in &canvas.shapes {
+    for shape in &sheet.shapes {
         page.draw(shape);
     }
     let Page {
@@ -104,8 +105,8 @@ pub(in super::super) fn write(
 }
 
 /// The characters of all texts with their glyphs.
-fn characters(canvas: &Canvas) -> BTreeMap<char, u16> {
-    let texts = canvas.shapes.iter().filter_map(|shape| match shape {
+fn characters(sheet: &Sheet) -> BTreeMap<char, u16> {
+    let texts = sheet.shapes.iter().filter_map(|shape| match shape {
         Shape::Text { text, .. } => Some(text),
         _ => None,
     });

@@ -6,15 +6,16 @@ use tiny_skia::{
 };
 use ttf_parser::OutlineBuilder;
 
+use super::font::text_width;
 use super::font::{self, FONT};
-use super::{Align, Canvas, Image, Shape, TextStyle, text_width};
+use super::shapes::{Align, Image, Shape, Sheet, TextStyle};
 use crate::colour::Rgb;
 
 /// The whole sheet; `None` if it is too large.
-pub(super) fn draw(canvas: &Canvas) -> Option<Pixmap> {
-    let mut pixmap = Pixmap::new(canvas.width, canvas.height)?;
-    pixmap.fill(opaque(canvas.background));
-    for shape in &canvas.shapes {
+pub(super) fn draw(sheet: &Sheet) -> Option<Pixmap> {
+    let mut pixmap = Pixmap::new(sheet.width, sheet.height)?;
+    pixmap.fill(opaque(sheet.background));
+    for shape in &sheet.shapes {
         draw_shape(&mut pixmap, shape);
     }
     Some(pixmap)

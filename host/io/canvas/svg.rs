@@ -3,7 +3,8 @@
 
 use std::io::{self, Write};
 
-use super::{Align, Canvas, Image, Shape, TextStyle, font, missing_glyphs, text_width};
+use super::font::{self, missing_glyphs, text_width};
+use super::shapes::{Align, Image, Shape, Sheet, TextStyle};
 use crate::colour::Rgb;
 use crate::png_file::{self, About, Pixels};
 
@@ -16,10 +17,10 @@ const CSS_PIXELS: f64 = 96.0;
 /// Writes the whole file.
 pub(in super::super) fn write(
     w: &mut impl Write,
-    canvas: &Canvas,
+    sheet: &Sheet,
     about: About<'_>,
 ) -> io::Result<()> {
-    let (width, height) = (canvas.width, canvas.height);
+    let (width, height) = (sheet.width, sheet.height);
     let scale = CSS_PIXELS / about.dpi.map_or(CSS_PIXELS, f64::from);
     let [wide, high] = [width, height].map(|side| number(f64::from(side) * scale));
     writeln!(w, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
@@ -35,7 +36,7 @@ pub(in super::super) fn write(
             escaped(json)
         )?;
     }
-    let background = colour(canvas.background);
+    let background = colour(sheet.background);
     writeln!(
         w,
         r#"<rect width="{width}" height="{height}" fill="{background}"/>"#
@@ -44,7 +45,7 @@ pub(in super::super) fn write(
         w,
         r#"<g font-family="{FONTS}" stroke-linecap="round" stroke-linejoin="round" xml:space="preserve">"#
     )?;
-    for shape in &canvas.shapes {
+    for shape in &sheet.shapes {
         write_shape(w, shape)?;
     }
     writeln!(w, "</g>\n</svg>")
