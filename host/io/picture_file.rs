@@ -299,8 +299,9 @@ mod tests {
         };
         let counted = texts(&style, 1.0);
         let place = |text: &str| counted.iter().position(|t| t == text);
+        // From the lower end of the bar to the upper one.
         assert!(
-            place("10") < place("50") && place("10").is_some(),
+            place("50") < place("10") && place("50").is_some(),
             "{counted:?}"
         );
         assert!(place("500").is_none() && place("darkest: never").is_some());
