@@ -141,7 +141,7 @@ trisolar_status trisolar_map_copy_steps_together(const trisolar_map *map, uint32
 const double *trisolar_map_values_f64(const trisolar_map *map);
 trisolar_status trisolar_map_copy_values_f64(const trisolar_map *map, double *values, size_t count);
 
-/* Writes the map to a file: .png (picture), .npy (array) or .npz (array and specification). path is UTF-8. */
+/* Writes the map to a file: .png, .svg or .pdf (picture), .npy (array) or .npz (array and specification). path is UTF-8. */
 trisolar_status trisolar_map_save(const trisolar_map *map, const char *path);
 
 /* NULL is allowed. */
@@ -196,7 +196,7 @@ const trisolar_encounter_record *trisolar_encounters_records(const trisolar_enco
  */
 const char *trisolar_encounters_json(const trisolar_encounters *found);
 
-/* Writes the records to a file: .npz, .csv, or .png (of a map). path is UTF-8. */
+/* Writes the records to a file: .npz, .csv, or .png, .svg or .pdf (of a map). path is UTF-8. */
 trisolar_status trisolar_encounters_save(const trisolar_encounters *found, const char *path);
 
 /* NULL is allowed. */

@@ -6,6 +6,7 @@ use trisolar::divergence::{
     self, Backend, Comparison, DivergenceMap, Integrator, Overrides, Precision, Quantity,
     Resolution, RunOptions, SpecError, Specification, Validated, grain,
 };
+use trisolar::io::PictureFormat;
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{self, Map, PictureStyle, Theme};
 use trisolar::output;
@@ -46,11 +47,11 @@ pub(crate) struct Args {
     /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
-    /// Write pictures of the differences: one for each mode except the first, with the name of the mode added to the name of the
-    /// file
+    /// Write pictures of the differences (.png, .svg or .pdf): one for each mode except the first, with the name of the mode added to
+    /// the name of the file
     #[arg(
         long,
-        value_name = "FILE.png",
+        value_name = "FILE",
         help_heading = "Files",
         default_value = "compare.png"
     )]
@@ -263,18 +264,16 @@ impl Args {
         let refuse = |path: &Path, reason: &str| {
             Failure::value(&path.display().to_string(), "--out", reason)
         };
-        if self
-            .out
-            .extension()
-            .is_none_or(|e| !e.eq_ignore_ascii_case("png"))
-        {
-            return Err(refuse(&self.out, "must end in .png"));
-        }
+        let Some(format) = PictureFormat::of(&self.out) else {
+            return Err(refuse(&self.out, "must end in .png, .svg or .pdf"));
+        };
         let stem = self.out.file_stem().unwrap_or_default().to_string_lossy();
         let mut list = vec![None];
         for (name, _) in &modes[1..] {
             let name = name.replace(':', "-");
-            list.push(Some(self.out.with_file_name(format!("{stem}-{name}.png"))));
+            list.push(Some(
+                self.out.with_file_name(format!("{stem}-{name}.{format}")),
+            ));
         }
         Ok(list)
     }

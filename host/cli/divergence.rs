@@ -92,9 +92,9 @@ pub(crate) struct OutputArgs {
     /// Write the whole specification to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     save_config: Option<PathBuf>,
-    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array, height x width, u32 or f64) or
-    /// .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and
-    /// divergence.npy]
+    /// Write the map: .png (picture), .svg or .pdf (picture whose lines and texts stay sharp at any size), .tif (picture without axes,
+    /// for very large maps), .npy (array, height x width, u32 or f64) or .npz (array and specification); can be repeated. Files of that
+    /// name are replaced [default: divergence.png and divergence.npy]
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     pub(crate) out: Vec<PathBuf>,
     /// The file of points.
@@ -121,16 +121,17 @@ pub(crate) struct OutputArgs {
         allow_hyphen_values = true
     )]
     title: Option<String>,
-    /// Meaning of the colours of a divergence map: left (the steps left when the twins parted, as in Badger's study), steps (until they
-    /// parted) or time (until they parted); with steps and time, pixels that never parted have a colour of their own
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = Shown::Left)]
-    #[serde(default)]
+    /// Meaning of the colours of a divergence map: parting (the time until the twins parted: the sooner, the brighter, and darkest where
+    /// they never parted), left (the same colours, and the bar counts the steps that were left, as in Badger's study), steps or time
+    /// (until they parted: the later, the brighter; pixels that never parted have a colour of their own)
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = Shown::Parting)]
+    #[serde(default = "left")]
     show: Shown,
     /// Spacing of the colours: linear or log [default: log for closest-approach, otherwise linear]
     #[arg(long, value_name = "NAME", help_heading = "Picture", value_parser = spacing)]
     #[serde(default)]
     scale: Option<Spacing>,
-    /// Values at the ends of the colours; values beyond have the colour of the end [default: those of the map]
+    /// Numbers at the ends of the colour bar; values beyond have the colour of the end [default: those of the map]
     #[arg(
         long,
         value_name = "LOW,HIGH",
@@ -140,10 +141,11 @@ pub(crate) struct OutputArgs {
     )]
     #[serde(default)]
     limits: Option<Limits>,
-    /// Direction of the vertical axis of the picture: down or up
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value = "down", value_parser = ["down", "up"])]
+    /// Direction of the vertical axis of the picture: down or up [default: down for divergence and for pictures without axes, otherwise
+    /// up]
+    #[arg(long, value_name = "NAME", help_heading = "Picture", value_parser = ["down", "up"])]
     #[serde(default = "down")]
-    y: String,
+    y: Option<String>,
     /// Background of the picture: dark or light
     #[arg(
         long,
@@ -153,7 +155,7 @@ pub(crate) struct OutputArgs {
     )]
     #[serde(default)]
     theme: Theme,
-    /// Resolution that a .png states, 1 to 10000 pixels per inch; its pixels are the same
+    /// Resolution that a .png, .svg or .pdf states, 1 to 10000 pixels per inch: its pixels are the same, its size on paper is another
     #[arg(long, value_name = "N", help_heading = "Picture", value_parser = dpi)]
     #[serde(default)]
     dpi: Option<u32>,
@@ -163,8 +165,13 @@ pub(crate) struct OutputArgs {
 type Limits = [f64; 2];
 
 /// The direction of y in maps of earlier versions.
-fn down() -> String {
-    "down".into()
+fn down() -> Option<String> {
+    Some("down".into())
+}
+
+/// What the colours of maps of earlier versions count.
+fn left() -> Shown {
+    Shown::Left
 }
 
 fn spacing(text: &str) -> Result<Spacing, String> {
@@ -225,7 +232,7 @@ impl OutputArgs {
             shown: self.show,
             spacing: self.scale,
             limits: self.limits,
-            y_upwards: self.y == "up",
+            y_upwards: self.y.as_ref().map(|direction| direction == "up"),
             theme: self.theme,
             dpi: self.dpi,
         }
@@ -233,6 +240,10 @@ impl OutputArgs {
 
     /// The warning about characters of the title for which pictures have only a box.
     fn glyph_warning(&self) -> Option<String> {
+        let path_has_boxes = |path: &PathBuf| Output::new(path).is_ok_and(|o| o.has_boxes());
+        if self.bare || !self.out.iter().any(path_has_boxes) {
+            return None;
+        }
         let missing = missing_glyphs(self.title.as_deref().unwrap_or_default());
         let missing: Vec<String> = missing.iter().map(char::to_string).collect();
         (!missing.is_empty()).then(|| {
@@ -245,7 +256,7 @@ impl OutputArgs {
 
     /// Checks that the picture of a map of this quantity can have this look.
     fn check_look(&self, quantity: Quantity, outputs: &[Output]) -> Result<(), Failure> {
-        if !quantity.counts_steps() && self.show != Shown::Left {
+        if !quantity.counts_steps() && matches!(self.show, Shown::Steps | Shown::Time) {
             let reason =
                 format!("it needs --quantity divergence; values of {quantity} are no steps");
             return Err(Failure::value(self.show.name(), "--show", &reason));
@@ -258,10 +269,15 @@ impl OutputArgs {
             let reason = "on a logarithmic scale both must be above 0";
             return Err(Failure::value(&format!("{low},{high}"), "--limits", reason));
         }
-        if let Some(dpi) = self.dpi
-            && !outputs.iter().any(Output::is_png)
+        if self.bare
+            && let Some(output) = outputs.iter().find(|output| output.has_axes_only())
         {
-            let reason = "no .png is among the files of --out";
+            return Err(refuse(output.path(), "--out", output::BARE_FORMATS));
+        }
+        if let Some(dpi) = self.dpi
+            && !outputs.iter().any(Output::has_resolution)
+        {
+            let reason = "no .png, .svg or .pdf is among the files of --out";
             return Err(Failure::value(&dpi.to_string(), "--dpi", reason));
         }
         Ok(())

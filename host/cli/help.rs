@@ -16,6 +16,10 @@ pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
                 "a part of it",
             ),
             (
+                "trisolar divergence --theme light --out map.pdf --out map.svg",
+                "pictures for a paper and a talk",
+            ),
+            (
                 "trisolar divergence --size 2000 --part 3/8",
                 "the third of eight parts, for trisolar merge",
             ),

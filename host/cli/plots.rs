@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use trisolar::io::PictureFormat;
 use trisolar::run::Names;
 
 /// The pictures that `--plots` of any command may draw into its folder.
@@ -13,14 +14,17 @@ const NAMES: [&str; 7] = [
 pub(crate) const PLOTS: Names = Names {
     what: "plots",
     owns: |file| {
-        NAMES
-            .iter()
-            .any(|name| file == format!("{name}.png").as_str())
+        let path = Path::new(file);
+        let known = |stem| NAMES.iter().any(|name| stem == *name);
+        let format = PictureFormat::of(path);
+        // In lower case only, as they are written.
+        format.is_some_and(|f| path.extension().is_some_and(|e| e == f.extension()))
+            && path.file_stem().is_some_and(known)
     },
     parents: true,
 };
 
 /// The file of a picture.
-pub(crate) fn path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.png"))
+pub(crate) fn path(folder: &Path, name: &str, format: PictureFormat) -> PathBuf {
+    folder.join(format!("{name}.{format}"))
 }

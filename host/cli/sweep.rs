@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
+use trisolar::io::PictureFormat;
 use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::Theme;
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Write pictures without axes and colour bar, with one pixel per pixel of the map
     #[arg(long, help_heading = "Picture")]
     bare: bool,
+    /// Format of the sheet: png, svg or pdf
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = PictureFormat::Png)]
+    plot_format: PictureFormat,
     /// Background of the pictures with axes and of the sheet: dark or light
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value = "dark", value_parser = str::parse::<Theme>)]
     theme: Theme,
@@ -72,6 +76,8 @@ struct Sweep {
     /// Sweeps of earlier versions are dark.
     #[serde(default)]
     theme: Theme,
+    #[serde(default)]
+    plot_format: PictureFormat,
 }
 
 impl Paths for Sweep {
@@ -98,6 +104,7 @@ impl Args {
                 colormap,
                 colours,
                 theme: self.theme,
+                plot_format: self.plot_format,
             })
         };
         let Some(path) = &sequence.folder.resume else {
@@ -174,7 +181,7 @@ fn run_on(
         sequence::differing(
             [&there, &sweep],
             bases,
-            &["bare", "colormap", "colours", "theme"],
+            &["bare", "colormap", "colours", "theme", "plot_format"],
         )
     });
     let record = FolderArgs::record("sweep", &path, &sweep)?;
@@ -202,7 +209,8 @@ fn run_on(
         return sequence::check(&outcome, sweep.max_error);
     }
 
-    let files = ["sheet.png", "table.csv", "table.json"].map(|name| folder.path().join(name));
+    let picture = format!("sheet.{}", sweep.plot_format);
+    let files = [&picture, "table.csv", "table.json"].map(|name| folder.path().join(name));
     sheet.write(&files[0], &folder)?;
     write_text(&files[1], &zoom::csv(&outcome.summaries))?;
     folder.write(&files[2], &table(&vary, &frames, &outcome))?;

@@ -12,12 +12,12 @@ use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzWriter, SPECIFICATION};
-use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle, Theme};
+use trisolar_io::picture::{self, Axis, BarNumbers, Labels, Map, PictureStyle, Theme};
 
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
 pub struct Style {
-    /// Write the picture without axes and colour bar, with one pixel per pixel of the map.
+    /// Write a PNG without axes and colour bar, with one pixel per pixel of the map.
     pub bare: bool,
     /// The colour map.
     pub colormap: ColourMap,
@@ -31,11 +31,11 @@ pub struct Style {
     pub spacing: Option<Spacing>,
     /// The values at the ends of the colours; `None` for a range that suits the map.
     pub limits: Option<[f64; 2]>,
-    /// Whether y grows upwards.
-    pub y_upwards: bool,
+    /// Whether y grows upwards; `None` for upwards in pictures with axes of other quantities than counts of steps.
+    pub y_upwards: Option<bool>,
     /// Background and lines of pictures with axes.
     pub theme: Theme,
-    /// Pixels per inch, for PNG.
+    /// Pixels per inch, for PNG, SVG and PDF.
     pub dpi: Option<u32>,
 }
 
@@ -43,8 +43,10 @@ pub struct Style {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shown {
-    /// The steps that were left when the twins parted, as in Badger's study; 0 where they never parted.
+    /// The time until they parted, in the colours of [`Left`](Self::Left): the sooner, the brighter.
     #[default]
+    Parting,
+    /// The steps that were left when the twins parted, as in Badger's study; 0 where they never parted.
     Left,
     /// The steps until they parted.
     Steps,
@@ -56,6 +58,7 @@ impl Shown {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Parting => "parting",
             Self::Left => "left",
             Self::Steps => "steps",
             Self::Time => "time",
@@ -67,17 +70,29 @@ impl Shown {
         let parted = value < s.steps as f64;
         match self {
             _ if !s.quantity.counts_steps() => value,
-            Self::Left => s.quantity.shown(value, s.steps as u32),
+            Self::Parting | Self::Left => s.quantity.shown(value, s.steps as u32),
             Self::Steps if parted => value,
             Self::Time if parted => value * s.dt,
             Self::Steps | Self::Time => f64::NAN,
         }
     }
 
+    /// What the colour bar counts, if it is not the value.
+    fn numbers(self, s: &Specification, spacing: Spacing) -> Option<BarNumbers> {
+        // On a logarithmic scale, the steps left are counted.
+        let counts =
+            self == Self::Parting && s.quantity.counts_steps() && spacing == Spacing::Linear;
+        counts.then(|| BarNumbers {
+            at_zero: s.steps as f64 * s.dt,
+            per_value: -s.dt,
+            zero: "never parted",
+        })
+    }
+
     /// Name and unit of the values, instead of those of the quantity.
     fn label(self) -> Option<[&'static str; 2]> {
         match self {
-            Self::Left => None,
+            Self::Parting | Self::Left => None,
             Self::Steps => Some(["steps until the twins part", "steps"]),
             Self::Time => Some(["time until the twins part", "time"]),
         }
@@ -88,9 +103,9 @@ impl FromStr for Shown {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Left, Self::Steps, Self::Time];
+        let all = [Self::Parting, Self::Left, Self::Steps, Self::Time];
         let named = all.into_iter().find(|shown| shown.name() == text);
-        named.ok_or_else(|| "must be left, steps or time".into())
+        named.ok_or_else(|| "must be parting, left, steps or time".into())
     }
 }
 
@@ -179,9 +194,19 @@ impl Output {
         &self.path
     }
 
-    /// Whether it is a PNG.
-    pub fn is_png(&self) -> bool {
-        self.format == Format::Png
+    /// Whether its format states the size of a pixel.
+    pub fn has_resolution(&self) -> bool {
+        matches!(self.format, Format::Png | Format::Svg | Format::Pdf)
+    }
+
+    /// Whether its format has pictures with axes only.
+    pub fn has_axes_only(&self) -> bool {
+        matches!(self.format, Format::Svg | Format::Pdf)
+    }
+
+    /// Whether a character that the font of pictures lacks is drawn as a box.
+    pub fn has_boxes(&self) -> bool {
+        matches!(self.format, Format::Png | Format::Pdf)
     }
 
     /// Checks that a file of this format can hold the map of these points.
@@ -190,10 +215,9 @@ impl Output {
     /// A description of what it can hold.
     pub fn check(&self, points: Option<&Points>) -> Result<(), &'static str> {
         match (self.format, points) {
-            (Format::Png | Format::Tiff, Some(points)) if points.shape().len() != 2 => {
-                Err(NO_PICTURE)
-            }
-            _ => Ok(()),
+            (Format::Npy | Format::Npz, _) | (_, None) => Ok(()),
+            (_, Some(points)) if points.shape().len() == 2 => Ok(()),
+            (_, Some(_)) => Err(NO_PICTURE),
         }
     }
 
@@ -236,7 +260,7 @@ impl Output {
                 file.text(SPECIFICATION, &json)?;
                 file.finish()
             }
-            Format::Png | Format::Tiff => {
+            Format::Png | Format::Svg | Format::Pdf | Format::Tiff => {
                 let [height, width] = shape[..] else {
                     let reason = NO_PICTURE.to_owned();
                     return Err(IoError::Data {
@@ -244,33 +268,54 @@ impl Output {
                         reason,
                     });
                 };
+                if style.bare && self.has_axes_only() {
+                    return Err(IoError::Data {
+                        path: self.path.clone(),
+                        reason: BARE_FORMATS.into(),
+                    });
+                }
                 let shown = |value| style.shown.value(value, specification);
                 let values_of = values;
                 let mut values = picture_of(values, width, height, shown).averaged(style.shrink);
-                if style.y_upwards {
+                let axes = !style.bare && self.format != Format::Tiff;
+                let usual = axes && !quantity.counts_steps() && points.is_none();
+                let y_upwards = style.y_upwards.unwrap_or(usual);
+                if y_upwards {
                     values = values.upside_down();
                 }
+                let spacing = style.spacing(quantity);
+                let numbers = style.shown.numbers(specification, spacing);
                 let look = PictureStyle {
                     colour_map: style.colormap,
-                    spacing: style.spacing(quantity),
-                    range: match style.limits {
-                        Some([low, high]) => ColourRange::Fixed(low, high),
-                        None => range(quantity, values_of),
+                    spacing,
+                    range: match (style.limits, numbers) {
+                        // The limits are what the bar counts.
+                        (Some([low, high]), Some(n)) => {
+                            let [a, b] = [low, high].map(|x| (x - n.at_zero) / n.per_value);
+                            ColourRange::Fixed(a.min(b), a.max(b))
+                        }
+                        (Some([low, high]), None) => ColourRange::Fixed(low, high),
+                        (None, _) => range(quantity, values_of),
                     },
                     theme: style.theme,
                     missing: style.shown.label().map(|_| "never parted"),
                     dpi: style.dpi,
+                    numbers,
                 };
                 if self.format == Format::Tiff {
                     picture::tiff(&self.path, &values, &look, Some(&json))
-                } else if style.bare {
+                } else if style.bare && self.format == Format::Png {
                     picture::bare(&self.path, &values, &look, Some(&json))
                 } else {
                     let lines = [style.title.clone(), never_parted(specification, values_of)];
                     let lines: Vec<String> = lines.into_iter().flatten().collect();
                     let mut labels = labels_of(of, &lines.join("\n"));
-                    labels.y_upwards = style.y_upwards;
-                    if let Some([value, unit]) = style.shown.label() {
+                    labels.y_upwards = y_upwards;
+                    let label = match numbers {
+                        Some(_) => Shown::Time.label(),
+                        None => style.shown.label(),
+                    };
+                    if let Some([value, unit]) = label {
                         (labels.value, labels.unit) = (value.into(), unit.into());
                     }
                     picture::plot(&self.path, &values, &look, &labels, Some(&json))
@@ -324,6 +369,9 @@ pub fn spacing(quantity: Quantity) -> Spacing {
 /// Why points that are not arranged in rows and columns have no picture.
 const NO_PICTURE: &str =
     "only points that are arranged in rows and columns make a picture; .npy and .npz hold any";
+
+/// Why there is no SVG or PDF without axes.
+pub const BARE_FORMATS: &str = "only .png and .tif can have no axes (--bare)";
 
 /// As [`labels`], for a map that may consist of points.
 fn labels_of(map: &Values<'_>, title: &str) -> Labels {

@@ -1,4 +1,4 @@
-//! Writes records as `.npz` and `.csv`, with the parameters in which runs differ, and maps of outcomes as `.png`.
+//! Writes records as `.npz` and `.csv`, with the parameters in which runs differ, and maps of outcomes as pictures.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,6 +7,7 @@ use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
 use super::{Ensemble, Validated, pictures};
+use trisolar_io::PictureFormat;
 use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
 use trisolar_io::plot::Theme;
 use trisolar_io::{IoError, atomic};
@@ -18,8 +19,8 @@ pub enum Format {
     Npz,
     /// A line for each record.
     Csv,
-    /// The picture of a map.
-    Png,
+    /// The picture of a map, as PNG, SVG or PDF.
+    Picture,
 }
 
 impl Format {
@@ -28,14 +29,19 @@ impl Format {
     /// # Errors
     /// The allowed extensions, for another extension or for a picture of runs that are not a map.
     pub fn of(path: &Path, spec: &Validated) -> Result<Self, &'static str> {
+        if PictureFormat::of(path).is_some() {
+            return if spec.specification().size.is_some() {
+                Ok(Self::Picture)
+            } else {
+                Err(
+                    "only a map (--map) can be drawn as a picture of outcomes; --plots draws distributions",
+                )
+            };
+        }
         match path.extension().and_then(|e| e.to_str()) {
             Some("npz") => Ok(Self::Npz),
             Some("csv") => Ok(Self::Csv),
-            Some("png") if spec.specification().size.is_some() => Ok(Self::Png),
-            Some("png") => Err(
-                "only a map (--map) can be drawn as a picture of outcomes; --plots draws distributions",
-            ),
-            _ => Err("the name must end in .npz, .csv or .png"),
+            _ => Err("the name must end in .npz, .csv, .png, .svg or .pdf"),
         }
     }
 
@@ -53,7 +59,7 @@ impl Format {
         match self {
             Self::Npz => npz(path, spec, ensemble),
             Self::Csv => csv(path, spec, ensemble),
-            Self::Png => pictures::outcome_map(path, spec, ensemble, theme),
+            Self::Picture => pictures::outcome_map(path, spec, ensemble, theme),
         }
     }
 }

@@ -6,10 +6,10 @@ use kernels_gpu::encounters::{Outcome, Record};
 
 use super::summary::{body_name, is_open};
 use super::{Ensemble, Validated};
-use trisolar_io::IoError;
 use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{Axis, Class, ClassMap, Labels, Theme, bare_classes, classes};
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+use trisolar_io::{IoError, PictureFormat};
 
 /// The classes of a map's pixels and their colours: the body that escapes, then the other outcomes. Colour-blind readers can
 /// distinguish them.
@@ -126,8 +126,8 @@ impl Pixels {
 const HISTOGRAMS: [&str; 3] = ["e2", "v-inf", "lifetime"];
 
 /// The paths that [`histograms`] writes in this folder.
-pub fn histogram_paths(folder: &Path) -> [PathBuf; 3] {
-    HISTOGRAMS.map(|what| folder.join(format!("{what}.png")))
+pub fn histogram_paths(folder: &Path, format: PictureFormat) -> [PathBuf; 3] {
+    HISTOGRAMS.map(|what| folder.join(format!("{what}.{format}")))
 }
 
 /// Number of bins of a histogram.
@@ -142,8 +142,9 @@ pub fn histograms(
     folder: &Path,
     ensemble: &Ensemble,
     theme: Theme,
+    format: PictureFormat,
 ) -> Result<Vec<PathBuf>, IoError> {
-    let [e2, v_inf, lifetime] = histogram_paths(folder);
+    let [e2, v_inf, lifetime] = histogram_paths(folder, format);
     let json = ensemble.specification.json();
     let mut drawn = Vec::new();
     let escapes = |body: u8| {

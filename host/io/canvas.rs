@@ -1,23 +1,25 @@
-//! A sheet to draw on: rectangles, lines and text with smooth edges, for [`picture`](super::picture) and
-//! [`plot`](super::plot). The font is part of the program, since a bare machine has none.
+//! A sheet to draw on: rectangles, lines, text and images, for [`picture`](super::picture) and [`plot`](super::plot). The sheet keeps
+//! what is drawn, so that one drawing becomes pixels ([`raster`]), SVG ([`svg`]) or PDF ([`pdf`]) with the same lengths.
 
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
-use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
-    Transform,
-};
-use ttf_parser::{Face, OutlineBuilder};
+use tiny_skia::Pixmap;
 
 use super::colour::Rgb;
 
-static FONT: LazyLock<Face<'static>> =
-    LazyLock::new(|| Face::parse(dejavu::sans::regular(), 0).expect("the font in the program"));
+mod font;
+pub(super) mod pdf;
+mod raster;
+mod shapes;
+mod subset;
+pub(super) mod svg;
 
-/// The height of a capital letter, in units of the font size.
-const CAPITAL: f32 = 0.73;
+pub use font::missing_glyphs;
+pub(super) use font::{text_width, wrap};
+use shapes::Shape;
+pub(super) use shapes::{Align, Image, PixelRect, Sheet, TextStyle};
 
 /// Background and lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -72,86 +74,67 @@ impl Theme {
     }
 }
 
-/// The part of a text that lies at the given point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
-    Left,
-    Centre,
-    Right,
-}
-
-/// The style of a text; the size is in pixels per em.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TextStyle {
-    pub size: f32,
-    pub colour: Rgb,
-    pub align: Align,
-    /// Read from bottom to top.
-    pub upwards: bool,
-}
-
-/// A rectangle in pixels.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct PixelRect {
-    pub x: f32,
-    pub y: f32,
-    pub width: f32,
-    pub height: f32,
-}
-
-impl PixelRect {
-    /// The rectangle with a margin.
-    pub fn around(self, margin: f32) -> Self {
-        Self {
-            x: self.x - margin,
-            y: self.y - margin,
-            width: self.width + 2.0 * margin,
-            height: self.height + 2.0 * margin,
-        }
-    }
-}
-
 pub(super) struct Canvas {
-    pixmap: Pixmap,
+    sheet: Sheet,
+    /// The pixels, once they are asked for.
+    pixels: OnceLock<Pixmap>,
 }
 
 impl Canvas {
     /// `None` for a size of zero or beyond what can be addressed.
     pub fn new(width: u32, height: u32, background: Rgb) -> Option<Self> {
-        let mut pixmap = Pixmap::new(width, height)?;
-        pixmap.fill(opaque(background));
-        Some(Self { pixmap })
+        let bytes = u64::from(width) * u64::from(height) * 4;
+        let addressed = isize::try_from(bytes).is_ok() && width.max(height) <= MAX_SIDE_PIXELS;
+        let sheet = Sheet {
+            width,
+            height,
+            background,
+            shapes: Vec::new(),
+        };
+        (bytes > 0 && addressed).then_some(Self {
+            sheet,
+            pixels: OnceLock::new(),
+        })
     }
 
     pub fn width(&self) -> u32 {
-        self.pixmap.width()
+        self.sheet.width
     }
 
     pub fn height(&self) -> u32 {
-        self.pixmap.height()
+        self.sheet.height
     }
 
-    /// Row `y` as RGB.
+    /// Row `y` as RGB. The first call draws the sheet, and what is added later is not shown.
     pub fn rgb_row(&self, y: usize, row: &mut [u8]) {
-        let width = self.pixmap.width() as usize;
-        let pixels = &self.pixmap.data()[4 * y * width..4 * (y + 1) * width];
+        let pixels = self.pixels.get_or_init(|| {
+            raster::draw(&self.sheet).expect("the size of the sheet has been checked")
+        });
+        let width = self.sheet.width as usize;
+        let pixels = &pixels.data()[4 * y * width..4 * (y + 1) * width];
         for (to, from) in row.chunks_exact_mut(3).zip(pixels.chunks_exact(4)) {
             to.copy_from_slice(&from[..3]);
         }
     }
 
-    /// The RGBA pixels of row `y` from `x` on, `n` of them.
-    pub fn pixels_mut(&mut self, x: usize, y: usize, n: usize) -> &mut [u8] {
-        let width = self.pixmap.width() as usize;
-        let begin = 4 * (y * width + x);
-        &mut self.pixmap.data_mut()[begin..begin + 4 * n]
+    /// Everything that has been drawn.
+    pub fn sheet(&self) -> &Sheet {
+        &self.sheet
+    }
+
+    fn add(&mut self, shape: Shape) {
+        self.sheet.shapes.push(shape);
+    }
+
+    /// Draws an image with its upper left corner at `at`, enlarged to `size`.
+    pub fn image(&mut self, at: [usize; 2], size: [usize; 2], image: Image) {
+        if size[0] > 0 && size[1] > 0 && !image.rgb.is_empty() {
+            self.add(Shape::Image { at, size, image });
+        }
     }
 
     pub fn fill(&mut self, frame: PixelRect, colour: Rgb) {
-        if let Some(r) = Rect::from_xywh(frame.x, frame.y, frame.width, frame.height) {
-            self.pixmap
-                .fill_rect(r, &paint(colour), Transform::identity(), None);
-        }
+        self.add(Shape::Fill { frame, colour });
     }
 
     /// The outline of a rectangle, drawn outside of it.
@@ -194,137 +177,60 @@ impl Canvas {
         colour: Rgb,
         within: PixelRect,
     ) {
-        let mut path = PathBuilder::new();
+        let mut lines: Vec<Vec<[f32; 2]>> = Vec::new();
         let mut pen: Option<[f32; 2]> = None;
         for pair in points.windows(2) {
             let Some((a, b)) = clip(pair[0], pair[1], within) else {
                 pen = None;
                 continue;
             };
-            if pen != Some(a) {
-                path.move_to(a[0], a[1]);
+            match lines.last_mut() {
+                Some(line) if pen == Some(a) => line.push(b),
+                _ => lines.push(vec![a, b]),
             }
-            path.line_to(b[0], b[1]);
             pen = Some(b);
         }
-        let stroke = Stroke {
-            width: thickness,
-            line_cap: LineCap::Round,
-            line_join: LineJoin::Round,
-            dash: StrokeDash::new(dashes.to_vec(), 0.0),
-            ..Stroke::default()
-        };
-        if let Some(path) = path.finish() {
-            self.pixmap
-                .stroke_path(&path, &paint(colour), &stroke, Transform::identity(), None);
+        if !lines.is_empty() {
+            self.add(Shape::Lines {
+                lines,
+                thickness,
+                dashes: dashes.to_vec(),
+                colour,
+            });
         }
     }
 
-    pub fn dot(&mut self, [x, y]: [f32; 2], radius: f32, colour: Rgb) {
-        if let Some(path) = PathBuilder::from_circle(x, y, radius) {
-            self.fill_path(&path, colour);
-        }
+    pub fn dot(&mut self, centre: [f32; 2], radius: f32, colour: Rgb) {
+        self.circle(centre, radius, None, colour);
     }
 
     /// A circle that is not filled.
-    pub fn ring(&mut self, [x, y]: [f32; 2], radius: f32, thickness: f32, colour: Rgb) {
-        let stroke = Stroke {
-            width: thickness,
-            ..Stroke::default()
-        };
-        if let Some(path) = PathBuilder::from_circle(x, y, radius) {
-            let place = Transform::identity();
-            self.pixmap
-                .stroke_path(&path, &paint(colour), &stroke, place, None);
+    pub fn ring(&mut self, centre: [f32; 2], radius: f32, thickness: f32, colour: Rgb) {
+        self.circle(centre, radius, Some(thickness), colour);
+    }
+
+    fn circle(&mut self, centre: [f32; 2], radius: f32, thickness: Option<f32>, colour: Rgb) {
+        if centre.iter().all(|c| c.is_finite()) {
+            self.add(Shape::Circle {
+                centre,
+                radius,
+                thickness,
+                colour,
+            });
         }
     }
 
     /// Writes `text` with the middle of its capitals at height `y` (upwards: at `x`).
-    pub fn text(&mut self, text: &str, [x, y]: [f32; 2], style: TextStyle) {
-        let width = text_width(text, style.size);
-        let back = match style.align {
-            Align::Left => 0.0,
-            Align::Centre => width / 2.0,
-            Align::Right => width,
-        };
-        let scale = style.size / f32::from(FONT.units_per_em());
-        let drop = style.size * CAPITAL / 2.0;
-        let place = if style.upwards {
-            Transform::from_row(0.0, -scale, -scale, 0.0, x + drop, y + back)
-        } else {
-            Transform::from_row(scale, 0.0, 0.0, -scale, x - back, y + drop)
-        };
-        let mut pen = Pen {
-            path: PathBuilder::new(),
-            shift: 0.0,
-        };
-        for c in text.chars() {
-            let glyph = FONT.glyph_index(c).unwrap_or_default();
-            FONT.outline_glyph(glyph, &mut pen);
-            pen.shift += f32::from(FONT.glyph_hor_advance(glyph).unwrap_or(0));
-        }
-        if let Some(path) = pen.path.finish().and_then(|p| p.transform(place)) {
-            self.fill_path(&path, style.colour);
+    pub fn text(&mut self, text: &str, at: [f32; 2], style: TextStyle) {
+        if !text.is_empty() {
+            let text = text.to_owned();
+            self.add(Shape::Text { text, at, style });
         }
     }
-
-    fn fill_path(&mut self, path: &Path, colour: Rgb) {
-        self.pixmap.fill_path(
-            path,
-            &paint(colour),
-            FillRule::Winding,
-            Transform::identity(),
-            None,
-        );
-    }
 }
 
-/// The characters of a text that the font of pictures does not have, each once; a box takes their place.
-pub fn missing_glyphs(text: &str) -> Vec<char> {
-    let mut missing: Vec<char> = text
-        .chars()
-        .filter(|c| !c.is_whitespace() && FONT.glyph_index(*c).is_none())
-        .collect();
-    missing.sort_unstable();
-    missing.dedup();
-    missing
-}
-
-/// The width of a text in pixels.
-pub(super) fn text_width(text: &str, size: f32) -> f32 {
-    let units: u32 = text
-        .chars()
-        .map(|c| {
-            let glyph = FONT.glyph_index(c).unwrap_or_default();
-            u32::from(FONT.glyph_hor_advance(glyph).unwrap_or(0))
-        })
-        .sum();
-    units as f32 * size / f32::from(FONT.units_per_em())
-}
-
-/// Breaks a text between words so that no line is wider than `width`, where words allow it.
-pub(super) fn wrap(text: &str, size: f32, width: f32) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for paragraph in text.lines() {
-        let mut line = String::new();
-        for word in paragraph.split_whitespace() {
-            let longer = if line.is_empty() {
-                word.to_owned()
-            } else {
-                format!("{line} {word}")
-            };
-            if !line.is_empty() && text_width(&longer, size) > width {
-                lines.push(std::mem::replace(&mut line, word.to_owned()));
-            } else {
-                line = longer;
-            }
-        }
-        if !line.is_empty() {
-            lines.push(line);
-        }
-    }
-    lines
-}
+/// The longest side of a sheet.
+const MAX_SIDE_PIXELS: u32 = i32::MAX as u32 / 4;
 
 /// The part of a segment inside of a rectangle (Liang and Barsky 1984).
 fn clip(a: [f32; 2], b: [f32; 2], f: PixelRect) -> Option<([f32; 2], [f32; 2])> {
@@ -351,42 +257,6 @@ fn clip(a: [f32; 2], b: [f32; 2], f: PixelRect) -> Option<([f32; 2], [f32; 2])> 
     (enter <= leave).then_some((start, end))
 }
 
-/// Collects the outlines of glyphs side by side, in units of the font.
-struct Pen {
-    path: PathBuilder,
-    shift: f32,
-}
-
-impl OutlineBuilder for Pen {
-    fn move_to(&mut self, x: f32, y: f32) {
-        self.path.move_to(x + self.shift, y);
-    }
-    fn line_to(&mut self, x: f32, y: f32) {
-        self.path.line_to(x + self.shift, y);
-    }
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.path.quad_to(x1 + self.shift, y1, x + self.shift, y);
-    }
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let s = self.shift;
-        self.path.cubic_to(x1 + s, y1, x2 + s, y2, x + s, y);
-    }
-    fn close(&mut self) {
-        self.path.close();
-    }
-}
-
-fn opaque([r, g, b]: Rgb) -> Color {
-    Color::from_rgba8(r, g, b, 255)
-}
-
-fn paint(colour: Rgb) -> Paint<'static> {
-    let mut paint = Paint::default();
-    paint.set_color(opaque(colour));
-    paint.anti_alias = true;
-    paint
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -411,26 +281,5 @@ mod tests {
         assert_eq!(clip([-5.0, 5.0], [-1.0, 20.0], BOX), None);
         assert_eq!(clip([f32::NAN, 5.0], [1.0, 1.0], BOX), None);
         assert_eq!(clip([1.0, 11.0], [9.0, 11.0], BOX), None);
-    }
-
-    #[test]
-    fn every_sign_that_labels_need_is_in_the_font() {
-        for c in "−×⁻⁰¹²³⁴⁵⁶⁷⁸⁹₀µαλΔ…0aZ".chars() {
-            assert!(FONT.glyph_index(c).is_some(), "{c}");
-        }
-    }
-
-    #[test]
-    fn signs_that_the_font_lacks_are_found() {
-        assert_eq!(missing_glyphs("Größe µ Ω – three bodies\n"), []);
-        assert_eq!(missing_glyphs("三体 b 三"), ['三', '体']);
-    }
-
-    #[test]
-    fn long_texts_are_broken_between_words() {
-        assert_eq!(wrap("one two", 10.0, 1000.0), ["one two"]);
-        assert_eq!(wrap("one two", 10.0, 30.0), ["one", "two"]);
-        assert_eq!(wrap("unbreakable", 10.0, 5.0), ["unbreakable"]);
-        assert_eq!(wrap("", 10.0, 5.0), [""; 0]);
     }
 }

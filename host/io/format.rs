@@ -3,12 +3,17 @@
 use std::path::Path;
 
 use super::IoError;
+use super::picture_file::PictureFormat;
 
 /// A format a map can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// A picture ([`picture`](super::picture)).
+    /// A picture of pixels ([`picture`](super::picture)).
     Png,
+    /// A picture with axes, of lines and texts ([`picture::plot`](super::picture::plot)).
+    Svg,
+    /// The same on a page.
+    Pdf,
     /// A picture without axes, TIFF or, from 2³¹ pixels on, BigTIFF ([`picture::tiff`](super::picture::tiff)).
     Tiff,
     /// One array ([`npy`](super::npy)).
@@ -19,13 +24,22 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order in which messages list them.
-    pub const ALL: [Self; 4] = [Self::Png, Self::Tiff, Self::Npy, Self::Npz];
-    const ALLOWED: &'static str = ".png, .tif (or .tiff), .npy and .npz";
+    pub const ALL: [Self; 6] = [
+        Self::Png,
+        Self::Svg,
+        Self::Pdf,
+        Self::Tiff,
+        Self::Npy,
+        Self::Npz,
+    ];
+    const ALLOWED: &'static str = ".png, .svg, .pdf, .tif (or .tiff), .npy and .npz";
 
     /// The extension, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
-            Self::Png => "png",
+            Self::Png => PictureFormat::Png.extension(),
+            Self::Svg => PictureFormat::Svg.extension(),
+            Self::Pdf => PictureFormat::Pdf.extension(),
             Self::Tiff => "tif",
             Self::Npy => "npy",
             Self::Npz => "npz",
@@ -62,6 +76,8 @@ mod tests {
     fn the_extension_decides_in_any_case() {
         for (name, format) in [
             ("a.png", Format::Png),
+            ("talk.SVG", Format::Svg),
+            ("paper.pdf", Format::Pdf),
             ("dir.npz/b.NPY", Format::Npy),
             ("x.y.Npz", Format::Npz),
             ("wide.tif", Format::Tiff),

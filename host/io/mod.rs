@@ -20,6 +20,7 @@ pub mod npy;
 pub mod npz;
 pub mod null_is_nan;
 pub mod picture;
+mod picture_file;
 pub mod plot;
 mod png_file;
 pub mod read;
@@ -29,3 +30,4 @@ mod ticks;
 mod tiff_file;
 
 pub use error::IoError;
+pub use picture_file::PictureFormat;

@@ -15,6 +15,7 @@ use super::atomic;
 pub use super::canvas::{Theme, missing_glyphs};
 use super::colour::{ColourMap, ColourRange, ColourScale, Spacing};
 use super::npy::{Element, data_error};
+use super::picture_file::write_canvas;
 use super::png_file::{self, About, Pixels, encoding_error};
 use super::tiff_file;
 
@@ -204,8 +205,21 @@ pub struct PictureStyle {
     pub theme: Theme,
     /// What values that are not finite mean; `None` for just that.
     pub missing: Option<&'static str>,
-    /// Pixels per inch, which a PNG tells programs that print it or put it on a page.
+    /// Pixels per inch, which a picture tells programs that print it or put it on a page.
     pub dpi: Option<u32>,
+    /// The numbers on the colour bar, where they are not the values; not used by logarithmic colours.
+    pub numbers: Option<BarNumbers>,
+}
+
+/// Numbers that a colour bar counts instead of the values: `at_zero + per_value * value`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BarNumbers {
+    /// The number for a value of 0.
+    pub at_zero: f64,
+    /// How much a value of 1 adds, not 0.
+    pub per_value: f64,
+    /// What a value of 0 means, the lowest; it is said where the bar begins with it.
+    pub zero: &'static str,
 }
 
 /// One axis of a map: it spans `centre - span/2` to `centre + span/2`, in `unit`s.
@@ -324,7 +338,7 @@ pub fn plot(
         specification,
         dpi: style.dpi,
     };
-    png_file::write_canvas(path, &canvas, about)
+    write_canvas(path, &canvas, about)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub use super::canvas::Theme;
 use super::canvas::{Align, Canvas, PixelRect, text_width, wrap};
 use super::colour::Rgb;
 use super::npy::data_error;
-use super::png_file;
+use super::picture_file::write_canvas;
 use super::ticks::Ticks;
 
 mod animation;
@@ -213,7 +213,7 @@ pub fn lines(
 ) -> Result<(), IoError> {
     let path = path.as_ref();
     let canvas = draw(series, plot).map_err(|reason| data_error(path, reason))?;
-    png_file::write_canvas(path, &canvas, specification)
+    write_canvas(path, &canvas, specification)
 }
 
 fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {

@@ -6,11 +6,9 @@ use std::io::Write;
 use png::{BitDepth, ColorType, Compression, EncodingError, PixelDimensions, Unit};
 
 use super::IoError;
-use super::atomic::{self, AtomicFile};
-use super::canvas::Canvas;
+use super::atomic::AtomicFile;
 use super::colour::Rgb;
 use super::npy::data_error;
-use std::path::Path;
 
 /// The type of a pixel.
 #[derive(Debug, Clone, Copy)]
@@ -84,25 +82,6 @@ pub(super) fn encode<'a>(
     }
     stream.finish()?;
     writer.finish()
-}
-
-/// Writes a finished canvas to `path`.
-pub(super) fn write_canvas<'a>(
-    path: &Path,
-    canvas: &Canvas,
-    about: impl Into<About<'a>>,
-) -> Result<(), IoError> {
-    let about = about.into();
-    atomic::write_with(path, |file| {
-        encode(
-            &mut *file,
-            (canvas.width(), canvas.height()),
-            Pixels::Rgb,
-            about,
-            |y, row| canvas.rgb_row(y, row),
-        )
-        .map_err(|e| encoding_error(file, e))
-    })
 }
 
 pub(super) fn encoding_error(file: &AtomicFile, e: EncodingError) -> IoError {

@@ -73,15 +73,7 @@ impl Ticks {
             all.filter(|(m, _)| allowed.contains(m))
                 .map(|(m, p)| (f64::from(m) * 10_f64.powi(p), m, p))
                 .filter(|&(v, ..)| v >= low * (1.0 - 1e-9) && v <= high * (1.0 + 1e-9))
-                .map(|(v, m, p)| {
-                    let power = power_of_ten(p);
-                    let text = if m == 1 {
-                        power
-                    } else {
-                        format!("{m}×{power}")
-                    };
-                    (at(v.log10()), text)
-                })
+                .map(|(v, m, p)| (at(v.log10()), multiple_of_power(m, p)))
                 .collect()
         };
         let mut marks = Vec::new();
@@ -216,6 +208,16 @@ fn trimmed(text: String) -> String {
     text.replace('-', "−")
 }
 
+/// `m` × 10^`p`: as a plain number where that is short.
+fn multiple_of_power(m: u8, p: i32) -> String {
+    match (m, p) {
+        (_, 0..=3) => format!("{m}{}", "0".repeat(p as usize)),
+        (_, -3..=-1) => format!("0.{}{m}", "0".repeat(-p as usize - 1)),
+        (1, _) => power_of_ten(p),
+        _ => format!("{m}×{}", power_of_ten(p)),
+    }
+}
+
 /// 10 to a power, with raised digits.
 pub(super) fn power_of_ten(power: i32) -> String {
     let power = power.to_string();
@@ -325,20 +327,19 @@ mod tests {
         assert!(Ticks::logarithmic(1e-16, 1.0, 5).marks.len() <= 6);
         // A decade or less has labels between the powers, as many as there is room for, and ticks at the others.
         let t = Ticks::logarithmic(15.0, 70.0, 6);
-        assert_eq!(
-            labels(&t),
-            ["2×10¹", "3×10¹", "4×10¹", "5×10¹", "6×10¹", "7×10¹"]
-        );
+        assert_eq!(labels(&t), ["20", "30", "40", "50", "60", "70"]);
         let t = Ticks::logarithmic(15.0, 70.0, 5);
-        assert_eq!(labels(&t), ["2×10¹", "3×10¹", "5×10¹", "7×10¹"]);
+        assert_eq!(labels(&t), ["20", "30", "50", "70"]);
         assert_eq!(t.minor.len(), 2);
+        assert_eq!(labels(&Ticks::logarithmic(15.0, 70.0, 2)), ["20", "50"]);
+        assert_eq!(labels(&Ticks::logarithmic(1.0, 10.0, 3)), ["1", "3", "10"]);
         assert_eq!(
-            labels(&Ticks::logarithmic(15.0, 70.0, 2)),
-            ["2×10¹", "5×10¹"]
+            labels(&Ticks::logarithmic(2e-3, 9e-3, 2)),
+            ["0.002", "0.005"]
         );
         assert_eq!(
-            labels(&Ticks::logarithmic(1.0, 10.0, 3)),
-            ["10⁰", "3×10⁰", "10¹"]
+            labels(&Ticks::logarithmic(2e-9, 9e-9, 2)),
+            ["2×10⁻⁹", "5×10⁻⁹"]
         );
         assert_eq!(
             labels(&Ticks::logarithmic(2.1, 2.9, 4)),

@@ -39,7 +39,16 @@ pub(super) const COUNT: &str = "number_of_maps";
 /// Its key for the parameters that the sequence sets in each frame.
 const VALUES: &str = "values";
 /// The files of a sweep besides the frames.
-const SHEETS: [&str; 4] = ["sheet.png", "shares.png", "table.csv", "table.json"];
+const SHEETS: [&str; 8] = [
+    "sheet.png",
+    "sheet.svg",
+    "sheet.pdf",
+    "shares.png",
+    "shares.svg",
+    "shares.pdf",
+    "table.csv",
+    "table.json",
+];
 
 /// Names of the files in the folder of a sequence.
 pub const NAMES: Names = Names {

@@ -158,7 +158,11 @@ fn choices_and_counts_out_of_range() {
 fn files_that_cannot_be_written() {
     refused(
         &["--out", "map.xyz"],
-        &["--out", "map.xyz", ".png, .tif (or .tiff), .npy and .npz"],
+        &[
+            "--out",
+            "map.xyz",
+            ".png, .svg, .pdf, .tif (or .tiff), .npy and .npz",
+        ],
     );
     refused(&["--out", "map"], &["--out", "no extension"]);
     refused(

@@ -94,7 +94,7 @@ fn invalid_options_are_rejected_by_name() {
         ("--max-error -1", &["--max-error"]),
         ("--gpus 2", &["--gpus", "--backend cpu uses no GPU"]),
         ("--gpus 0", &["--gpus"]),
-        ("--out a.txt", &["--out", ".npz, .csv or .png"]),
+        ("--out a.txt", &["--out", ".npz, .csv, .png, .svg or .pdf"]),
         ("--out a.png", &["--out", "--map"]),
         ("--out a.csv --out ./a.csv", &["--out", "same"]),
         ("--points none.csv", &["none.csv"]),

@@ -197,6 +197,7 @@ fn the_look_of_a_picture_can_be_chosen() {
         "--limits 5,500",
         "--scale log",
         "--show time",
+        "--show left",
         "--y up",
     ] {
         divergence(&format!("--out a.png {look}"))
@@ -211,9 +212,10 @@ fn the_look_of_a_picture_can_be_chosen() {
         ("--limits 5,1", "the lower first"),
         ("--limits 0,1 --scale log", "both must be above 0"),
         ("--quantity ftle --show time", "needs --quantity divergence"),
-        ("--dpi 300 --out a.tif", "no .png"),
+        ("--dpi 300 --out a.tif", "no .png, .svg or .pdf"),
+        ("--bare --out a.svg", "only .png and .tif can have no axes"),
         ("--dpi 0", "from 1 to 10000"),
-        ("--show share", "must be left, steps or time"),
+        ("--show share", "must be parting, left, steps or time"),
         ("--scale sqrt", "must be linear or log"),
     ] {
         divergence(look)

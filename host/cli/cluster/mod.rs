@@ -477,7 +477,8 @@ impl<'a> Run<'a> {
             {
                 return Ok(());
             }
-            plot::lines(plots::path(prefix, name), series, &plot, Some(&spec))
+            let path = plots::path(prefix, name, self.output.plot_format);
+            plot::lines(path, series, &plot, Some(&spec))
         };
         write(
             "energy",

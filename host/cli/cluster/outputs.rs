@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use trisolar::hermite::files::format;
+use trisolar::io::PictureFormat;
 use trisolar::io::plot::Theme;
 use trisolar::run::{self, Paths, Record};
 
@@ -31,6 +32,10 @@ pub(crate) struct OutputArgs {
     /// Draw energy error, radii and steps to energy.png, radii.png and steps.png in this folder
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
+    /// Format of the pictures in the folder of --plots: png, svg or pdf
+    #[arg(long, value_name = "NAME", help_heading = "Output", default_value_t = PictureFormat::Png)]
+    #[serde(default)]
+    pub(super) plot_format: PictureFormat,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
     #[serde(default)]
@@ -72,7 +77,7 @@ impl OutputArgs {
         let out = self.out.iter().map(|path| ("--out", path.clone()));
         let series = self.series.iter().map(|path| ("--series", path.clone()));
         let plots = self.plots.iter().flat_map(|prefix| {
-            let path = |name| plots::path(prefix, name);
+            let path = |name| plots::path(prefix, name, self.plot_format);
             PICTURES.map(|name| ("--plots", path(name)))
         });
         out.chain(series).chain(plots).collect()

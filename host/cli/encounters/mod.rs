@@ -50,7 +50,8 @@ pub(crate) fn main_of(out: &[PathBuf]) -> Option<&Path> {
 /// The pictures that `--plots` may draw.
 fn plots(output: &OutputArgs) -> Vec<PathBuf> {
     let prefix = output.plots.iter();
-    prefix.flat_map(|p| pictures::histogram_paths(p)).collect()
+    let paths = prefix.flat_map(|p| pictures::histogram_paths(p, output.plot_format));
+    paths.collect()
 }
 
 /// The files of `--out` and `--plots`.
@@ -195,7 +196,8 @@ impl EncountersJob {
         if let Some(prefix) = &self.output.plots {
             interrupt::check()?;
             write(&mut || {
-                let drawn = pictures::histograms(prefix, ensemble, theme)?;
+                let format = self.output.plot_format;
+                let drawn = pictures::histograms(prefix, ensemble, theme, format)?;
                 written.extend(drawn.iter().cloned());
                 Ok(drawn)
             })?;

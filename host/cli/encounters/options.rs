@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use trisolar::encounters::Overrides;
+use trisolar::io::PictureFormat;
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 
@@ -75,12 +76,16 @@ pub(crate) enum Sequence {
 /// The options of outputs, all of which the record of an unfinished computation holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
-    /// Write the records to .npz or .csv, or the map of outcomes to .png; can be repeated
+    /// Write the records to .npz or .csv, or the map of outcomes to .png, .svg or .pdf; can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Vec<PathBuf>,
     /// Draw the distributions of e², velocities and lifetimes to e2.png, v-inf.png and lifetime.png in this folder
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
+    /// Format of the pictures in the folder of --plots: png, svg or pdf
+    #[arg(long, value_name = "NAME", help_heading = "Output", default_value_t = PictureFormat::Png)]
+    #[serde(default)]
+    pub(super) plot_format: PictureFormat,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
     pub(super) theme: Theme,

@@ -137,7 +137,11 @@ impl SequenceArgs {
         });
         let differing = begun.map_or_else(Vec::new, |there| {
             let mut all = store::differences(there.base(), here.base());
-            all.extend(differing_options(&there, here, &["film", "fps"]));
+            all.extend(differing_options(
+                &there,
+                here,
+                &["film", "fps", "plot_format"],
+            ));
             all
         });
         let part = settings.part;

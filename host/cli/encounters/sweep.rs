@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::RunOptions;
 use trisolar::encounters::{Adjustable, Executor, Overrides, Share};
+use trisolar::io::PictureFormat;
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::{
@@ -50,6 +51,9 @@ pub(crate) struct Args {
         default_value = "sweep"
     )]
     out: PathBuf,
+    /// Format of the picture of the shares: png, svg or pdf
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = PictureFormat::Png)]
+    plot_format: PictureFormat,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value = "dark", value_parser = str::parse::<Theme>)]
     theme: Theme,
@@ -65,6 +69,8 @@ struct Sweep {
     vary: Vec<String>,
     npz: bool,
     theme: Theme,
+    #[serde(default)]
+    plot_format: PictureFormat,
 }
 
 impl Paths for Sweep {
@@ -102,6 +108,7 @@ fn run_on(
         vary: args.vary.iter().map(Vary::to_string).collect(),
         npz: sequence.npz,
         theme: args.theme,
+        plot_format: args.plot_format,
     };
     let (sweep, path, _) = sequence.described("encounters sweep", typed, &args.out, describe)?;
     let vary = sweep.vary()?;
@@ -136,7 +143,7 @@ fn run_on(
     });
     folder.write(&files[1], &table)?;
     if let [only] = &vary[..] {
-        let picture = file("shares.png");
+        let picture = folder.path().join(format!("shares.{}", sweep.plot_format));
         draw_shares(&picture, only, &outcome.summaries, sweep.theme)?;
         files.push(picture);
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::Backend;
+use trisolar::io::PictureFormat;
 use trisolar::io::plot::{Theme, View};
 use trisolar::nbody::{Overrides, Partials, Schedule, steps};
 use trisolar::run::Paths;
@@ -121,6 +122,10 @@ pub(crate) struct OutputArgs {
     /// Viewpoint of the animation: xy, xz, yz or space (it moves around the bodies once) [default: space; xy in two dimensions]
     #[arg(long, value_name = "VIEW", help_heading = "Output", value_parser = view)]
     pub view: Option<View>,
+    /// Format of the pictures in the folder of --plots: png, svg or pdf
+    #[arg(long, value_name = "NAME", help_heading = "Output", default_value_t = PictureFormat::Png)]
+    #[serde(default)]
+    pub plot_format: PictureFormat,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
     pub theme: Theme,

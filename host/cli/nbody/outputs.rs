@@ -60,7 +60,7 @@ impl Outputs {
         }
         let plot = |what: &str| {
             let folder = args.plots.as_ref();
-            folder.map(|folder| plots::path(folder, what))
+            folder.map(|folder| plots::path(folder, what, args.plot_format))
         };
         Ok(Self {
             states,

@@ -7,9 +7,10 @@ use crate::axes::{
     AxesStyle, below_frame, fitting, further_line, horizontal_axis, left_of_frame, tick,
     vertical_axis, widest,
 };
-use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
+use crate::canvas::{Align, Canvas, Image, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::Rgb;
 use crate::npy::data_error;
+use crate::picture_file::write_canvas;
 use crate::png_file::{self, Pixels, encoding_error};
 use crate::ticks::Ticks;
 use crate::{IoError, atomic};
@@ -167,7 +168,7 @@ pub fn classes(
         }
     }
     let canvas = draw(map, labels, theme).ok_or_else(|| refuse("the picture is too large"))?;
-    png_file::write_canvas(path, &canvas, specification)
+    write_canvas(path, &canvas, specification)
 }
 
 fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
@@ -254,18 +255,13 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
             width: s.bar(),
             height: bar_high.round(),
         };
-        for row in 0..bar.height as usize {
+        let [wide, high] = [bar.width, bar.height].map(|side| side as usize);
+        let greys = Image::from_rows(1, high, |row, pixel| {
             // The highest value on top.
             let place = 1.0 - row as f64 / f64::from(bar.height);
-            let grey = (255.0 * (1.0 - (1.0 - DARKEST) * place)) as u8;
-            let y = bar.y as usize + row;
-            for pixel in canvas
-                .pixels_mut(bar.x as usize, y, bar.width as usize)
-                .chunks_exact_mut(4)
-            {
-                pixel[..3].fill(grey);
-            }
-        }
+            pixel.fill((255.0 * (1.0 - (1.0 - DARKEST) * place)) as u8);
+        });
+        canvas.image([bar.x as usize, bar.y as usize], [wide, high], greys);
         canvas.outline(bar, s.line(), theme.frame());
         let edge = bar.x + bar.width + s.line();
         for (at, text) in &bar_ticks.marks {
@@ -288,16 +284,17 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
 /// Draws the pixels of the map into a frame: repeated, or the mean of their colours.
 fn pixels(canvas: &mut Canvas, frame: PixelRect, map: &ClassMap<'_>, shade: &Shade) {
     let [width, height] = map.size;
-    let (w, h) = (frame.width as usize, frame.height as usize);
+    let size = [frame.width, frame.height].map(|side| side as usize);
     let colour = |row: usize, column: usize| {
         let at = row * width + column;
         let class = &map.classes[usize::from(map.of_pixels[at])];
         shaded(class.colour, shade.brightness(map.values[at]))
     };
-    for y in 0..h {
+    // What is enlarged keeps its own pixels.
+    let (w, h) = (size[0].min(width), size[1].min(height));
+    let image = Image::from_rows(w, h, |y, line| {
         let rows = resample::sources(y, h, height);
-        let line = canvas.pixels_mut(frame.x as usize, frame.y as usize + y, w);
-        for (x, pixel) in line.chunks_exact_mut(4).enumerate() {
+        for (x, pixel) in line.chunks_exact_mut(3).enumerate() {
             let columns = resample::sources(x, w, width);
             let mut sum = [0.0; 3];
             for row in rows.0..rows.1 {
@@ -311,5 +308,6 @@ fn pixels(canvas: &mut Canvas, frame: PixelRect, map: &ClassMap<'_>, shade: &Sha
                 *to = (from / count).round() as u8;
             }
         }
-    }
+    });
+    canvas.image([frame.x as usize, frame.y as usize], size, image);
 }

@@ -1,12 +1,12 @@
 //! Puts map, axes, title and colour bar on a sheet. All lengths grow with the picture, so that a large one looks the
 //! same when it is scaled down.
 
-use super::{Labels, Map, PictureStyle, resample};
+use super::{BarNumbers, Labels, Map, PictureStyle, resample};
 use crate::axes::{
     AxesStyle, MINOR_LENGTH, fitting, further_line, horizontal_axis, left_of_frame, tick,
     vertical_axis, widest,
 };
-use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
+use crate::canvas::{Align, Canvas, Image, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::{ColourScale, Rgb, Spacing};
 use crate::ticks::Ticks;
 
@@ -35,7 +35,9 @@ pub(super) fn draw(
     } else {
         (wide, 0.0)
     };
-    let bar_ticks = fitting(bar_long, &s, !beside, |n| value_ticks(scale, n));
+    let bar_ticks = fitting(bar_long, &s, !beside, |n| {
+        value_ticks(scale, style.numbers, n)
+    });
     let bar_label = bar_ticks.axis_label(&labels.value, &labels.unit);
     // A label longer than the bar is broken; beside the bar, each line takes a column.
     let whole_side = if beside { high + 60.0 * unit } else { wide };
@@ -43,6 +45,12 @@ pub(super) fn draw(
     if scale.levels < 256 {
         let missing = style.missing.unwrap_or("not finite");
         bar_lines.push(format!("{}: {missing}", style.colour_map.not_finite_name()));
+    }
+    if let Some(numbers) = style
+        .numbers
+        .filter(|_| scale.low == 0.0 && scale.high > 0.0)
+    {
+        bar_lines.push(format!("darkest: {}", numbers.zero));
     }
 
     // Of a wide and low map it would be longer than the map is high.
@@ -87,8 +95,8 @@ pub(super) fn draw(
         height: high,
     };
     let palette = scale.palette(style.colour_map);
-    let corner = (frame.x as usize, frame.y as usize);
-    resample::draw(&mut canvas, corner, (w, h), map, scale, &palette);
+    let corner = [frame.x as usize, frame.y as usize];
+    resample::draw(&mut canvas, corner, [w, h], map, scale, &palette);
     canvas.outline(frame, s.line(), theme.frame());
 
     // All lines around one axis: that of the map, moved as far as the widest line needs.
@@ -156,10 +164,35 @@ pub(super) fn draw(
 }
 
 /// Numbers of the colour bar; a map of equal values has one, in the middle.
-pub(super) fn value_ticks(scale: ColourScale, wanted: usize) -> Ticks {
-    let (low, high) = (scale.low, scale.high);
+pub(super) fn value_ticks(scale: ColourScale, numbers: Option<BarNumbers>, wanted: usize) -> Ticks {
+    let (mut low, mut high) = (scale.low, scale.high);
     if low < high && scale.spacing == Spacing::Logarithmic {
         return Ticks::of_ratios(low, high, wanted);
+    }
+    if let Some(BarNumbers {
+        at_zero,
+        per_value,
+        zero,
+    }) = numbers
+    {
+        if (low, high) == (0.0, 0.0) {
+            return Ticks {
+                marks: vec![(0.5, zero.to_owned())],
+                ..Ticks::default()
+            };
+        }
+        // Without the last digits, in which the sum is rounded.
+        let rounded = |x: f64| format!("{x:.12e}").parse().unwrap_or(x);
+        [low, high] = [low, high].map(|value| rounded(at_zero + per_value * value));
+        if low > high {
+            let mut ticks = Ticks::linear(low / 2.0 + high / 2.0, low - high, wanted);
+            ticks
+                .marks
+                .iter_mut()
+                .for_each(|mark| mark.0 = 1.0 - mark.0);
+            ticks.marks.reverse();
+            return ticks;
+        }
     }
     if low < high {
         return Ticks::linear(low / 2.0 + high / 2.0, high - low, wanted);
@@ -197,15 +230,16 @@ pub(super) fn fill_bar(
         };
         palette[entry]
     };
-    for y in 0..h {
-        let row = canvas.pixels_mut(bar.x as usize, bar.y as usize + y, w);
-        for (x, pixel) in row.chunks_exact_mut(4).enumerate() {
-            let rgb = if upwards {
-                colour(h - 1 - y, h)
-            } else {
-                colour(x, w)
-            };
-            pixel[..3].copy_from_slice(&rgb);
-        }
-    }
+    let image = if upwards {
+        Image::from_rows(1, h, |y, pixel| {
+            pixel.copy_from_slice(&colour(h - 1 - y, h))
+        })
+    } else {
+        Image::from_rows(w, 1, |_, row| {
+            for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
+                pixel.copy_from_slice(&colour(x, w));
+            }
+        })
+    };
+    canvas.image([bar.x as usize, bar.y as usize], [w, h], image);
 }

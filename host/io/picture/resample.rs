@@ -1,7 +1,7 @@
 //! Fits a map to a number of pixels: repeats values to enlarge, averages them to shrink.
 
 use super::Map;
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, Image};
 use crate::colour::{ColourScale, Rgb};
 
 /// The longer side a plotted map may have.
@@ -42,42 +42,39 @@ pub(super) fn sources(i: usize, pixels: usize, values: usize) -> (usize, usize) 
     (begin, end.max(begin + 1))
 }
 
-/// Draws the map into the `width` × `height` pixels from (`x`, `y`) on.
+/// Draws the map with its upper left corner at `at`, over `size` pixels. A map that is enlarged keeps its own pixels in files that can
+/// enlarge images.
 pub(super) fn draw(
     canvas: &mut Canvas,
-    (x, y): (usize, usize),
-    (width, height): (usize, usize),
+    at: [usize; 2],
+    size: [usize; 2],
     map: &Map<'_>,
     scale: ColourScale,
     palette: &[Rgb],
 ) {
+    let (width, height) = (size[0].min(map.width), size[1].min(map.height));
     let columns: Vec<(usize, usize)> = (0..width).map(|i| sources(i, width, map.width)).collect();
     let mut values = vec![0.0; map.width];
     let mut sums = vec![(0.0_f64, 0_u32); width];
-    let mut pixels = vec![255_u8; 4 * width];
-    let mut drawn = None;
-    for i in 0..height {
-        let rows = sources(i, height, map.height);
-        if drawn != Some(rows) {
-            sums.fill((0.0, 0));
-            for row in rows.0..rows.1 {
-                (map.row)(row, &mut values);
-                for (sum, &(begin, end)) in sums.iter_mut().zip(&columns) {
-                    for &v in values[begin..end].iter().filter(|v| v.is_finite()) {
-                        sum.0 += v;
-                        sum.1 += 1;
-                    }
+    let image = Image::from_rows(width, height, |y, pixels| {
+        let rows = sources(y, height, map.height);
+        sums.fill((0.0, 0));
+        for row in rows.0..rows.1 {
+            (map.row)(row, &mut values);
+            for (sum, &(begin, end)) in sums.iter_mut().zip(&columns) {
+                for &v in values[begin..end].iter().filter(|v| v.is_finite()) {
+                    sum.0 += v;
+                    sum.1 += 1;
                 }
             }
-            for (pixel, &(sum, n)) in pixels.chunks_exact_mut(4).zip(&sums) {
-                // None finite: 0/0, which has its own colour.
-                let entry = scale.entry(sum / f64::from(n));
-                pixel[..3].copy_from_slice(&palette[usize::from(entry)]);
-            }
-            drawn = Some(rows);
         }
-        canvas.pixels_mut(x, y + i, width).copy_from_slice(&pixels);
-    }
+        for (pixel, &(sum, n)) in pixels.chunks_exact_mut(3).zip(&sums) {
+            // None finite: 0/0, which has its own colour.
+            let entry = scale.entry(sum / f64::from(n));
+            pixel.copy_from_slice(&palette[usize::from(entry)]);
+        }
+    });
+    canvas.image(at, size, image);
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use super::layout::{fill_bar, value_ticks};
 use super::{Map, PictureStyle, resample};
+use crate::IoError;
 use crate::axes::{AxesStyle, fitting, tick, widest};
 use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::{ColourRange, ColourScale, Rgb};
 use crate::npy::data_error;
+use crate::picture_file::write_canvas;
 use crate::ticks::Ticks;
-use crate::{IoError, png_file};
 
 /// The contents of a contact sheet.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,7 +116,7 @@ pub fn sheet(
     if let Some(scale) = common {
         plan.bar(&mut canvas, tiles, scale, style);
     }
-    png_file::write_canvas(path, &canvas, specification)
+    write_canvas(path, &canvas, specification)
 }
 
 /// The positions of all parts.
@@ -276,7 +277,7 @@ impl SheetLayout {
         let s = &self.style;
         let (x, y) = self.corner(n);
         let palette = scale.palette(style.colour_map);
-        resample::draw(canvas, (x, y), self.tile, map, scale, &palette);
+        resample::draw(canvas, [x, y], self.tile.into(), map, scale, &palette);
         let frame = PixelRect {
             x: x as f32,
             y: y as f32,
@@ -302,7 +303,7 @@ impl SheetLayout {
         let ticks = if style.range == ColourRange::Whole {
             own_ranges()
         } else {
-            fitting(bar.height, s, false, |n| value_ticks(scale, n))
+            fitting(bar.height, s, false, |n| value_ticks(scale, None, n))
         };
         let edge = bar.x + bar.width + s.line();
         for (at, text) in &ticks.marks {
@@ -327,11 +328,16 @@ impl SheetLayout {
 
 /// The number of maps side by side, which gives about [`SHEET_ASPECT`] with few empty places.
 fn columns(count: usize, aspect: f64) -> usize {
-    let ideal = ((count as f64 * SHEET_ASPECT / aspect).sqrt().round() as usize).clamp(1, count);
-    let near = ideal.saturating_sub(1).max(1)..=(ideal + 1).min(count);
-    let empty = |columns: &usize| count.next_multiple_of(*columns) - count;
-    near.min_by_key(|columns| (empty(columns), columns.abs_diff(ideal)))
-        .unwrap_or(ideal)
+    let ideal = (count as f64 * SHEET_ASPECT / aspect).sqrt();
+    let nearest = (ideal.round() as usize).clamp(1, count);
+    let near = nearest.saturating_sub(1).max(1)..=(nearest + 1).min(count);
+    // The share of empty places, and how far the shape is from the wanted one.
+    let cost = |columns: usize| {
+        let empty = (count.next_multiple_of(columns) - count) as f64 / count as f64;
+        empty + libm::log(columns as f64 / ideal).abs()
+    };
+    near.min_by(|a, b| cost(*a).total_cmp(&cost(*b)))
+        .unwrap_or(nearest)
 }
 
 /// Where each map has its own range, the ends of the bar have no numbers.
@@ -358,6 +364,8 @@ mod tests {
             (20, 1.0, 5),
             (16, 4.0, 2),
             (6, 0.125, 6),
+            (5, 1.5, 2),
+            (7, 1.0, 3),
         ] {
             assert_eq!(columns(count, aspect), expected, "{count} {aspect}");
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     Align, AxesStyle, Canvas, IoError, PixelRect, Theme, Ticks, below_frame, data_error, fitting,
     grid, heading, horizontal_axis, left_of_frame, legend, legend_width, line_colour, line_dashes,
-    png_file, text_width, vertical_axis, widest, wrap,
+    text_width, vertical_axis, widest, wrap, write_canvas,
 };
 
 /// The path of one body.
@@ -96,7 +96,7 @@ pub fn trajectories(
 ) -> Result<(), IoError> {
     let path = path.as_ref();
     let canvas = draw(bodies, orbits).map_err(|reason| data_error(path, reason))?;
-    png_file::write_canvas(path, &canvas, specification)
+    write_canvas(path, &canvas, specification)
 }
 
 fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {

@@ -200,10 +200,10 @@ class DivergenceMap:
     ) -> None:
         """Writes the map, as the command line's ``--out`` does, byte for byte.
 
-        :param path: ``.png`` (picture of the values; of a divergence map, of steps - steps_together), ``.tif`` (picture without
-            axes, for very large maps), ``.npy`` (array) or ``.npz`` (array ``steps_together``, or ``values`` for other quantities;
+        :param path: ``.png``, ``.svg`` or ``.pdf`` (picture of the values; of a divergence map, the brighter the sooner the twins
+            part), ``.tif`` (picture without axes, for very large maps), ``.npy`` (array) or ``.npz`` (array ``steps_together``, or ``values`` for other quantities;
             ``specification.json``; and ``points``, if there are any). A file of that name is replaced, once the new one is complete.
-        :param bare: the picture alone, a pixel of the map each, without axes and colour bar.
+        :param bare: the picture alone (PNG), a pixel of the map each, without axes and colour bar.
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
         :param title: above the picture.
         :param shrink: average this many pixels of the map in each direction to one of the picture, 1 to 65536.

@@ -172,8 +172,8 @@ class Encounters:
     def save(self, path: Union[str, "os.PathLike[str]"], *, theme: str = "dark") -> None:
         """Writes the records, as the command line's ``--out`` does, byte for byte.
 
-        :param path: ``.npz`` or ``.csv``; ``.png`` for the picture of a map. A file of that name is replaced, once the new one is
-            complete.
+        :param path: ``.npz`` or ``.csv``; ``.png``, ``.svg`` or ``.pdf`` for the picture of a map. A file of that name is
+            replaced, once the new one is complete.
         :param theme: theme of a picture: "dark" or "light".
         :raises ValueError: another extension, or a picture of runs that are not a map.
         :raises OSError: the file cannot be written.
