@@ -49,7 +49,6 @@ impl Run<'_> {
                 y,
                 theme: self.output.theme,
                 size: self.output.look.size,
-                ..LinePlot::default()
             };
             // A plot without values that a logarithmic axis can show is not a failure.
             if series
