@@ -230,6 +230,7 @@ fn draw(path: &str, title: &str, lines: &[Line], x: PlotAxis, y: PlotAxis) -> Re
         x,
         y,
         theme: Theme::Light,
+        size: None,
     };
     plot::lines(path, &series, &plot, None)?;
     println!("{path}");

@@ -5,10 +5,12 @@
 //! - [`Model`]: start models
 //! - [`files`]: bodies from files
 //! - [`Diagnostics`]: conserved quantities and the shape of the system; [`EnergyError`]: the energy error of a run
+//! - [`ColumnDensity`]: mass per area along the line of sight; [`Tracks`]: the paths of bodies through recorded states
 //! - [`near`]: bodies that are close to each other
 
 mod accuracy;
 mod bodies;
+mod column;
 mod diagnostics;
 pub mod files;
 mod king;
@@ -17,6 +19,7 @@ pub mod near;
 mod points;
 mod shape;
 mod shells;
+mod tracks;
 mod uniform;
 
 use trisolar_io as io;
@@ -24,6 +27,7 @@ use trisolar_spec as spec;
 
 pub use accuracy::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
 pub use bodies::{Bodies, MAX_BODIES, numbers, vectors};
+pub use column::ColumnDensity;
 pub use diagnostics::{
     Diagnostics, LAGRANGE_FRACTIONS, compensated, relative_change, relative_error,
 };
@@ -33,3 +37,4 @@ pub use models::{Model, ModelError};
 pub use points::{MAX_POINTS, Points};
 pub use shape::{SHAPE_FRACTIONS, Shape};
 use shells::Shells;
+pub use tracks::Tracks;

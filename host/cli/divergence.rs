@@ -468,13 +468,10 @@ impl MapJob {
         })
     }
 
-    /// The file of the map, or of its part, in which it is built; if it is streamed.
-    fn kept_as(&self) -> Option<PathBuf> {
+    /// The file of the map, or of its part, in which it is built, with the option that asked for it; if it is streamed.
+    fn kept_as(&self) -> Option<(&'static str, PathBuf)> {
         let main = self.streamed.as_ref()?;
-        Some(
-            self.part
-                .map_or_else(|| main.clone(), |part| part.path(main)),
-        )
+        Some(part::kept_as(self.part, main))
     }
 
     /// The files of the map, locked for this run. Those of a part are not locked, because only the merged map has them.
@@ -486,16 +483,9 @@ impl MapJob {
         if let Some(path) = &self.output.save_config {
             declared.file("--save-config", path);
         }
-        if let Some(name) = self.kept_as() {
+        if let Some((option, name)) = self.kept_as() {
             for path in store::working_files(&name) {
-                declared.working(
-                    if self.part.is_some() {
-                        "--part"
-                    } else {
-                        "--stream"
-                    },
-                    &path,
-                );
+                declared.working(option, &path);
             }
         }
         for (option, path) in [
@@ -516,7 +506,7 @@ impl MapJob {
     /// The files that this run has written.
     fn written(&self) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = match (self.part, self.kept_as()) {
-            (Some(_), Some(name)) => store::working_files(&name)[..1].to_vec(),
+            (Some(_), Some((_, name))) => store::working_files(&name)[..1].to_vec(),
             _ => self.output.out.clone(),
         };
         files.extend(self.output.save_config.clone());

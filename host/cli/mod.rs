@@ -18,6 +18,7 @@ mod explore;
 #[path = "without_explorer.rs"]
 mod explore;
 mod failure;
+mod films;
 mod help;
 mod interrupt;
 mod map_devices;

@@ -45,6 +45,14 @@ pub(crate) fn refuse_others<T: Paths>(name: &Path, there: &T, here: &T) -> Resul
     )))
 }
 
+/// The file in which the output `main`, or its part, grows, with the option that asked for it.
+pub(crate) fn kept_as(part: Option<Part>, main: &Path) -> (&'static str, PathBuf) {
+    match part {
+        Some(part) => ("--part", part.path(main)),
+        None => ("--stream", main.to_owned()),
+    }
+}
+
 /// Adds the part to a report.
 pub(crate) fn add(part: Option<Part>, object: &mut Value) {
     if let Some(part) = part {

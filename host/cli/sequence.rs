@@ -12,7 +12,7 @@ use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Claim, Outputs, Part, Paths, Record};
 use trisolar::spec::Parameters as _;
-use trisolar::zoom::animation::{Animation, RATES};
+use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
 use super::map_devices::MapDevices;
@@ -21,7 +21,7 @@ use super::part::{self, PartArgs};
 use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
 use super::resume::{Resumed, Typed, differing_options, with_paths};
-use super::{Failure, config, interrupt, unfinished};
+use super::{Failure, config, films, interrupt, unfinished};
 
 /// The group of options in the record of a sequence.
 const OPTIONS: &str = "sequence";
@@ -105,7 +105,7 @@ pub(crate) struct FilmArgs {
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     pub(crate) film: Vec<PathBuf>,
     /// Frames per second of the film, 0.1 to 60
-    #[arg(long, value_name = "RATE", help_heading = "Files", default_value = "30", value_parser = rate)]
+    #[arg(long, value_name = "RATE", help_heading = "Files", default_value = "30", value_parser = films::rate)]
     pub(crate) fps: f64,
 }
 
@@ -156,27 +156,9 @@ fn in_flight(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A number of frames.
-pub(crate) fn frames(text: &str) -> Result<u32, String> {
-    match text.parse() {
-        Ok(n @ 1..=99_999) => Ok(n),
-        _ => Err("must be a whole number from 1 to 99999".into()),
-    }
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if RATES.contains(&rate) => Ok(rate),
-        _ => Err("must be a number from 0.1 to 60".into()),
-    }
-}
-
 /// The films at these paths, which can be written.
 pub(crate) fn films(paths: &[PathBuf]) -> Result<Vec<Animation>, Failure> {
-    let film = |path: &PathBuf| {
-        Animation::new(path)
-            .map_err(|e| Failure::value(&path.display().to_string(), "--film", &e.to_string()))
-    };
+    let film = |path: &PathBuf| Animation::new(path).map_err(|e| films::refused(path, &e));
     paths.iter().map(film).collect()
 }
 
@@ -539,27 +521,37 @@ impl From<zoom::Error> for Failure {
     }
 }
 
-/// Reports on a part of a sequence, whose whole is made by merging.
-pub(crate) fn report_part(
-    part: Part,
+/// Reports on a part of a sequence, whose whole is made by merging; returns whether it is one.
+pub(crate) fn reported_part(
+    part: Option<Part>,
     folder: &Folder,
-    mut object: Value,
-    lines: Lines,
-    json: bool,
-    quiet: bool,
-) -> Result<(), Failure> {
+    object: impl FnOnce() -> Value,
+    lines: impl FnOnce() -> Lines,
+    SequenceReport { json, quiet }: SequenceReport,
+) -> Result<bool, Failure> {
+    let Some(part) = part else {
+        return Ok(false);
+    };
     if json {
+        let mut object = object();
         part::add(Some(part), &mut object);
         report::json(&object)?;
     } else if !quiet {
-        let mut lines = lines;
+        let mut lines = lines();
         lines.add_whole("folder", &folder.path().display().to_string());
         let whole = part.whole(folder.path());
         let whole = whole.unwrap_or_else(|| folder.path().to_owned());
         part::add_lines(part, &whole, "", &mut lines);
         report::to_stdout(lines.as_str())?;
     }
-    Ok(())
+    Ok(true)
+}
+
+/// The options of a report.
+#[derive(Clone, Copy)]
+pub(crate) struct SequenceReport {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
 }
 
 /// The first lines of the summaries of all sequences. `maps` is the plural of what a frame holds, and `steps` that of what is counted.

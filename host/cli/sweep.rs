@@ -17,7 +17,7 @@ use trisolar::zoom::{
 
 use super::progress::Progress;
 use super::resume::Typed;
-use super::sequence::{self, FolderArgs, SequenceArgs};
+use super::sequence::{self, FolderArgs, SequenceArgs, SequenceReport};
 use super::{Failure, interrupt, report};
 
 /// Compute a map for each value of a parameter, such as a body's mass, the shift or the time step, or for each pair of values of
@@ -201,11 +201,11 @@ fn run_on(
     let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
         .map_err(|e| FolderArgs::ended(e, "sweep", &folder, args.sequence.quiet))?;
     progress.finish();
-    if let Some(part) = part {
-        let object = sequence::object(&frames, &outcome, &folder);
-        let lines = sequence::lines(&outcome, "maps", "pixel-steps");
-        let SequenceArgs { json, quiet, .. } = args.sequence;
-        sequence::report_part(part, &folder, object, lines, json, quiet)?;
+    let object = || sequence::object(&frames, &outcome, &folder);
+    let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
+    let SequenceArgs { json, quiet, .. } = args.sequence;
+    let report = SequenceReport { json, quiet };
+    if sequence::reported_part(part, &folder, object, lines, report)? {
         return sequence::check(&outcome, sweep.max_error);
     }
 

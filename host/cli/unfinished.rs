@@ -42,7 +42,12 @@ pub(crate) fn ended<T>(
     Ok(computed)
 }
 
+/// The number of items that are not among the missing ones.
+pub(crate) fn done(items: &Range<u64>, missing: &[Range<u64>]) -> u64 {
+    items.end - items.start - count(missing)
+}
+
 /// The number of items in these spans.
-pub(crate) fn count(spans: &[Range<u64>]) -> u64 {
+fn count(spans: &[Range<u64>]) -> u64 {
     spans.iter().map(|s| s.end - s.start).sum()
 }

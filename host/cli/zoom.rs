@@ -4,19 +4,20 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Devices, Executor, Parameter, RunOptions, Specification, can_resume};
+use trisolar::divergence::{Devices, Executor, Parameter, RunOptions, Specification};
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{MIN_CAPTIONED_PIXELS, Theme};
 use trisolar::run::{Paths, Record};
-use trisolar::zoom::animation::{Animation, AnimationError};
+use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{
     self, Cache, CacheReport, Colours, Folder, FolderError, Frame, Outcome, Preset, Rule, Style,
     variables_in_words,
 };
 
+use super::films;
 use super::progress::Progress;
 use super::resume::Typed;
-use super::sequence::{self, Base, FilmArgs, FolderArgs, SequenceArgs};
+use super::sequence::{self, Base, FilmArgs, FolderArgs, SequenceArgs, SequenceReport};
 use super::{Failure, interrupt, report};
 
 /// Compute a sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Preset::Document)]
     preset: Preset,
     /// Number of frames, 1 to 99999 [default: the preset's]
-    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = sequence::frames)]
+    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = films::frames)]
     frames: Option<u32>,
     /// Set a parameter by a formula, such as 'span=40/2^(frame/30)'; can be repeated, and overrides the preset's
     #[arg(
@@ -191,11 +192,11 @@ fn run_on(
     let (outcome, cached) =
         computed.map_err(|e| FolderArgs::ended(e, "zoom", &folder, args.sequence.quiet))?;
     progress.finish();
-    if let Some(part) = part {
-        let object = sequence::object(&frames, &outcome, &folder);
-        let lines = sequence::lines(&outcome, "maps", "pixel-steps");
-        let SequenceArgs { json, quiet, .. } = args.sequence;
-        sequence::report_part(part, &folder, object, lines, json, quiet)?;
+    let object = || sequence::object(&frames, &outcome, &folder);
+    let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
+    let SequenceArgs { json, quiet, .. } = args.sequence;
+    let report = SequenceReport { json, quiet };
+    if sequence::reported_part(part, &folder, object, lines, report)? {
         return sequence::check(&outcome, zoom.max_error);
     }
     sequence::make_films(&films, &folder, frames.len(), zoom.fps)?;
@@ -334,11 +335,8 @@ impl Zoom {
                 "{e}\nhint: --set, --preset and --frames determine it"
             ))
         })?;
-        let refused = frames.iter().find(|f| !can_resume(&f.specification));
-        if cache != Cache::None && refused.is_some() {
-            let allowed = "it works with --quantity divergence, --precision f64 and --integrator explicit-euler only";
-            return Err(Failure::value(&cache.to_string(), "--cache", allowed));
-        }
+        let checked = cache.check(frames.iter().map(|frame| &frame.specification));
+        checked.map_err(|allowed| Failure::value(&cache.to_string(), "--cache", allowed))?;
         Ok(frames)
     }
 
@@ -388,13 +386,4 @@ fn cache_in_words(cache: Cache, report: &CacheReport) -> String {
         report.mean_error,
         report.largest_error
     )
-}
-
-impl From<AnimationError> for Failure {
-    fn from(error: AnimationError) -> Self {
-        match error {
-            AnimationError::Io(error) => error.into(),
-            error => Self::Failed(error.to_string()),
-        }
-    }
 }

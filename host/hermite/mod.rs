@@ -79,6 +79,11 @@ impl Star {
     pub fn velocity(&self) -> DVec3 {
         dvec3(self.taylor[1])
     }
+
+    /// Acceleration at its time (length / time²).
+    pub fn acceleration(&self) -> DVec3 {
+        dvec3(self.taylor[2])
+    }
 }
 
 fn dvec3(Vec3 { x, y, z }: Vec3<f64>) -> DVec3 {

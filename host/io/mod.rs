@@ -6,7 +6,9 @@
 //! - [`npy`], [`npz`]: arrays that numpy reads
 //! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
 //! - [`plot`]: lines, points and trajectories
+//! - [`film`]: films of such pictures
 //! - [`colour`]: colour maps and ranges
+//! - [`size`]: the size of plots and films
 //! - [`sum`]: checksums, which show whether a file has changed
 //! - [`system`]: what differs between operating systems
 
@@ -15,6 +17,7 @@ mod axes;
 mod canvas;
 pub mod colour;
 mod error;
+pub mod film;
 pub mod format;
 pub mod npy;
 pub mod npz;
@@ -24,6 +27,7 @@ mod picture_file;
 pub mod plot;
 mod png_file;
 pub mod read;
+pub mod size;
 pub mod sum;
 pub mod system;
 mod ticks;

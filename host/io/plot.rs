@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use super::IoError;
-use super::axes::{
-    AxesStyle, below_frame, fitting, horizontal_axis, left_of_frame, vertical_axis, widest,
-};
+use super::axes::{AxesStyle, below_frame, fitting, horizontal_axis, left_of_frame, vertical_axis};
 pub use super::canvas::Theme;
 use super::canvas::{Align, Canvas, PixelRect, text_width, wrap};
 use super::colour::Rgb;
@@ -14,9 +12,11 @@ use super::picture_file::write_canvas;
 use super::ticks::Ticks;
 
 mod animation;
+
 mod space;
 
-pub use animation::{View, animation};
+pub use super::size::PictureSize;
+pub use animation::{Movie, View, animation};
 pub use space::{Orbits, Trajectory, project, trajectories};
 
 /// One line of a plot: as many `y` as `x`.
@@ -80,7 +80,14 @@ pub struct LinePlot {
     pub y: PlotAxis,
     /// Background and lines.
     pub theme: Theme,
+    /// The size of the picture; `None` for a frame of 960 × 600 pixels and what is around it.
+    pub size: Option<PictureSize>,
 }
+
+/// The frame of a plot whose size is not given, in pixels.
+const FRAME: [f32; 2] = [960.0, 600.0];
+/// The size of such a plot, approximately: text and lines of others are larger or smaller in proportion.
+const SHEET: [f32; 2] = [1100.0, 720.0];
 
 /// Colours of lines; the first seven are told apart by colour-blind eyes as well.
 pub(super) fn line_colour(i: usize, theme: Theme) -> Rgb {
@@ -91,6 +98,11 @@ pub(super) fn line_colour(i: usize, theme: Theme) -> Rgb {
 fn line_dashes(i: usize, theme: Theme) -> &'static [f32] {
     const PATTERNS: [&[f32]; 4] = [&[], &[9.0, 6.0], &[2.0, 5.0], &[9.0, 5.0, 2.0, 5.0]];
     PATTERNS[i / colours(theme).len() % PATTERNS.len()]
+}
+
+/// The dashes of [`line_dashes`] in a picture whose lines are `unit` times as thick.
+fn dashes(i: usize, theme: Theme, unit: f32) -> Vec<f32> {
+    line_dashes(i, theme).iter().map(|d| d * unit).collect()
 }
 
 fn colours(theme: Theme) -> &'static [Rgb] {
@@ -200,6 +212,12 @@ impl Along {
     }
 }
 
+/// The shortest side of a frame in pixels.
+const LEAST_FRAME: f32 = 40.0;
+/// The refusal of a picture whose frame would be smaller.
+const TOO_SMALL: &str =
+    "the picture is too small for axes, title and names; choose a larger --size";
+
 /// Draws series over one frame, with a legend on the right where they have names.
 ///
 /// # Errors
@@ -238,20 +256,38 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     let y = Along::new(&plot.y, reach)?;
 
     let style = AxesStyle {
-        unit: 1.0,
+        unit: plot.size.map_or(1.0, |size| size.unit(SHEET)),
         theme: plot.theme,
     };
     let s = &style;
-    let (wide, high) = (960.0, 600.0);
-    let x_ticks = fitting(wide, s, true, |n| x.ticks(n));
-    let y_ticks = fitting(high, s, false, |n| y.ticks(n));
     let names: Vec<&str> = series.iter().map(|s| s.name).collect();
-    let left = s.margin() + left_of_frame(&y_ticks, s);
-    let title = wrap(&plot.title, s.title(), wide);
+    let beside = s.margin() + legend_width(&names, s).max(s.number());
+    let title_width = plot
+        .size
+        .map_or(FRAME[0], |size| size.width as f32 - 2.0 * s.margin());
+    let title = wrap(&plot.title, s.title(), title_width);
     let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
-    let width = left + wide + s.margin() + legend_width(&names, s).max(s.number());
-    let height = top + high + below_frame(s) + s.margin();
-    let mut canvas = Canvas::new(width as u32, height as u32, plot.theme.background())
+    let below = below_frame(s) + s.margin();
+    let high = plot
+        .size
+        .map_or(FRAME[1], |size| (size.height as f32 - top - below).floor());
+    if high < LEAST_FRAME {
+        return Err(TOO_SMALL.into());
+    }
+    let y_ticks = fitting(high, s, false, |n| y.ticks(n));
+    let left = s.margin() + left_of_frame(&y_ticks, s);
+    let wide = plot.size.map_or(FRAME[0], |size| {
+        (size.width as f32 - left.round() - beside).floor()
+    });
+    if wide < LEAST_FRAME {
+        return Err(TOO_SMALL.into());
+    }
+    let x_ticks = fitting(wide, s, true, |n| x.ticks(n));
+    let sheet = plot.size.map_or(
+        [(left + wide + beside) as u32, (top + high + below) as u32],
+        |size| [size.width, size.height],
+    );
+    let mut canvas = Canvas::new(sheet[0], sheet[1], plot.theme.background())
         .ok_or("the picture is too large")?;
     let frame = PixelRect {
         x: left.round(),
@@ -276,13 +312,15 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
             if ends[0][1].is_nan() {
                 ends[0][1] = frame.y + high;
             }
-            canvas.line(&ends, 1.5, colour, frame);
+            let (line, half) = (1.5 * s.unit, 5.0 * s.unit);
+            canvas.line(&ends, line, colour, frame);
             for [ex, ey] in ends {
-                canvas.line(&[[ex - 5.0, ey], [ex + 5.0, ey]], 1.5, colour, frame);
+                canvas.line(&[[ex - half, ey], [ex + half, ey]], line, colour, frame);
             }
         }
         if one.marks != Marks::Points {
-            canvas.dashed(&points, 2.0, line_dashes(i, plot.theme), colour, frame);
+            let dashes = dashes(i, plot.theme, s.unit);
+            canvas.dashed(&points, 2.0 * s.unit, &dashes, colour, frame);
         }
         if one.marks != Marks::Line {
             let inside = |p: &&[f32; 2]| {
@@ -290,7 +328,7 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
                     && (frame.y..=frame.y + high).contains(&p[1])
             };
             for &p in points.iter().filter(inside) {
-                canvas.dot(p, 4.0, colour);
+                canvas.dot(p, 4.0 * s.unit, colour);
             }
         }
     }
@@ -300,7 +338,7 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     horizontal_axis(&mut canvas, frame, &x_ticks, &[x_label], s);
     let y_label = y_ticks.axis_label(&plot.y.name, &plot.y.unit);
     vertical_axis(&mut canvas, frame, &y_ticks, &y_label, s, |at| 1.0 - at);
-    legend(&mut canvas, [frame.x + wide, frame.y], &names, s);
+    legend(&mut canvas, [frame.x + wide, frame.y], &names, s, s.unit);
     Ok(canvas)
 }
 
@@ -334,7 +372,15 @@ fn grid(canvas: &mut Canvas, frame: PixelRect, x: &Ticks, y: &Ticks, s: &AxesSty
     }
 }
 
+/// Writes a title around `middle`, moved as far as it needs to stay on the sheet.
 fn heading(canvas: &mut Canvas, title: &[String], middle: f32, s: &AxesStyle) {
+    let half = title
+        .iter()
+        .map(|line| text_width(line, s.title()) / 2.0)
+        .fold(0.0, f32::max);
+    let middle = middle
+        .min(canvas.width() as f32 - s.margin() - half)
+        .max(half + s.margin());
     for (i, line) in title.iter().enumerate() {
         let y = s.margin() + (i as f32 + 0.5) * s.title() * 1.3;
         canvas.text(line, [middle, y], s.text(s.title(), Align::Centre));
@@ -354,24 +400,28 @@ fn legend_width(names: &[&str], s: &AxesStyle) -> f32 {
     }
 }
 
-/// Names beside samples of their lines, to the right of (x, y).
-fn legend(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &AxesStyle) {
+/// Names beside samples of their lines, to the right of (x, y). `thick` is the thickness of the samples, compared to a plot without a
+/// given size.
+fn legend(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &AxesStyle, thick: f32) {
     for (i, name) in names.iter().enumerate().filter(|(_, n)| !n.is_empty()) {
         let sample = PixelRect {
             x: x + 2.0 * s.gap(),
-            y: (y + (i as f32 + 0.5) * s.number() * 1.6 - 1.5).round(),
+            y: (y + (i as f32 + 0.5) * s.number() * 1.6 - 1.5 * thick).round(),
             width: 3.0 * s.gap(),
-            height: 3.0,
+            height: 3.0 * thick,
         };
-        let (colour, dashes) = (line_colour(i, s.theme), line_dashes(i, s.theme));
+        let (colour, dashes) = (line_colour(i, s.theme), dashes(i, s.theme, thick));
         if dashes.is_empty() {
             canvas.fill(sample, colour);
         } else {
-            let y = sample.y + 1.5;
+            let y = sample.y + sample.height / 2.0;
             let ends = [[sample.x, y], [sample.x + sample.width, y]];
-            canvas.dashed(&ends, sample.height, dashes, colour, sample.around(2.0));
+            canvas.dashed(&ends, sample.height, &dashes, colour, sample.around(2.0));
         }
-        let at = [sample.x + sample.width + s.gap(), sample.y + 1.5];
+        let at = [
+            sample.x + sample.width + s.gap(),
+            sample.y + sample.height / 2.0,
+        ];
         canvas.text(name, at, s.text(s.number(), Align::Left));
     }
 }

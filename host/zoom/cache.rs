@@ -19,7 +19,7 @@ use super::runner::{
 use super::sequence::Frame;
 use trisolar_map::{
     Devices, EngineError, Executor as _, Items, Monitor, Resuming, RunOptions, Sink, Validated,
-    Value as _, beside,
+    Value as _, beside, can_resume,
 };
 
 mod exact;
@@ -37,6 +37,24 @@ pub enum Cache {
     Exact,
     /// Reuses pixels whose rounded coordinates were computed before, as in Badger's study.
     Rounded,
+}
+
+impl Cache {
+    /// Checks that pixels of these maps can be reused.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn check<'a>(
+        self,
+        maps: impl IntoIterator<Item = &'a Validated>,
+    ) -> Result<(), &'static str> {
+        match self == Self::None || maps.into_iter().all(can_resume) {
+            true => Ok(()),
+            false => Err(
+                "it works with --quantity divergence, --precision f64 and --integrator explicit-euler only",
+            ),
+        }
+    }
 }
 
 impl FromStr for Cache {

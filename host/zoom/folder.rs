@@ -186,10 +186,7 @@ impl Folder {
     /// # Errors
     /// [`FolderError::NoSequence`], or the folder cannot be read.
     pub fn part_of(path: &Path) -> Result<Option<Part>, FolderError> {
-        let contents = contents_of(path)?;
-        let part = contents.get(PART).map(|part| part.as_str().unwrap_or(""));
-        let part = part.map(str::parse::<Part>).transpose();
-        part.map_err(|e| no_sequence(path, &format!("holds a sequence.json whose part {e}")))
+        part_in(&contents_of(path)?, path)
     }
 
     /// The description of a folder's sequence of a part, for its [`open`](Self::open).
@@ -329,6 +326,13 @@ pub(super) fn contents_of(path: &Path) -> Result<Value, FolderError> {
     };
     serde_json::from_str(&text)
         .map_err(|e| no_sequence(path, &format!("holds a sequence.json that is damaged: {e}")))
+}
+
+/// The part in the contents of the folder at `path`.
+pub(super) fn part_in(contents: &Value, path: &Path) -> Result<Option<Part>, FolderError> {
+    let part = contents.get(PART).map(|part| part.as_str().unwrap_or(""));
+    let part = part.map(str::parse::<Part>).transpose();
+    part.map_err(|e| no_sequence(path, &format!("holds a sequence.json whose part {e}")))
 }
 
 fn no_sequence(path: &Path, reason: &str) -> FolderError {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::finished::checked_files;
 use super::folder::{
-    CONTENTS, COUNT, Folder, FolderError, PART, RUN, contents_of, differing_value,
+    CONTENTS, COUNT, Folder, FolderError, PART, RUN, contents_of, differing_value, part_in,
 };
 use trisolar_io::IoError;
 use trisolar_io::atomic::write_with;
@@ -44,14 +44,15 @@ impl PartFolder {
             FolderError::NoSequence { reason, .. } => PartsError::refused(path, reason),
             e => PartsError::refused(path, e.to_string()),
         };
-        let part = Folder::part_of(path).map_err(folder_error)?;
+        let contents = contents_of(path).map_err(folder_error)?;
+        let part = part_in(&contents, path).map_err(folder_error)?;
         let part = part.ok_or_else(|| {
             PartsError::refused(path, "it is no part of a sequence, but holds a whole one")
         })?;
         Ok(Self {
             path: path.to_owned(),
             part,
-            contents: contents_of(path).map_err(folder_error)?,
+            contents,
             frames: frames(path)?,
         })
     }

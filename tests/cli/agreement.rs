@@ -227,8 +227,8 @@ fn every_npz_has_its_specification_under_the_same_name() {
     for (words, file) in [
         ("divergence --size 4 --steps 9 --out a.npz", "a.npz"),
         (
-            "nbody --n 4 --steps 2 --out b.npz --series c.npz --trajectory d.npz",
-            "b.npz c.npz d.npz",
+            "nbody --n 4 --steps 2 --out b.npz --series c.npz --trajectory d.npz --snapshots n --checkpoint i.npz",
+            "b.npz c.npz d.npz i.npz n/00000.npz",
         ),
         (
             "cluster --n 4 --steps 1 --out e.npz --series f.npz --snapshots s --checkpoint g.npz",

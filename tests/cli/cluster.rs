@@ -51,6 +51,8 @@ fn diagnostics_are_printed_saved_and_plotted() {
         "p/energy.png",
         "p/radii.png",
         "p/steps.png",
+        "p/density.png",
+        "p/orbits.png",
     ] {
         assert!(exists(name), "{name}");
     }
@@ -63,6 +65,31 @@ fn diagnostics_are_printed_saved_and_plotted() {
     let steps = series.array::<f64>("step_histogram").unwrap().values;
     let total = series.array::<f64>("steps").unwrap().values[2];
     assert_eq!(steps.iter().sum::<f64>(), total);
+}
+
+#[test]
+fn orbits_and_films_do_not_change_a_run_and_grow_when_it_is_extended() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &str| {
+        let mut command = cluster(folder.path());
+        command.args(args.split_whitespace()).assert().success();
+    };
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    // Paths of so few particles are also recorded between the lines of diagnostics; the first end is at none of these times.
+    let drawn = "--n 20 --plots p --film f.webp --size 240x200 --frames 6 --view xy --quiet";
+    run("--n 20 --end 0.8 --out plain.txt --quiet");
+    run(&format!("{drawn} --end 0.8 --out whole.txt"));
+    let whole = ["whole.txt", "p/orbits.png", "p/density.png", "f.webp"].map(read);
+    assert_eq!(read("plain.txt"), whole[0]);
+    std::fs::remove_dir_all(folder.path().join("p")).unwrap();
+    std::fs::remove_file(folder.path().join("f.webp")).unwrap();
+    run(&format!(
+        "{drawn} --end 0.31 --out whole.txt --checkpoint c.npz"
+    ));
+    assert_ne!(read("p/orbits.png"), whole[1]);
+    run("--resume c.npz --end 0.8 --quiet");
+    let resumed = ["whole.txt", "p/orbits.png", "p/density.png", "f.webp"].map(read);
+    assert!(whole == resumed);
 }
 
 #[test]

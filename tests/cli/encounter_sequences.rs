@@ -29,6 +29,45 @@ fn times(path: &Path) -> Vec<u64> {
 }
 
 #[test]
+fn a_saved_configuration_makes_the_same_sequence() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for (sequence, given) in [
+        (
+            "zoom --to 230,27 --frames 2",
+            "--map phase,inclination --size 4x3 --seed 7",
+        ),
+        ("sweep --vary mass3=5,10", "--n 20 --seed 3 --order 8"),
+    ] {
+        let run = |words: &str| {
+            command(path, &format!("{sequence} {words} --quiet"))
+                .assert()
+                .success();
+        };
+        run(&format!("{given} --save-config c.toml --out first"));
+        run("--config c.toml --out second");
+        let [first, second] = ["first", "second"].map(|name| {
+            let frame = read_json(&path.join(name).join("frame-00001.json"));
+            (frame["specification"].clone(), frame["summary"].clone())
+        });
+        assert!(
+            first.0.is_object() && first == second,
+            "{first:?} {second:?}"
+        );
+        for name in ["first", "second"] {
+            std::fs::remove_dir_all(path.join(name)).unwrap();
+        }
+    }
+    command(
+        path,
+        "zoom --map phase,inclination --to 9,9 --save-config missing/c.toml",
+    )
+    .assert()
+    .code(2)
+    .stderr(contains("'--save-config'"));
+}
+
+#[test]
 fn frames_of_a_zoom_are_the_maps_of_their_ranges() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

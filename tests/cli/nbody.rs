@@ -201,7 +201,12 @@ fn bad_input_is_rejected_with_exit_code_2() {
         (vec!["--trajectory", "a.csv"], ".npz"),
         (vec!["--backend", "cpu", "--n", "0"], "from 1 to"),
         (vec!["--animation", "a.png"], ".gif"),
-        (vec!["--view", "xy"], "--view needs --animation"),
+        (vec!["--film", "a.avi"], ".gif, .webp and .mp4"),
+        (vec!["--view", "xy"], "--view needs --film"),
+        (vec!["--fps", "10"], "--fps needs --film"),
+        (vec!["--frames", "10"], "--frames needs --film"),
+        (vec!["--size", "300x200"], "--size needs --plots or --film"),
+        (vec!["--size", "300", "--plots", "p"], "WIDTHxHEIGHT"),
         (vec!["--g", "nan"], "a finite number"),
         (vec!["--softening", "-1"], "length of 0 or more"),
     ] {
@@ -427,6 +432,115 @@ fn pictures_and_the_animation_show_all_bodies() {
                 assert!(count > 20, "{name} {colour:?}: {count}");
             }
         }
+    }
+}
+
+/// Width and height of a PNG.
+fn png_size(path: &std::path::Path) -> [u32; 2] {
+    let bytes = std::fs::read(path).unwrap();
+    [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()))
+}
+
+#[test]
+fn plots_and_films_have_the_size_that_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (model, size) in [
+        ("figure-eight", [640, 360]),
+        ("solar-system", [501, 700]),
+        ("six-bodies", [200, 150]),
+    ] {
+        let text = format!("{}x{}", size[0], size[1]);
+        nbody()
+            .current_dir(folder.path())
+            .args(["--model", model, "--steps", "50", "--size", &text])
+            .args(["--plots", model, "--film", "a.webp", "--film", "a.gif"])
+            .args(["--frames", "7", "--fps", "4", "--quiet"])
+            .assert()
+            .success();
+        for name in ["orbits.png", "energy.png"] {
+            assert_eq!(png_size(&at(model).join(name)), size, "{model} {name}");
+        }
+        let film = std::io::BufReader::new(std::fs::File::open(at("a.webp")).unwrap());
+        let mut film = image_webp::WebPDecoder::new(film).unwrap();
+        assert_eq!((film.dimensions(), film.num_frames()), (size.into(), 7));
+        let mut pixels = vec![0; film.output_buffer_size().unwrap()];
+        assert_eq!(
+            film.read_frame(&mut pixels).unwrap(),
+            250,
+            "a quarter second"
+        );
+        let mut film = gif::DecodeOptions::new()
+            .read_info(std::fs::File::open(at("a.gif")).unwrap())
+            .unwrap();
+        let frame = film.read_next_frame().unwrap().unwrap();
+        assert_eq!([frame.width, frame.height].map(u32::from), size);
+        assert_eq!(frame.delay, 25);
+    }
+    nbody()
+        .current_dir(folder.path())
+        .args([
+            "--model",
+            "figure-eight",
+            "--plots",
+            "small",
+            "--size",
+            "60x40",
+        ])
+        .assert()
+        .code(1)
+        .stderr(contains("choose a larger --size"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_mp4_of_orbits_is_drawn_for_ffmpeg_or_refused_before_the_run() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let film = |path: &std::path::Path| {
+        let mut command = nbody();
+        command
+            .current_dir(folder.path())
+            .args(["--model", "figure-eight", "--steps", "50", "--quiet"])
+            .args(["--film", "a.mp4", "--size", "200x150", "--frames", "5"])
+            .env("PATH", path);
+        command.assert()
+    };
+    film(std::path::Path::new("")).code(2).stderr(
+        contains("'--film'")
+            .and(contains("ffmpeg"))
+            .and(contains(".webp")),
+    );
+    // Programs with the name ffmpeg: one tells its arguments and how many bytes it was given, others fail.
+    let program = |name: &str, text: &str| {
+        let tools = folder.path().join(name);
+        std::fs::create_dir_all(&tools).unwrap();
+        let ffmpeg = tools.join("ffmpeg");
+        std::fs::write(&ffmpeg, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&ffmpeg, std::fs::Permissions::from_mode(0o755)).unwrap();
+        tools
+    };
+    let told = "for last; do :; done\n(echo \"$@\"; /usr/bin/env wc -c) > \"$last\"";
+    let told = told.replace("/usr/bin/env wc", "/usr/bin/wc");
+    film(&program("tells", &told)).success();
+    let told = std::fs::read_to_string(folder.path().join("a.mp4")).unwrap();
+    assert!(
+        told.contains("-video_size 200x150 -framerate 20 -i pipe:0"),
+        "{told}"
+    );
+    assert_eq!(
+        told.lines().last().unwrap().trim(),
+        (5 * 200 * 150 * 3).to_string()
+    );
+    std::fs::remove_file(folder.path().join("a.mp4")).unwrap();
+    for failing in [
+        "echo no such codec >&2\nexit 1",
+        "cat > /dev/null\necho no such codec >&2\nexit 1",
+    ] {
+        film(&program("fails", &failing.replace("cat", "/bin/cat")))
+            .code(1)
+            .stderr(contains("no such codec"));
+        assert!(!folder.path().join("a.mp4").exists());
     }
 }
 

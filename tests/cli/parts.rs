@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::resume::{assert_same, refused, succeeds};
+use crate::resume::{assert_same, refused, started, succeeds, wait_for};
 
 /// The parts of a run with these options in a folder, in no particular order.
 fn compute(folder: &Path, words: &str, order: &[u32]) {
@@ -96,6 +96,47 @@ fn merged_zooms_and_sweeps_have_the_bytes_of_one_run() {
         ),
     ] {
         merged_is_whole(&format!("{words} --backend cpu"), order, names);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_advice_after_an_interruption_resumes_a_part() {
+    use rustix::process::{Pid, Signal, kill_process};
+    for (words, file) in [
+        (
+            "divergence --size 150 --steps 30000 --backend cpu --threads 1 --out m.npz",
+            "m.npz",
+        ),
+        (
+            "encounters --n 4000 --seed 5 --backend cpu --threads 1 --out e.npz",
+            "e.npz",
+        ),
+    ] {
+        let [whole, divided] = [(), ()].map(|()| tempfile::tempdir().expect("a folder"));
+        let (whole, divided) = (whole.path(), divided.path());
+        let child = started(divided, &format!("{words} --part 1/2"));
+        wait_for(&divided.join(format!("{file}.1-of-2.part.json")));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        // The line of the advice is a command.
+        let advice = (said.lines())
+            .find_map(|line| line.strip_prefix("trisolar "))
+            .unwrap_or_else(|| panic!("{said}"));
+        assert!(
+            advice.ends_with(&format!("--resume {file}.1-of-2")),
+            "{advice}"
+        );
+        succeeds(divided, &format!("{advice} -q"));
+        succeeds(divided, &format!("{words} --part 2/2 -q"));
+        let parts = [1, 2].map(|part| format!("{file}.{part}-of-2.part"));
+        succeeds(divided, &format!("merge {} -q", parts.join(" ")));
+        remove_parts(divided);
+        succeeds(whole, &format!("{words} -q"));
+        assert_same(whole, divided);
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn assert_same(a: &Path, b: &Path) {
     }
 }
 
-fn started(folder: &Path, arguments: &str) -> Child {
+pub(crate) fn started(folder: &Path, arguments: &str) -> Child {
     Process::new(assert_cmd::cargo::cargo_bin!("trisolar"))
         .current_dir(folder)
         .args(arguments.split_whitespace())
@@ -179,7 +179,7 @@ fn nbody_with_the_usual_spacing_in_every_precision() {
 #[test]
 fn clusters_with_all_their_files() {
     survives_kills(
-        "cluster --n 150 --end 20.3 --every 0.5 --snapshots deep/er/sn --checkpoint c.npz --series s.npz --plots p --out e.txt \
+        "cluster --n 150 --end 20.3 --every 0.5 --snapshots deep/er/sn --checkpoint c.npz --series s.npz --plots p --film f.webp --size 300x260 --out e.txt \
          --out e.npz --threads 1",
         "cluster --resume c.npz",
         "c.npz",
@@ -497,7 +497,7 @@ fn options_that_accompany_resume_must_match_maps_and_sequences() {
     assert!(files(here) == before);
 }
 
-fn wait_for(path: &Path) {
+pub(crate) fn wait_for(path: &Path) {
     let began = Instant::now();
     while !path.exists() {
         assert!(

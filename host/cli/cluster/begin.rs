@@ -9,6 +9,7 @@ use trisolar::spec::Parameters as _;
 
 use super::options::Args;
 use super::outputs::OutputArgs;
+use super::stops::Stops;
 use super::{refused, refused_overrides};
 use crate::Failure;
 use crate::config;
@@ -165,6 +166,14 @@ impl Begun {
             ..overrides
         };
         let times = times_of(&extended)?;
+        let stops = Stops::new(had.every, checkpoint.stars.len(), &output);
+        if times.end > had.end
+            && !stops.has(had.end)
+            && let Some(tracks) = &mut checkpoint.tracks
+        {
+            // A run that had this length from the start would not have looked there.
+            tracks.forget(had.end);
+        }
         let mut notes = Vec::new();
         let last = checkpoint.series.last().map_or(start_time, |row| row[0]);
         if last == on_the_clock(had.end) {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use trisolar::accuracy::{EnergyError, no_energy};
+use trisolar::bodies::Tracks;
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
     Cluster, OpenDevices, Overrides, OverridesError, SHAPE_FRACTIONS, Scheme, Star, Times,
@@ -11,7 +12,6 @@ use trisolar::hermite::{
 };
 use trisolar::io::atomic;
 use trisolar::io::npz::{NpzWriter, SPECIFICATION};
-use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Renewal};
 
@@ -24,10 +24,13 @@ use super::{Failure, interrupt};
 mod begin;
 mod options;
 mod outputs;
+mod pictures;
+mod stops;
 
 use begin::{Begun, InitialState, REPORT, WORST};
 pub(crate) use options::Args;
 use outputs::OutputArgs;
+use stops::Stops;
 
 /// The advice for a large energy error.
 const ADVICE: &str = "use a smaller --eta or a larger --softening";
@@ -83,6 +86,8 @@ struct Run<'a> {
     cluster: Cluster<'a>,
     live: Live,
     series: Vec<Vec<f64>>,
+    /// States of the particles whose paths are drawn.
+    tracks: Option<Tracks>,
     /// The energy error, after its first evaluation.
     error: Option<EnergyError>,
     began: Instant,
@@ -110,6 +115,7 @@ impl<'a> Run<'a> {
         } = begun;
         let engine = devices.engine()?;
         let by = devices.block_steps(engine.as_ref(), state.specification());
+        let mut tracks = None;
         let (mut cluster, series) = match state {
             InitialState::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
             InitialState::Resumed(checkpoint, worst) => {
@@ -120,7 +126,9 @@ impl<'a> Run<'a> {
                     time,
                     counters,
                     series,
+                    tracks: recorded,
                 } = *checkpoint;
+                tracks = recorded;
                 let mut cluster =
                     Cluster::resumed(specification, stars, parts, time, counters, engine)?;
                 cluster.remember_abrupt(worst);
@@ -128,6 +136,8 @@ impl<'a> Run<'a> {
             }
         };
         cluster.set_block_steps(by)?;
+        let drawn = cluster.stars().len().min(plots::MAX_DRAWN_ORBITS);
+        let tracks = (output.want_tracks()).then(|| tracks.unwrap_or_else(|| Tracks::new(drawn)));
         let before = (
             cluster.operations(),
             cluster.counters().blocks,
@@ -145,6 +155,7 @@ impl<'a> Run<'a> {
             cluster,
             error: error_of(&series),
             series,
+            tracks,
             began: Instant::now(),
             before,
             record,
@@ -161,15 +172,18 @@ impl<'a> Run<'a> {
         }
         self.restore_last_snapshot()?;
         let Times { end, every } = self.times;
-        let mut line = (self.cluster.time() / every).floor() as u64;
+        let stops = Stops::new(every, self.cluster.stars().len(), &self.output);
+        let mut stop = stops.first_of((self.cluster.time() / every).floor() as u64);
         loop {
-            let time = (line as f64 * every).min(end);
+            let time = stops.time(stop).min(end);
             if time < self.cluster.time() {
-                line += 1;
+                stop += 1;
                 continue;
             }
             self.advance(time)?;
-            if (self.series.last()).is_none_or(|row| row[0] < self.on_the_clock(time)) {
+            if !stops.is_line(stop) && time < end {
+                self.track(time)?;
+            } else if (self.series.last()).is_none_or(|row| row[0] < self.on_the_clock(time)) {
                 self.look(time)?;
             }
             if time >= end {
@@ -177,7 +191,7 @@ impl<'a> Run<'a> {
                 self.live.finish();
                 return Ok(());
             }
-            line += 1;
+            stop += 1;
         }
     }
 
@@ -243,6 +257,7 @@ impl<'a> Run<'a> {
                 shape.half_mass_radius(),
             ))?;
         }
+        self.remember(time, &stars);
         // Every line has a snapshot: its number is that of the line.
         let snapshot = self.output.snapshot(self.series.len());
         self.series.push(row);
@@ -251,6 +266,20 @@ impl<'a> Run<'a> {
             Some(path) => write_snapshot(path, time, &stars, &specification).map_err(file_failed),
             None => Ok(()),
         })
+    }
+
+    /// Records the paths between two lines of diagnostics.
+    fn track(&mut self, time: f64) -> Result<(), Failure> {
+        let stars = self.cluster.at(time)?;
+        self.remember(time, &stars);
+        Ok(())
+    }
+
+    fn remember(&mut self, time: f64, stars: &[Star]) {
+        if let Some(tracks) = &mut self.tracks {
+            let state = |s: &Star| [s.position(), s.velocity(), s.acceleration()];
+            tracks.push(time, stars.iter().map(state));
+        }
     }
 
     /// The last snapshot may be missing: the checkpoint that knows of it is written before it.
@@ -307,6 +336,7 @@ impl<'a> Run<'a> {
             time: self.cluster.time(),
             counters: self.cluster.counters().clone(),
             series: self.series.clone(),
+            tracks: self.tracks.clone(),
         };
         let written = checkpoint.write_with(path, self.record.as_ref());
         written.map_err(file_failed)
@@ -352,11 +382,15 @@ impl<'a> Run<'a> {
 
     fn finish(mut self) -> Result<(), Failure> {
         let elapsed = self.began.elapsed().as_secs_f64();
-        let stars = match &self.output.out[..] {
-            [] => Vec::new(),
-            _ => self.cluster.at(self.times.end)?,
+        let stars = match self.output.out.is_empty() && !self.output.want_tracks() {
+            true => Vec::new(),
+            false => self.cluster.at(self.times.end)?,
         };
-        self.put(|run| run.write_results(&stars))?;
+        let written = self.put(|run| run.write_results(&stars));
+        if matches!(written, Err(Failure::Interrupted)) {
+            self.say_how_to_go_on();
+        }
+        written?;
         // The last checkpoint is then the same whether or not the run was interrupted.
         if self.record.as_mut().is_some_and(run::Record::settle) {
             self.save()?;
@@ -398,9 +432,9 @@ impl<'a> Run<'a> {
             self.write_series(path)?;
         }
         if let Some(prefix) = &self.output.plots {
-            self.draw(prefix)?;
+            self.draw(prefix, stars)?;
         }
-        Ok(())
+        self.make_films(stars)
     }
 
     fn column(&self, k: usize) -> Vec<f64> {
@@ -443,89 +477,6 @@ impl<'a> Run<'a> {
 
     fn specification(&self) -> String {
         serde_json::to_string(self.cluster.specification()).expect("plain numbers")
-    }
-
-    fn draw(&self, prefix: &Path) -> Result<(), Failure> {
-        let time = self.column(0);
-        let axis = |name: &str, unit: &str, division| PlotAxis {
-            name: name.into(),
-            unit: unit.into(),
-            division,
-            range: None,
-        };
-        let spec = self.specification();
-        let line = |x, y, name| Series {
-            name,
-            x,
-            y,
-            error: None,
-            marks: Marks::Both,
-        };
-        let [local, total] =
-            [3, 4].map(|k| self.column(k).iter().map(|e| e.abs()).collect::<Vec<_>>());
-        let write = |name: &str, series: &[Series<'_>], x: PlotAxis, y: PlotAxis| {
-            let plot = LinePlot {
-                x,
-                y,
-                theme: self.output.theme,
-                ..LinePlot::default()
-            };
-            // A plot without values that a logarithmic axis can show is not a failure.
-            if series
-                .iter()
-                .all(|s| s.y.iter().all(|y| !(y.is_finite() && *y > 0.0)))
-            {
-                return Ok(());
-            }
-            let path = plots::path(prefix, name, self.output.plot_format);
-            plot::lines(path, series, &plot, Some(&spec))
-        };
-        write(
-            "energy",
-            &[
-                line(&time, &total, "since the start"),
-                line(&time, &local, "since the previous line"),
-            ],
-            axis("time", "", Division::Linear),
-            axis("|dE/E|", "", Division::Logarithmic),
-        )?;
-        let names = SHAPE_FRACTIONS.map(|f| format!("{} %", 100.0 * f));
-        let mut columns: Vec<(&str, Vec<f64>)> = vec![("core", self.column(COLUMNS.len() - 1))];
-        // There are as many lines as colours.
-        for k in [0, 2, 3, 4, 5, 7] {
-            let name = names[k].as_str();
-            columns.push((name, self.column(COLUMNS.len() + k)));
-        }
-        let radii: Vec<Series<'_>> = columns
-            .iter()
-            .map(|(name, y)| line(&time, y, name))
-            .collect();
-        write(
-            "radii",
-            &radii,
-            axis("time", "", Division::Linear),
-            axis("radius", "length", Division::Logarithmic),
-        )?;
-        let counters = self.cluster.counters();
-        let longest = self.cluster.specification().max_step;
-        let lengths: Vec<f64> = (0..counters.lengths.len())
-            .map(|k| longest * 0.5f64.powi(k as i32))
-            .collect();
-        let shorter = |k: usize| {
-            counters.lengths[k..].iter().sum::<u64>() as f64 / counters.steps.max(1) as f64
-        };
-        let share: Vec<f64> = (0..lengths.len()).map(shorter).collect();
-        write(
-            "steps",
-            &[line(&lengths, &share, "")],
-            axis("time step", "time", Division::Logarithmic),
-            axis(
-                "share of steps up to this length",
-                "",
-                Division::Logarithmic,
-            ),
-        )?;
-        Ok(())
     }
 
     /// Operations per second of this process: over all, and in the forces.

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trisolar::hermite::files::format;
 use trisolar::io::PictureFormat;
-use trisolar::io::plot::Theme;
+use trisolar::io::plot::{Theme, View};
 use trisolar::run::{self, Paths, Record};
 
 use super::refused;
 use crate::Failure;
+use crate::films::{self, PictureArgs};
 use crate::plots::{self, PLOTS};
 use crate::snapshots::{self, SNAPSHOTS};
 
@@ -29,13 +30,26 @@ pub(crate) struct OutputArgs {
     /// --resume continues from it
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub(super) checkpoint: Option<PathBuf>,
-    /// Draw energy error, radii and steps to energy.png, radii.png and steps.png in this folder
+    /// Draw energy error, radii, steps, the column density at the end, and orbits to energy.png, radii.png, steps.png, density.png and
+    /// orbits.png in this folder
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
     /// Format of the pictures in the folder of --plots: png, svg or pdf
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value_t = PictureFormat::Png)]
     #[serde(default)]
     pub(super) plot_format: PictureFormat,
+    /// Make a film of the moving particles (of the first 100 if there are more): .gif, .webp (lossless) or .mp4 (smaller; needs ffmpeg);
+    /// can be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[serde(default)]
+    pub(super) film: Vec<PathBuf>,
+    /// Viewpoint of the film: xy, xz, yz or space (it moves around the particles once) [default: space]
+    #[arg(long, value_name = "VIEW", help_heading = "Output", value_parser = films::view)]
+    #[serde(default)]
+    pub(super) view: Option<View>,
+    #[command(flatten)]
+    #[serde(flatten, default)]
+    pub(super) look: PictureArgs,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
     #[serde(default)]
@@ -57,15 +71,21 @@ impl Paths for OutputArgs {
         ];
         self.out
             .iter_mut()
+            .chain(&mut self.film)
             .chain(others.into_iter().flatten())
             .collect()
     }
 }
 
 /// The names of the plots.
-pub(super) const PICTURES: [&str; 3] = ["energy", "radii", "steps"];
+pub(super) const PICTURES: [&str; 5] = ["energy", "radii", "steps", "density", "orbits"];
 
 impl OutputArgs {
+    /// Whether an output shows the paths of particles.
+    pub(super) fn want_tracks(&self) -> bool {
+        self.plots.is_some() || !self.film.is_empty()
+    }
+
     /// The file of a snapshot.
     pub(super) fn snapshot(&self, number: usize) -> Option<PathBuf> {
         let folder = self.snapshots.as_ref()?;
@@ -80,7 +100,8 @@ impl OutputArgs {
             let path = |name| plots::path(prefix, name, self.plot_format);
             PICTURES.map(|name| ("--plots", path(name)))
         });
-        out.chain(series).chain(plots).collect()
+        let films = self.film.iter().map(|path| ("--film", path.clone()));
+        out.chain(series).chain(plots).chain(films).collect()
     }
 
     /// All of them, to be checked and locked.
@@ -88,6 +109,11 @@ impl OutputArgs {
         for path in &self.out {
             format(path).map_err(|reason| refused(path, "--out", &reason))?;
         }
+        if self.view.is_some() && self.film.is_empty() {
+            return Err(Failure::BadInput("--view needs --film".into()));
+        }
+        (self.look).check(!self.film.is_empty(), self.plots.is_some())?;
+        films::films(&self.film)?;
         let mut outputs = run::Outputs::new();
         let results = self.results();
         for (option, path) in results.iter().filter(|(option, _)| *option != "--plots") {

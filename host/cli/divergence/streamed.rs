@@ -14,7 +14,7 @@ use trisolar::store::{self, COMMAND, Store, StoreError};
 use super::outcome::MapOutcome;
 use super::{MapJob, OUTPUT};
 use crate::progress::{Progress, Rest};
-use crate::unfinished::{count, ended, kept, refuse};
+use crate::unfinished::{done, ended, kept, refuse};
 use crate::{Failure, interrupt, part};
 
 /// Interval at which finished pixels are saved: the most work that is lost if the program is killed.
@@ -36,7 +36,7 @@ pub(super) fn run(
     };
     let items = store.items();
     let missing = store.missing();
-    let there = items.end - items.start - count(&missing);
+    let there = done(&items, &missing);
     let mut outcome = compute(executor, job, &store, &missing, options, quiet)?;
     outcome.resumed = resumed.then_some(there);
     if resume && !resumed {
@@ -113,8 +113,7 @@ fn open_part(main: &Output, job: &MapJob, part: Part) -> Result<(Store, bool), F
     if let Some(run) = store.run() {
         part::refuse_others(store.part(), &run.get(OUTPUT)?, &job.output)?;
     }
-    let items = store.items();
-    let begun = count(&store.missing()) < items.end - items.start;
+    let begun = done(&store.items(), &store.missing()) > 0;
     Ok((store, begun))
 }
 
@@ -160,7 +159,7 @@ fn compute(
     }
     let progress = Progress::new("divergence", quiet);
     let steps = valid.specification().steps;
-    let before = (pixels - count(missing)).saturating_mul(steps);
+    let before = done(&items, missing).saturating_mul(steps);
     let rest = Rest::new(&progress, before);
     let task = Task::new(valid, missing, store);
     let stream = || executor.stream(&task, options, &rest);

@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
 use super::resume::Typed;
-use super::{Failure, config, interrupt};
+use super::{Failure, interrupt};
 
 mod devices;
 mod options;
@@ -138,10 +138,7 @@ impl EncountersJob {
             declared.file("--save-config", path);
         }
         if let Some(main) = &self.streamed {
-            let (option, name) = match self.part {
-                Some(part) => ("--part", part.path(main)),
-                None => ("--stream", main.clone()),
-            };
+            let (option, name) = part::kept_as(self.part, main);
             for path in store::working_files(&name) {
                 declared.working(option, &path);
             }
@@ -169,13 +166,11 @@ impl EncountersJob {
         if self.begun && path.exists() {
             return Ok(());
         }
-        let overrides = Overrides {
+        let values = Overrides {
             max_error: self.output.max_error,
             ..Overrides::of(self.valid.specification())
         };
-        let text = overrides.to_toml();
-        let text = text.map_err(|reason| refuse(path, "--save-config", &reason))?;
-        config::write(path, &text)
+        specification::write_config(path, values)
     }
 
     /// Writes the files that are made from the records, each by `write`, and returns those that were written.

@@ -34,3 +34,11 @@ pub(super) fn validated(
     let valid = overrides.validated(points.as_ref()).map_err(refused)?;
     Ok((valid, overrides.max_error))
 }
+
+/// Writes a specification to a file for `--config`.
+pub(super) fn write_config(path: &Path, values: Overrides) -> Result<(), Failure> {
+    let text = values
+        .to_toml()
+        .map_err(|reason| Failure::value(&path.display().to_string(), "--save-config", &reason))?;
+    crate::config::write(path, &text)
+}

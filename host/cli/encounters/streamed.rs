@@ -13,7 +13,7 @@ use trisolar::run::{self, Part};
 
 use super::{Args, EncountersJob, EncountersOutcome, OUTPUT, plots};
 use crate::progress::{Progress, Rest};
-use crate::unfinished::{count, ended, kept, refuse};
+use crate::unfinished::{done, ended, kept, refuse};
 use crate::{Failure, interrupt, part};
 
 /// Interval at which records are saved: the most work that is lost if the program is killed.
@@ -34,7 +34,7 @@ pub(super) fn run(
     };
     let items = store.items();
     let missing = store.missing();
-    let there = items.end - items.start - count(&missing);
+    let there = done(&items, &missing);
     let mut streamed = compute(executor, job, &store, &missing, options, quiet, args.quiet)?;
     if args.resume.is_some() && !resumed && job.part.is_none() {
         let note = "there was nothing to go on with: the computation was begun anew";
@@ -82,8 +82,7 @@ fn open_part(main: &Path, job: &EncountersJob, part: Part) -> Result<(Store, boo
     if let Some(run) = store.run() {
         part::refuse_others(store.part(), &run.get(OUTPUT)?, &job.output)?;
     }
-    let items = store.items();
-    let begun = count(&store.missing()) < items.end - items.start;
+    let begun = done(&store.items(), &store.missing()) > 0;
     Ok((store, begun))
 }
 
@@ -124,8 +123,7 @@ fn compute(
         return Ok(Streamed::nothing());
     }
     let progress = Progress::new("encounters", quiet);
-    let items = store.items();
-    let rest = Rest::new(&progress, items.end - items.start - count(missing));
+    let rest = Rest::new(&progress, done(&store.items(), missing));
     let task = Task::new(&job.valid, missing, store);
     // After Ctrl-C, the records of ended runs are copied from the devices and saved.
     let patient = interrupt::patient();

@@ -17,7 +17,7 @@ use trisolar::zoom::{
 
 use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::resume::Typed;
-use crate::sequence::{FolderArgs, report_part};
+use crate::sequence::{FolderArgs, SequenceReport, reported_part};
 use crate::sweep::{MAX_LISTED_MAPS, blamed, write_text};
 use crate::{Failure, report};
 
@@ -114,7 +114,7 @@ fn run_on(
     let vary = sweep.vary()?;
     let frames = sweep.frames(&vary)?;
     let part = sequence.folder.part(frames.len())?;
-    let _claim = sequence.folder.claim(&path, part, &[])?;
+    let _claim = sequence.claim(&path, part, &[])?;
     let settings = sequence.settings(options, true, sweep.theme, sweep.npz, part);
     let begun = sequence.folder.begun::<Sweep>("encounters sweep", &path);
     let record = FolderArgs::record("encounters sweep", &path, &sweep)?;
@@ -124,11 +124,12 @@ fn run_on(
     if vary.len() > 1 {
         folder = folder.named_by_values(&frames);
     }
+    sequence.save_config(&sweep.base, sweep.max_error)?;
     let outcome = sequence.compute("sweep", executor, &frames, &folder, &settings)?;
-    if let Some(part) = part {
-        let object = object(&frames, &outcome, &folder);
-        let SequenceArgs { json, quiet, .. } = *sequence;
-        report_part(part, &folder, object, lines(&outcome), json, quiet)?;
+    let SequenceArgs { json, quiet, .. } = *sequence;
+    let report = SequenceReport { json, quiet };
+    let of_part = || object(&frames, &outcome, &folder);
+    if reported_part(part, &folder, of_part, || lines(&outcome), report)? {
         return check(&outcome, sweep.max_error);
     }
     let file = |name| folder.path().join(name);

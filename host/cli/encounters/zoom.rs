@@ -12,8 +12,9 @@ use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{EncounterBase, EncounterFrame, Rule, variables_in_words};
 
 use super::sequence::{Description, SequenceArgs, check, lines, object};
+use crate::films::frames;
 use crate::resume::Typed;
-use crate::sequence::{FilmArgs, FolderArgs, films, frames, make_films, report_part};
+use crate::sequence::{FilmArgs, FolderArgs, SequenceReport, films, make_films, reported_part};
 use crate::{Failure, report, values};
 
 /// Compute a sequence of maps of outcomes (--map) towards a point, which keeps its place in all pictures. Run it again to continue an
@@ -129,8 +130,7 @@ fn run_on(
     let frames = zoom.frames()?;
     let films = films(&zoom.film)?;
     let part = sequence.folder.part(frames.len())?;
-    let files: Vec<_> = films.iter().map(|film| ("--film", film.path())).collect();
-    let _claim = sequence.folder.claim(&path, part, &files)?;
+    let _claim = sequence.claim(&path, part, &films)?;
     // Films are made of pictures without axes.
     let settings = sequence.settings(options, false, Theme::default(), zoom.npz, part);
     let begun = sequence.folder.begun::<Zoom>("encounters zoom", &path);
@@ -143,11 +143,12 @@ fn run_on(
     record.allow_what_is_there(films.iter().map(Animation::path))?;
     let kind = json!({ "encounters zoom": zoom.to });
     let folder = sequence.open(&path, &frames, &settings, &kind, record, (begun, &zoom))?;
+    sequence.save_config(&zoom.base, zoom.max_error)?;
     let outcome = sequence.compute("zoom", executor, &frames, &folder, &settings)?;
-    if let Some(part) = part {
-        let object = object(&frames, &outcome, &folder);
-        let SequenceArgs { json, quiet, .. } = *sequence;
-        report_part(part, &folder, object, lines(&outcome), json, quiet)?;
+    let SequenceArgs { json, quiet, .. } = *sequence;
+    let report = SequenceReport { json, quiet };
+    let of_part = || object(&frames, &outcome, &folder);
+    if reported_part(part, &folder, of_part, || lines(&outcome), report)? {
         return check(&outcome, zoom.max_error);
     }
     make_films(&films, &folder, frames.len(), zoom.fps)?;

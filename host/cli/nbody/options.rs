@@ -11,6 +11,7 @@ use trisolar::run::Paths;
 
 use super::super::cpu_args::CpuArgs;
 use super::super::explore::live::LiveArgs;
+use super::super::films::{self, PictureArgs};
 use super::super::parameters::ParameterArgs;
 use super::super::values;
 
@@ -116,11 +117,20 @@ pub(crate) struct OutputArgs {
     /// model
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub plots: Option<PathBuf>,
-    /// Draw the moving bodies to an animated GIF of up to 200 pictures
-    #[arg(long, value_name = "FILE.gif", help_heading = "Output")]
-    pub animation: Option<PathBuf>,
-    /// Viewpoint of the animation: xy, xz, yz or space (it moves around the bodies once) [default: space; xy in two dimensions]
-    #[arg(long, value_name = "VIEW", help_heading = "Output", value_parser = view)]
+    /// Make a film of the moving bodies: .gif, .webp (lossless) or .mp4 (smaller; needs ffmpeg); can be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Output",
+        visible_alias = "animation"
+    )]
+    #[serde(default, alias = "animation", deserialize_with = "films::one_or_many")]
+    pub film: Vec<PathBuf>,
+    #[command(flatten)]
+    #[serde(flatten, default)]
+    pub look: PictureArgs,
+    /// Viewpoint of the film: xy, xz, yz or space (it moves around the bodies once) [default: space; xy in two dimensions]
+    #[arg(long, value_name = "VIEW", help_heading = "Output", value_parser = films::view)]
     pub view: Option<View>,
     /// Format of the pictures in the folder of --plots: png, svg or pdf
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value_t = PictureFormat::Png)]
@@ -146,11 +156,11 @@ impl Paths for OutputArgs {
             &mut self.series,
             &mut self.trajectory,
             &mut self.plots,
-            &mut self.animation,
             &mut self.checkpoint,
         ];
         self.out
             .iter_mut()
+            .chain(&mut self.film)
             .chain(others.into_iter().flatten())
             .collect()
     }
@@ -164,14 +174,4 @@ pub(crate) enum OutputFormat {
     Summary,
     /// States in the format of Pacheco & Malensek (2021).
     Textbook,
-}
-
-fn view(text: &str) -> Result<View, String> {
-    Ok(match text {
-        "xy" => View::Xy,
-        "xz" => View::Xz,
-        "yz" => View::Yz,
-        "space" => View::Space,
-        _ => return Err("must be xy, xz, yz or space".into()),
-    })
 }

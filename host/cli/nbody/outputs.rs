@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use trisolar::io::film::Film;
 use trisolar::nbody::files::BodyFormat;
 use trisolar::run;
 
 use super::super::Failure;
+use super::super::films;
 use super::super::plots::{self, PLOTS};
 use super::super::snapshots::{self, SNAPSHOTS};
 use super::options::OutputArgs;
@@ -21,7 +23,7 @@ pub(super) struct Outputs {
     plots: Option<PathBuf>,
     pub energy_plot: Option<PathBuf>,
     pub orbit_plot: Option<PathBuf>,
-    pub animation: Option<PathBuf>,
+    pub films: Vec<Film>,
     pub checkpoint: Option<PathBuf>,
     pub config: Option<PathBuf>,
 }
@@ -47,7 +49,6 @@ impl Outputs {
         for (option, path, ending) in [
             ("--trajectory", &args.trajectory, "npz"),
             ("--checkpoint", &args.checkpoint, "npz"),
-            ("--animation", &args.animation, "gif"),
             ("--save-config", &args.save_config, "toml"),
         ] {
             if let Some(path) = path.as_ref().filter(|p| !ends(p, &[ending])) {
@@ -55,9 +56,11 @@ impl Outputs {
                 return Err(bad(path, option, &reason));
             }
         }
-        if args.view.is_some() && args.animation.is_none() {
-            return Err(Failure::BadInput("--view needs --animation".into()));
+        if args.view.is_some() && args.film.is_empty() {
+            return Err(Failure::BadInput("--view needs --film".into()));
         }
+        args.look
+            .check(!args.film.is_empty(), args.plots.is_some())?;
         let plot = |what: &str| {
             let folder = args.plots.as_ref();
             folder.map(|folder| plots::path(folder, what, args.plot_format))
@@ -67,7 +70,7 @@ impl Outputs {
             series: args.series.clone(),
             snapshots: args.snapshots.clone(),
             trajectory: args.trajectory.clone(),
-            animation: args.animation.clone(),
+            films: films::films(&args.film)?,
             checkpoint: args.checkpoint.clone(),
             config: args.save_config.clone(),
             plots: args.plots.clone(),
@@ -84,16 +87,17 @@ impl Outputs {
             ("--trajectory", &self.trajectory),
             ("--plots", &self.energy_plot),
             ("--plots", &self.orbit_plot),
-            ("--animation", &self.animation),
             ("--checkpoint", &self.checkpoint),
             ("--save-config", &self.config),
         ];
         let others = others
             .into_iter()
             .filter_map(|(option, path)| Some((option, path.as_ref()?)));
+        let films = self.films.iter().map(|film| ("--film", film.path()));
         states
             .chain(others)
             .map(|(option, path)| (option, path.as_path()))
+            .chain(films)
     }
 
     /// All files.
@@ -164,7 +168,7 @@ impl Outputs {
 
     /// Whether an output needs the positions of all records.
     pub(super) fn want_positions(&self) -> bool {
-        self.trajectory.is_some() || self.orbit_plot.is_some() || self.animation.is_some()
+        self.trajectory.is_some() || self.orbit_plot.is_some() || !self.films.is_empty()
     }
 
     /// Whether an output needs the energies of all records.

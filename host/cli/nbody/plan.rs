@@ -124,7 +124,7 @@ impl OutputArgs {
             || self.snapshots.is_some()
             || self.trajectory.is_some()
             || self.plots.is_some()
-            || self.animation.is_some();
+            || !self.film.is_empty();
         self.every
             .or_else(|| over_time.then(|| steps.div_ceil(DEFAULT_RECORDS)))
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use trisolar::io::atomic;
+use trisolar::io::film::Film;
 use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Trajectory, View};
 use trisolar::nbody::files::{
     BodyFormat, Checkpoint, History, Moment, Textbook, parts_at_start, write_bodies, write_series,
@@ -14,14 +15,12 @@ use trisolar::nbody::{
 };
 use trisolar::run::{self, Renewal};
 
+use super::super::plots;
 use super::super::report::{self, Common, Lines};
 use super::super::{Failure, interrupt};
 use super::energy::Energy;
 use super::options::{Args, OutputFormat};
 use super::outputs::Outputs;
-
-/// Largest number of bodies whose orbits are drawn.
-const MAX_DRAWN_ORBITS: usize = 100;
 
 /// The records of a run.
 pub(super) struct Record<'a> {
@@ -206,8 +205,8 @@ impl Record<'_> {
         if let Some(path) = &self.outputs.orbit_plot {
             self.draw_orbits(path)?;
         }
-        if let Some(path) = &self.outputs.animation {
-            self.animate(path)?;
+        for film in &self.outputs.films {
+            self.animate(film)?;
         }
         Ok(())
     }
@@ -240,13 +239,14 @@ impl Record<'_> {
         let look = LinePlot {
             title: format!("Relative error of the total energy, {}", self.start()),
             theme: self.args.output.theme,
+            size: self.args.output.look.size,
             x: PlotAxis {
                 name: "time".into(),
                 unit: time_unit.into(),
                 ..PlotAxis::default()
             },
             y: PlotAxis {
-                name: "|E − E₀| / |E₀|".into(),
+                name: "|ΔE/E₀|".into(),
                 division: match logarithmic {
                     true => Division::Logarithmic,
                     false => Division::Linear,
@@ -279,19 +279,15 @@ impl Record<'_> {
 
     /// Calls `work` with the paths of the bodies.
     fn with_orbits<T>(&self, work: impl FnOnce(&[Trajectory<'_>], &Orbits) -> T) -> T {
-        let n = self.last.bodies.len().min(MAX_DRAWN_ORBITS);
+        let names = self.problem.specification().names.as_deref();
+        let names = plots::body_names(names, self.last.bodies.len());
+        let n = names.len();
         let points: Vec<Vec<[f64; 3]>> = (0..n)
             .map(|i| {
                 let positions = self.history.positions.iter();
                 positions.map(|p| p[i].to_array()).collect()
             })
             .collect();
-        let name = |i: usize| match &self.problem.specification().names {
-            _ if n > 12 => String::new(),
-            Some(names) => names[i].clone(),
-            None => format!("body {i}"),
-        };
-        let names: Vec<String> = (0..n).map(name).collect();
         let paths: Vec<Trajectory<'_>> = points
             .iter()
             .zip(&names)
@@ -308,6 +304,8 @@ impl Record<'_> {
                 _ => None,
             },
             all: self.last.bodies.len(),
+            size: self.args.output.look.size,
+            window: None,
         };
         work(&paths, &orbits)
     }
@@ -317,14 +315,17 @@ impl Record<'_> {
         Ok(self.with_orbits(|bodies, o| plot::trajectories(path, bodies, o, Some(&spec)))?)
     }
 
-    fn animate(&self, path: &Path) -> Result<(), Failure> {
+    fn animate(&self, film: &Film) -> Result<(), Failure> {
         let usual = match self.problem.specification().dimensions {
             2 => View::Xy,
             _ => View::Space,
         };
         let view = self.args.output.view.unwrap_or(usual);
-        Ok(self
-            .with_orbits(|bodies, o| plot::animation(path, &self.history.times, bodies, o, view))?)
+        let (times, quiet) = (&self.history.times, self.args.quiet);
+        self.with_orbits(|bodies, o| {
+            let look = &self.args.output.look;
+            look.draw(film, (times, bodies), o, view, quiet)
+        })
     }
 
     pub(super) fn report(

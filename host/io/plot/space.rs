@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{
-    Align, AxesStyle, Canvas, IoError, PixelRect, Theme, Ticks, below_frame, data_error, fitting,
-    grid, heading, horizontal_axis, left_of_frame, legend, legend_width, line_colour, line_dashes,
-    text_width, vertical_axis, widest, wrap, write_canvas,
+    Align, AxesStyle, Canvas, IoError, LEAST_FRAME, PictureSize, PixelRect, TOO_SMALL, Theme,
+    Ticks, below_frame, dashes, data_error, fitting, grid, heading, horizontal_axis, left_of_frame, legend,
+    legend_width, line_colour, vertical_axis, wrap, write_canvas,
 };
 
 /// The path of one body.
@@ -32,21 +32,34 @@ pub struct Orbits {
     pub all: usize,
     /// Background and lines.
     pub theme: Theme,
+    /// The middle and the side of the cube that is shown; `None` for one around all positions.
+    pub window: Option<([f64; 3], f64)>,
+    /// The size of the picture; `None` for panels of a fixed size and what is around them.
+    pub size: Option<PictureSize>,
 }
 
 impl Orbits {
     /// The title of a picture of the first `drawn` bodies.
     fn heading(&self, drawn: usize) -> String {
-        let mut parts = vec![self.title.clone()];
-        if drawn < self.all {
-            parts.push(format!("of which the first {drawn} are drawn"));
-        }
-        if let Some([start, end]) = self.times {
+        let time = self.times.map_or_else(String::new, |[start, end]| {
             let span = format!("t = {} to {}", short(start), short(end));
-            parts.push(format!("{span} {}", self.time_unit).trim_end().to_owned());
+            format!("{span} {}", self.time_unit).trim_end().to_owned()
+        });
+        [self.subject(drawn), time]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// The title without the time.
+    pub(super) fn subject(&self, drawn: usize) -> String {
+        let title = &self.title;
+        match drawn < self.all {
+            true if title.is_empty() => format!("the first {drawn} of {} are drawn", self.all),
+            true => format!("{title}, of which the first {drawn} are drawn"),
+            false => title.clone(),
         }
-        parts.retain(|part| !part.is_empty());
-        parts.join(", ")
     }
 }
 
@@ -66,6 +79,9 @@ fn short(x: f64) -> String {
 const PANEL_PIXELS: f32 = 460.0;
 /// The longer side of a single panel in pixels, and the least length of the other one.
 const SINGLE_PANEL_PIXELS: (f32, f32) = (800.0, 400.0);
+/// Sizes of pictures with a single panel and with four, approximately, if the size is not given: text and lines of others are larger or
+/// smaller in proportion.
+const SHEETS: [[f32; 2]; 2] = [[1040.0, 930.0], [1270.0, 1190.0]];
 /// The extent across a plane, relative to that along it, up to which motion is planar.
 const FLATNESS: f64 = 1e-9;
 /// Azimuth and elevation of the fourth panel's viewpoint, in degrees.
@@ -101,8 +117,8 @@ pub fn trajectories(
 
 fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     let (low, high) = extent(bodies).ok_or("no position is finite")?;
-    let (centre, span) = cube(low, high).ok_or("the positions are too far apart")?;
-    match plane(low, high) {
+    let (centre, span) = bounds(bodies, orbits).ok_or("the positions are too far apart")?;
+    match plane(low, high).filter(|_| orbits.window.is_none()) {
         Some(axes) => draw_plane(bodies, orbits, axes, (low, high)),
         None => draw_space(bodies, orbits, centre, span),
     }
@@ -124,42 +140,70 @@ fn draw_plane(
     (low, high): ([f64; 3], [f64; 3]),
 ) -> Result<Canvas, String> {
     let s = &AxesStyle {
-        unit: 1.0,
+        unit: orbits.size.map_or(1.0, |size| size.unit(SHEETS[0])),
         theme: orbits.theme,
     };
     let spans = axes.map(|k| high[k] - low[k]);
     let longer = spans[0].max(spans[1]);
     let longer = if longer > 0.0 { longer } else { 1.0 };
-    let (most, least) = SINGLE_PANEL_PIXELS;
-    // The same number of pixels for a unit of length along both axes.
-    let scale = f64::from(most) / (1.08 * longer);
-    let sides = spans.map(|span| ((span + 0.08 * longer) * scale).round() as f32);
-    let sides = sides.map(|side| side.clamp(least, most));
-    let spans = sides.map(|side| f64::from(side) / scale);
+    let needed = spans.map(|span| span + 0.08 * longer);
     let centre = axes.map(|k| low[k] / 2.0 + high[k] / 2.0);
-    let [wide, high] = sides;
+    let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
+    let right = legend_width(&names, s).max(MARKS_WIDTH * s.unit) + s.margin();
+    let heading_of = |width: f32| wrap(&orbits.heading(bodies.len()), s.title(), width);
+    let top_of =
+        |title: &[String]| s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+
+    // The same number of pixels for a unit of length along both axes.
+    let (title, [wide, high], scale) = match orbits.size {
+        None => {
+            let (most, least) = SINGLE_PANEL_PIXELS;
+            let scale = f64::from(most) / (1.08 * longer);
+            let sides = needed.map(|span| (span * scale).round() as f32);
+            let sides = sides.map(|side| side.clamp(least, most));
+            (heading_of(sides[0] + right), sides, scale)
+        }
+        Some(size) => {
+            let sheet = [size.width, size.height].map(|side| side as f32);
+            let title = heading_of(sheet[0] - 2.0 * s.margin());
+            let high = (sheet[1] - top_of(&title) - below_frame(s) - s.margin()).floor();
+            let numbers = |high: f32, scale: f64| {
+                fitting(high, s, false, |n| {
+                    Ticks::linear(centre[1], f64::from(high) / scale, n)
+                })
+            };
+            // The numbers on the left depend on the scale, which depends on the room that they leave.
+            let room = sheet[0] - right - s.margin() - 8.0 * s.number();
+            let scale_of =
+                |wide: f32| (f64::from(wide) / needed[0]).min(f64::from(high) / needed[1]);
+            if room.min(high) < LEAST_FRAME {
+                return Err(TOO_SMALL.into());
+            }
+            let ticks = numbers(high, scale_of(room));
+            let wide = sheet[0] - right - (s.margin() + left_of_frame(&ticks, s)).round();
+            let wide = wide.floor().min(room);
+            if wide < LEAST_FRAME {
+                return Err(TOO_SMALL.into());
+            }
+            (title, [wide, high], scale_of(wide))
+        }
+    };
+    let spans = [wide, high].map(|side| f64::from(side) / scale);
     let x_ticks = fitting(wide, s, true, |n| Ticks::linear(centre[0], spans[0], n));
     let y_ticks = fitting(high, s, false, |n| Ticks::linear(centre[1], spans[1], n));
-    let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
     let left = s.margin() + left_of_frame(&y_ticks, s);
-    let right = legend_width(&names, s).max(MARKS_WIDTH) + s.margin();
-    let title = wrap(&orbits.heading(bodies.len()), s.title(), wide + right);
-    let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+    let top = top_of(&title);
     let legend_height = (names.len() + 3) as f32 * s.number() * 1.6;
     let height = top + (high + below_frame(s)).max(legend_height) + s.margin();
+    let sheet = orbits
+        .size
+        .map_or([(left + wide + right) as u32, height as u32], |size| {
+            [size.width, size.height]
+        });
     let background = orbits.theme.background();
-    let mut canvas = Canvas::new((left + wide + right) as u32, height as u32, background)
-        .ok_or("the picture is too large")?;
-    let half = title
-        .iter()
-        .map(|line| text_width(line, s.title()) / 2.0)
-        .fold(0.0, f32::max);
-    heading(
-        &mut canvas,
-        &title,
-        (left + wide / 2.0).max(half + s.margin()),
-        s,
-    );
+    let mut canvas =
+        Canvas::new(sheet[0], sheet[1], background).ok_or("the picture is too large")?;
+    heading(&mut canvas, &title, left + wide / 2.0, s);
     let frame = PixelRect {
         x: left.round(),
         y: top.round(),
@@ -168,7 +212,8 @@ fn draw_plane(
     };
     grid(&mut canvas, frame, &x_ticks, &y_ticks, s);
     let [a, b] = axes;
-    paths(&mut canvas, frame, bodies, orbits.theme, true, |p| {
+    let look = PathStyle::new(orbits.theme, s.unit, true);
+    paths(&mut canvas, frame, bodies, look, |p| {
         [(p[a] - centre[0]) / spans[0], (p[b] - centre[1]) / spans[1]]
     });
     canvas.outline(frame, s.line(), orbits.theme.frame());
@@ -177,7 +222,7 @@ fn draw_plane(
     vertical_axis(&mut canvas, frame, &y_ticks, &label(&y_ticks, b), s, |at| {
         1.0 - at
     });
-    legend(&mut canvas, [frame.x + wide, frame.y], &names, s);
+    legend(&mut canvas, [frame.x + wide, frame.y], &names, s, s.unit);
     marks(&mut canvas, [frame.x + wide, frame.y], &names, s);
     Ok(canvas)
 }
@@ -198,9 +243,9 @@ fn marks(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &AxesStyle) {
         let row = (named + i) as f32 + 1.0;
         let at = [x + 3.5 * s.gap(), y + row * s.number() * 1.6];
         if i == 0 {
-            canvas.ring(at, RING, RING_LINE, colour);
+            canvas.ring(at, s.unit * RING, s.unit * RING_LINE, colour);
         } else {
-            canvas.dot(at, DOT, colour);
+            canvas.dot(at, s.unit * DOT, colour);
         }
         canvas.text(
             text,
@@ -224,43 +269,71 @@ fn draw_space(
     span: f64,
 ) -> Result<Canvas, String> {
     let s = &AxesStyle {
-        unit: 1.0,
+        unit: orbits.size.map_or(1.0, |size| size.unit(SHEETS[1])),
         theme: orbits.theme,
     };
-    let ticks = centre.map(|c| fitting(PANEL_PIXELS, s, true, |n| Ticks::linear(c, span, n)));
-    let numbers = ticks
-        .iter()
-        .max_by(|a, b| widest(a, 1.0).total_cmp(&widest(b, 1.0)))
-        .ok_or("no axis")?;
-    let left = s.margin() + left_of_frame(numbers, s);
     let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
-    let title = wrap(
-        &orbits.heading(bodies.len()),
-        s.title(),
-        2.0 * PANEL_PIXELS + left,
+    let right = s.margin() + legend_width(&names, s).max(MARKS_WIDTH * s.unit);
+    let ticks_of =
+        |side: f32| centre.map(|c| fitting(side, s, true, |n| Ticks::linear(c, span, n)));
+    let left_of = |ticks: &[Ticks; 3]| {
+        let widest = ticks.iter().map(|ticks| left_of_frame(ticks, s));
+        s.margin() + widest.fold(0.0, f32::max)
+    };
+    let heading_of = |width: f32| wrap(&orbits.heading(bodies.len()), s.title(), width);
+    let top_of =
+        |title: &[String]| s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+    let between = below_frame(s) + 2.0 * s.gap();
+
+    let (title, side) = match orbits.size {
+        None => {
+            let left = left_of(&ticks_of(PANEL_PIXELS));
+            (heading_of(2.0 * PANEL_PIXELS + left), PANEL_PIXELS)
+        }
+        Some(size) => {
+            let sheet = [size.width, size.height].map(|side| side as f32);
+            let title = heading_of(sheet[0] - 2.0 * s.margin());
+            let high = (sheet[1] - top_of(&title) - s.margin()) / 2.0 - between;
+            // The numbers beside smaller panels are not wider.
+            let left = left_of(&ticks_of(high.max(LEAST_FRAME)));
+            let side = high.min((sheet[0] - right) / 2.0 - left).floor() - 1.0;
+            if side < LEAST_FRAME {
+                return Err(TOO_SMALL.into());
+            }
+            (title, side)
+        }
+    };
+    let ticks = ticks_of(side);
+    let left = left_of(&ticks);
+    let top = top_of(&title);
+    let column = (left + side).round();
+    let row = (side + between).round();
+    let sheet = orbits.size.map_or(
+        [
+            (2.0 * column + right) as u32,
+            (top + 2.0 * row + s.margin()) as u32,
+        ],
+        |size| [size.width, size.height],
     );
-    let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
-    let column = (left + PANEL_PIXELS).round();
-    let row = (PANEL_PIXELS + below_frame(s) + 2.0 * s.gap()).round();
-    let width = 2.0 * column + s.margin() + legend_width(&names, s).max(MARKS_WIDTH);
-    let mut canvas = Canvas::new(
-        width as u32,
-        (top + 2.0 * row + s.margin()) as u32,
-        orbits.theme.background(),
-    )
-    .ok_or("the picture is too large")?;
-    heading(&mut canvas, &title, left / 2.0 + column, s);
+    let mut canvas = Canvas::new(sheet[0], sheet[1], orbits.theme.background())
+        .ok_or("the picture is too large")?;
+    // On a wide sheet, the panels are in the middle.
+    let spare = ((sheet[0] as f32 - 2.0 * column - right) / 2.0)
+        .max(0.0)
+        .floor();
+    heading(&mut canvas, &title, spare + left / 2.0 + column, s);
 
     let panel = |i: usize| PixelRect {
-        x: left.round() + (i % 2) as f32 * column,
+        x: spare + left.round() + (i % 2) as f32 * column,
         y: top.round() + (i / 2) as f32 * row,
-        width: PANEL_PIXELS,
-        height: PANEL_PIXELS,
+        width: side,
+        height: side,
     };
+    let look = PathStyle::new(orbits.theme, s.unit, true);
     for (i, (a, b)) in [(0, 1), (0, 2), (1, 2)].into_iter().enumerate() {
         let frame = panel(i);
         grid(&mut canvas, frame, &ticks[a], &ticks[b], s);
-        paths(&mut canvas, frame, bodies, orbits.theme, true, |p| {
+        paths(&mut canvas, frame, bodies, look, |p| {
             [(p[a] - centre[a]) / span, (p[b] - centre[b]) / span]
         });
         canvas.outline(frame, s.line(), orbits.theme.frame());
@@ -279,20 +352,27 @@ fn draw_space(
         .flat_map(|&p| seen(p))
         .filter(|v| v.is_finite())
         .fold(0.1, |reach: f64, v| reach.max(v.abs()));
+    let reach = orbits.window.map_or(reach, |_| 0.5);
     let seen = |p: [f64; 3]| seen(p).map(|v| v * 0.45 / reach);
-    paths(&mut canvas, frame, bodies, orbits.theme, true, seen);
+    paths(&mut canvas, frame, bodies, look, seen);
     canvas.outline(frame, s.line(), orbits.theme.frame());
-    triad(&mut canvas, frame, s, VIEW_DEGREES.0);
-    let beside = [frame.x + PANEL_PIXELS, panel(1).y];
-    legend(&mut canvas, beside, &names, s);
+    triad(&mut canvas, frame, s, s.unit, VIEW_DEGREES.0);
+    let beside = [frame.x + side, panel(1).y];
+    legend(&mut canvas, beside, &names, s, s.unit);
     marks(&mut canvas, beside, &names, s);
     Ok(canvas)
 }
 
-/// The middle of all positions and the side of a cube around them.
-pub(super) fn bounds(bodies: &[Trajectory<'_>]) -> Option<([f64; 3], f64)> {
+/// The middle and the side of the cube that is shown.
+pub(super) fn bounds(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Option<([f64; 3], f64)> {
+    let usable = |(centre, side): &([f64; 3], f64)| {
+        centre.iter().chain([side]).all(|x| x.is_finite()) && *side > 0.0
+    };
     let (low, high) = extent(bodies)?;
-    cube(low, high)
+    match orbits.window {
+        Some(window) => Some(window).filter(usable),
+        None => cube(low, high),
+    }
 }
 
 /// The least and the greatest coordinates of all finite positions.
@@ -316,15 +396,39 @@ fn cube(low: [f64; 3], high: [f64; 3]) -> Option<([f64; 3], f64)> {
     span.is_finite().then_some((centre, span))
 }
 
+/// How paths are drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PathStyle {
+    theme: Theme,
+    /// How much larger lines and marks are than in a picture whose size is not given.
+    unit: f32,
+    /// Whether a ring marks the first position.
+    starts: bool,
+}
+
+impl PathStyle {
+    pub(super) fn new(theme: Theme, unit: f32, starts: bool) -> Self {
+        Self {
+            theme,
+            unit,
+            starts,
+        }
+    }
+}
+
 /// `place` gives the offset from the middle of the frame, in units of its sides, upwards positive.
 pub(super) fn paths(
     canvas: &mut Canvas,
     frame: PixelRect,
     bodies: &[Trajectory<'_>],
-    theme: Theme,
-    starts: bool,
+    style: PathStyle,
     place: impl Fn([f64; 3]) -> [f64; 2],
 ) {
+    let PathStyle {
+        theme,
+        unit,
+        starts,
+    } = style;
     for (i, body) in bodies.iter().enumerate() {
         let colour = line_colour(i, theme);
         let points: Vec<[f32; 2]> = body
@@ -338,22 +442,32 @@ pub(super) fn paths(
                 ]
             })
             .collect();
-        let finite = |p: &&[f32; 2]| p.iter().all(|v| v.is_finite());
-        canvas.dashed(&points, 1.6, line_dashes(i, theme), colour, frame);
+        let shown = |p: &&[f32; 2]| {
+            (frame.x..=frame.x + frame.width).contains(&p[0])
+                && (frame.y..=frame.y + frame.height).contains(&p[1])
+        };
+        canvas.dashed(&points, 1.6 * unit, &dashes(i, theme, unit), colour, frame);
         // Of many bodies, large marks would hide each other.
-        let size = if bodies.len() > 30 { 0.5 } else { 1.0 };
-        if let Some(&first) = points.first().filter(finite).filter(|_| starts) {
+        let size = if bodies.len() > 30 { 0.5 } else { 1.0 } * unit;
+        if let Some(&first) = points.first().filter(shown).filter(|_| starts) {
             canvas.ring(first, size * RING, size * RING_LINE, colour);
         }
-        if let Some(&last) = points.last().filter(finite) {
+        if let Some(&last) = points.last().filter(shown) {
             canvas.dot(last, size * DOT, colour);
         }
     }
 }
 
-/// The directions of x, y and z in the corner of the view.
-pub(super) fn triad(canvas: &mut Canvas, frame: PixelRect, s: &AxesStyle, azimuth: f64) {
-    let (length, from) = (44.0, [frame.x + 62.0, frame.y + frame.height - 62.0]);
+/// The directions of x, y and z in the corner of the view; `scale` is how much larger they are than in a picture whose size is not given.
+pub(super) fn triad(
+    canvas: &mut Canvas,
+    frame: PixelRect,
+    s: &AxesStyle,
+    scale: f32,
+    azimuth: f64,
+) {
+    let (length, away) = (44.0 * scale, 62.0 * scale);
+    let from = [frame.x + away, frame.y + frame.height - away];
     for (name, axis) in [
         ("x", [1.0, 0.0, 0.0]),
         ("y", [0.0, 1.0, 0.0]),
@@ -361,7 +475,7 @@ pub(super) fn triad(canvas: &mut Canvas, frame: PixelRect, s: &AxesStyle, azimut
     ] {
         let [u, v] = project(axis, azimuth, VIEW_DEGREES.1).map(|d| d as f32);
         let at = |r: f32| [from[0] + r * u, from[1] - r * v];
-        canvas.line(&[from, at(length)], 1.5, s.theme.frame(), frame);
+        canvas.line(&[from, at(length)], 1.5 * scale, s.theme.frame(), frame);
         canvas.text(name, at(length * 1.3), s.text(s.number(), Align::Centre));
     }
 }

@@ -9,7 +9,7 @@ use super::FileError;
 use super::write::{History, Moment};
 use trisolar_bodies::{numbers, vectors};
 use trisolar_io::IoError;
-use trisolar_io::npz::{NpzReader, NpzWriter};
+use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_run::Record;
 
 /// A run at some step.
@@ -86,6 +86,8 @@ impl Checkpoint {
         let positions = history.positions.concat();
         file.array("history_position", &[times, n, 3], numbers(&positions))?;
         file.text(HEADER_FILE, &json)?;
+        let json = serde_json::to_string(&self.specification).expect("plain numbers and names");
+        file.text(SPECIFICATION, &json)?;
         if let Some(run) = run {
             run.write(&mut file)?;
         }

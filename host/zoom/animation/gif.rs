@@ -4,6 +4,7 @@ use std::path::Path;
 
 use gif::{Encoder, EncodingError, Frame, Repeat};
 
+use super::duration;
 use super::picture::{Picture, check_size, read};
 use crate::Folder;
 use trisolar_io::IoError;
@@ -12,9 +13,9 @@ use trisolar_io::atomic::{AtomicFile, write_with};
 pub(super) fn write(path: &Path, folder: &Folder, frames: u32, rate: f64) -> Result<(), IoError> {
     let first = read(folder, 0)?;
     let side = |n: u32| {
-        u16::try_from(n).map_err(|_| IoError::Data {
+        trisolar_io::film::gif::side(n).map_err(|reason| IoError::Data {
             path: path.to_owned(),
-            reason: format!("a GIF has at most 65535 pixels a side, not {n}; choose .webp or .mp4"),
+            reason,
         })
     };
     let (width, height) = (side(first.width)?, side(first.height)?);
@@ -56,7 +57,7 @@ fn encode(
     for n in 0..frames {
         let picture = read(folder, n).map_err(Stop::Frame)?;
         check_size(&path, first, n, &picture).map_err(Stop::Frame)?;
-        let delay = super::duration(n, rate, 100.0) as u16;
+        let delay = duration(n, rate, 100.0) as u16;
         encoder.write_frame(&frame(picture, &first.palette, size, delay))?;
     }
     // Writes the last byte.

@@ -1,57 +1,21 @@
 //! Films of existing frames: GIF and WebP are written by this program, MP4 by ffmpeg.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Folder;
-use trisolar_io::IoError;
-use trisolar_io::atomic::check_writable;
+use trisolar_io::film::{Film, FilmFormat, Pictures, duration, mp4};
+pub use trisolar_io::film::{FilmError as AnimationError, RATES, find_ffmpeg};
+use trisolar_io::plot::PictureSize;
 
 mod gif;
-mod mp4;
 mod picture;
-mod webp;
 
-pub use mp4::find_ffmpeg;
+use picture::check_size;
 pub(super) use picture::read;
-
-/// A format of films.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FilmFormat {
-    Gif,
-    WebP,
-    Mp4,
-}
 
 /// A film to be written.
 #[derive(Clone, Debug)]
-pub struct Animation {
-    path: PathBuf,
-    format: FilmFormat,
-}
-
-/// A film that cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub enum AnimationError {
-    /// A frame cannot be read, or the film cannot be written.
-    #[error(transparent)]
-    Io(#[from] IoError),
-    /// MP4 needs ffmpeg.
-    #[error(
-        "an .mp4 is written by ffmpeg, which is not on the search path (PATH); install it, or choose .webp or .gif"
-    )]
-    NoFfmpeg,
-    /// ffmpeg failed.
-    #[error("ffmpeg could not write {path}: {reason}")]
-    Ffmpeg {
-        /// The film.
-        path: String,
-        /// The last lines of its output.
-        reason: String,
-    },
-}
-
-/// The allowed frames per second.
-pub const RATES: std::ops::RangeInclusive<f64> = 0.1..=60.0;
+pub struct Animation(Film);
 
 impl Animation {
     /// A film whose extension determines its format, and which can be written.
@@ -59,32 +23,12 @@ impl Animation {
     /// # Errors
     /// Another extension, a folder that accepts no file, or no ffmpeg for an MP4.
     pub fn new(path: &Path) -> Result<Self, AnimationError> {
-        let extension = path.extension().map(|e| e.to_string_lossy().into_owned());
-        let format = match extension.as_deref().map(str::to_ascii_lowercase).as_deref() {
-            Some("gif") => FilmFormat::Gif,
-            Some("webp") => FilmFormat::WebP,
-            Some("mp4") => FilmFormat::Mp4,
-            _ => {
-                return Err(AnimationError::Io(IoError::UnknownFormat {
-                    path: path.to_owned(),
-                    extension,
-                    allowed: ".gif, .webp and .mp4",
-                }));
-            }
-        };
-        if format == FilmFormat::Mp4 && find_ffmpeg().is_none() {
-            return Err(AnimationError::NoFfmpeg);
-        }
-        check_writable(path)?;
-        Ok(Self {
-            path: path.to_owned(),
-            format,
-        })
+        Film::new(path).map(Self)
     }
 
     /// Its path as given.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// Writes the film of frames 0 to `frames` - 1 of a folder, with `rate` frames per second (see [`RATES`]). The film is
@@ -93,18 +37,35 @@ impl Animation {
     /// # Errors
     /// A frame is missing or has another form, or the film cannot be written; no part of it remains.
     pub fn write(&self, folder: &Folder, frames: u32, rate: f64) -> Result<(), AnimationError> {
-        match self.format {
-            FilmFormat::Gif => Ok(gif::write(&self.path, folder, frames, rate)?),
-            FilmFormat::WebP => Ok(webp::write(&self.path, folder, frames, rate)?),
-            FilmFormat::Mp4 => mp4::write(&self.path, folder, rate),
+        let path = self.path();
+        match self.0.format() {
+            // Frames and a GIF have the same colours, which need not be chosen again.
+            FilmFormat::Gif => Ok(gif::write(path, folder, frames, rate)?),
+            FilmFormat::WebP => {
+                let first = read(folder, 0)?;
+                self.0.write(Pictures {
+                    size: PictureSize {
+                        width: first.width,
+                        height: first.height,
+                    },
+                    count: frames as usize,
+                    rate,
+                    draw: &|n| {
+                        let picture = read(folder, n as u32)?;
+                        check_size(path, &first, n as u32, &picture)?;
+                        Ok(picture.rgb())
+                    },
+                    go_on: &mut |_| true,
+                })
+            }
+            FilmFormat::Mp4 => {
+                // A percent sign in the name of the folder would be read as a placeholder of a number.
+                let place = folder.path().to_string_lossy().replace('%', "%%");
+                let frames = Path::new(&place).join("frame-%05d.png");
+                mp4::write_files(path, frames.as_os_str(), rate)
+            }
         }
     }
-}
-
-/// The duration of frame `n` in units of 1 / `units` seconds: whole numbers whose sum does not drift.
-fn duration(n: u32, rate: f64, units: f64) -> u32 {
-    let begin = |n: f64| (n * units / rate).round();
-    (begin(f64::from(n) + 1.0) - begin(f64::from(n))) as u32
 }
 
 #[cfg(test)]
@@ -200,13 +161,5 @@ mod tests {
             assert!(!path.exists());
         }
         assert!(Animation::new(Path::new("z.avi")).is_err());
-    }
-
-    #[test]
-    fn durations_do_not_drift() {
-        for rate in [0.1, 7.0, 24.0, 29.97, 60.0] {
-            let sum: u32 = (0..1000).map(|n| duration(n, rate, 100.0)).sum();
-            assert!((f64::from(sum) - 100_000.0 / rate).abs() <= 0.5, "{rate}");
-        }
     }
 }

@@ -2,14 +2,12 @@
 //! the WebP Container Specification, "Animation".
 
 use std::io::{Seek as _, SeekFrom, Write};
-use std::path::Path;
 
 use image_webp::{ColorType, WebPEncoder};
 
-use super::picture::{check_size, read};
-use crate::Folder;
-use trisolar_io::IoError;
-use trisolar_io::atomic::{AtomicFile, write_with};
+use super::{Pictures, Stop, duration, each};
+use crate::atomic::AtomicFile;
+use crate::size::PictureSize;
 
 /// The longest side of a WebP picture.
 const MAX_SIDE: u32 = 16384;
@@ -20,38 +18,33 @@ const ANIMATED: u32 = 0x02;
 /// Flag of `ANMF`: the frame replaces the previous one instead of being blended with it.
 const REPLACES: u8 = 0x02;
 
-pub(super) fn write(path: &Path, folder: &Folder, frames: u32, rate: f64) -> Result<(), IoError> {
-    let first = read(folder, 0)?;
-    let refuse = |reason: String| IoError::Data {
-        path: path.to_owned(),
-        reason,
-    };
-    if first.width.max(first.height) > MAX_SIDE {
-        return Err(refuse(format!(
-            "a WebP has at most {MAX_SIDE} pixels a side, not {}; choose .gif or .mp4",
-            first.width.max(first.height)
+pub(super) fn write(
+    file: &mut AtomicFile,
+    size: PictureSize,
+    rate: f64,
+    pictures: Pictures<'_>,
+) -> Result<(), Stop> {
+    let longest = size.width.max(size.height);
+    if longest > MAX_SIDE {
+        return Err(Stop::Data(format!(
+            "a WebP has at most {MAX_SIDE} pixels a side, not {longest}; choose .gif or .mp4"
         )));
     }
-    let size = (first.width, first.height);
-    write_with(path, |file| {
-        let begun = begin(file, size);
-        let mut length = 12 + begun.map_err(|e| file.error(e))?;
-        for n in 0..frames {
-            let picture = read(folder, n)?;
-            check_size(path, &first, n, &picture)?;
-            let image = encode(&picture.rgb(), size).map_err(&refuse)?;
-            let chunk = frame(&image, size, super::duration(n, rate, 1000.0));
-            length += chunk.len() as u64;
-            if length > MAX_BYTES {
-                return Err(refuse(
-                    "a WebP has at most 4 GiB; choose .mp4, or fewer or smaller frames".into(),
-                ));
-            }
-            file.write_all(&chunk).map_err(|e| file.error(e))?;
+    let size = (size.width, size.height);
+    let mut length = 12 + begin(file, size)?;
+    let encode = |n: usize, rgb: &[u8]| {
+        let image = encode(rgb, size)?;
+        Ok(frame(&image, size, duration(n as u32, rate, 1000.0)))
+    };
+    each(pictures, encode, |chunk| {
+        length += chunk.len() as u64;
+        if length > MAX_BYTES {
+            let reason = "a WebP has at most 4 GiB; choose .mp4, or fewer or smaller frames";
+            return Err(Stop::Data(reason.into()));
         }
-        let ended = end(file, length);
-        ended.map_err(|e| file.error(e))
-    })
+        Ok(file.write_all(chunk)?)
+    })?;
+    Ok(end(file, length)?)
 }
 
 /// A picture as the chunk `VP8L`.
