@@ -13,32 +13,36 @@ const ALL: u32 = u32::MAX;
 /// Adds up x\[0\] to x\[4 fours - 1\] in parts: one sum for each block. The sum of these, by a launch of one block, is the sum of all.
 ///
 /// # Thread mapping
-/// A one-dimensional grid of any number of blocks of [`SUM_THREADS`] threads. Each thread adds up groups of four numbers at a distance of the number of
-/// threads; the threads of a block then add their sums by shuffles. The order depends on the grid alone.
+/// A one-dimensional grid of any number of blocks of [`SUM_THREADS`] threads. Blocks take tiles of consecutive numbers in turn, of which each
+/// thread adds up every [`SUM_THREADS`]th group; the threads of a block then add their sums by shuffles. The order depends on the grid alone.
 ///
 /// # Safety
 /// `x` is valid for `fours` groups of four numbers, `sums` for one number for each block; nothing else uses `sums` during the launch.
 #[kernel(max_threads = 256)]
 pub unsafe fn sum(x: *const F4, fours: usize, sums: *mut f32) {
-    let threads = (thread::grid_dim_x() * SUM_THREADS) as usize;
+    const TILE: usize = (SUM_THREADS * AHEAD) as usize;
     let mut parts = [[0.0f32; 4]; AHEAD as usize];
-    let mut i = thread::index_1d() as usize;
+    let mut first = thread::block_idx_x() as usize * TILE + thread::thread_idx_x() as usize;
     // SAFETY: all groups are below `fours`.
     unsafe {
-        while i + (AHEAD as usize - 1) * threads < fours {
+        while first + TILE - (SUM_THREADS as usize) < fours {
             let mut loaded = [F4::default(); AHEAD as usize];
             unroll!(for ahead in 0..4 {
-                loaded[ahead] = *x.add(i + ahead * threads);
+                loaded[ahead] = *x.add(first + ahead * SUM_THREADS as usize);
             });
             unroll!(for ahead in 0..4 {
                 add(&mut parts[ahead], loaded[ahead]);
             });
-            i += AHEAD as usize * threads;
+            first += thread::grid_dim_x() as usize * TILE;
         }
-        while i < fours {
-            add(&mut parts[0], *x.add(i));
-            i += threads;
-        }
+        unroll!(for ahead in 0..4 {
+            if first + ahead * (SUM_THREADS as usize) < fours {
+                add(
+                    &mut parts[ahead],
+                    *x.add(first + ahead * SUM_THREADS as usize),
+                );
+            }
+        });
     }
     let mut sum = 0.0;
     unroll!(for ahead in 0..4 {
