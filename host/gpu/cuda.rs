@@ -264,6 +264,7 @@ impl Device for Gpu {
     fn resident(&self, code: &Code, grid: &Grid) -> Result<u32, GpuError> {
         self.enter()?;
         let function = self.loaded(exported(code, Self::info(self))?.name, grid.residency)?;
+        self.allow_shared(function, grid.shared_bytes)?;
         let each = function
             .max_active_blocks_per_multiprocessor(
                 BlockSize::x(grid.threads),
@@ -306,6 +307,7 @@ impl Device for Gpu {
             reason: e.to_string(),
         })?;
         let function = self.loaded(kernel.name, residency)?;
+        self.allow_shared(function, shared_bytes)?;
         if !cooperative {
             // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
             return unsafe {

@@ -152,6 +152,8 @@ fn pieces(ptx: &str) -> Vec<PtxPiece<'_>> {
     let mut list: Vec<PtxPiece<'_>> = Vec::new();
     let (mut begin, mut at) = (0, 0);
     let mut open = false;
+    // Blocks of assembly inside of a body have braces of their own.
+    let mut depth = 0usize;
     for line in ptx.split_inclusive('\n') {
         let next = at + line.len();
         let start = [
@@ -174,9 +176,13 @@ fn pieces(ptx: &str) -> Vec<PtxPiece<'_>> {
                 is_entry: start.contains("entry"),
                 text: "",
             });
-            (begin, open) = (at, true);
+            (begin, open, depth) = (at, true, 0);
         }
-        if open && matches!(line.trim_end(), "}" | ";") {
+        let code = line.split("//").next().unwrap_or_default();
+        let before = depth;
+        depth = (depth + code.matches('{').count()).saturating_sub(code.matches('}').count());
+        let is_end = depth == 0 && (before > 0 || code.trim_end() == ";");
+        if open && is_end {
             if let Some(piece) = list.last_mut() {
                 piece.text = &ptx[begin..next];
             }
@@ -325,6 +331,27 @@ impl Gpu {
         }
         let kept = self.modules.0.insert((name, residency), Box::new(loaded));
         Ok(&kept.function)
+    }
+
+    /// Allows a launch with this much dynamic shared memory, of which the driver gives a kernel 48 KiB unless it is asked.
+    pub(super) fn allow_shared(&self, function: &Function<'_>, bytes: u32) -> Result<(), GpuError> {
+        use crate::cust::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        const UNASKED: u32 = 48 << 10;
+        if bytes <= UNASKED {
+            return Ok(());
+        }
+        let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function is loaded; the driver checks the number.
+        let result = unsafe {
+            crate::cust::sys::cuFuncSetAttribute(function.to_raw(), attribute, bytes as i32)
+        };
+        match result {
+            crate::cust::sys::cudaError_enum::CUDA_SUCCESS => Ok(()),
+            _ => Err(self.fail(
+                "reserving shared memory for a kernel",
+                CudaError::InvalidValue,
+            )),
+        }
     }
 
     /// Gives a variable in constant memory of all modules, loaded or not, a value.
@@ -506,6 +533,21 @@ mod tests {
         let alone = with_entry_only(all, "map_divergence_explicit_euler_f64").expect("it is there");
         assert_eq!(functions(&alone), 0);
         assert_eq!(with_entry_only(all, "no_such_kernel"), None);
+    }
+
+    #[test]
+    fn a_kernel_with_blocks_of_assembly_is_loaded_whole() {
+        const TWO: &str = ".version 8.0\n.target sm_90\n\
+            .visible .entry first(\n\t.param .b64 a\n)\n{\n\t// begin {\n\t{\n.reg .b64 a;\n}\n\tmov.b64 {%r1, %r2}, %rd1;\n\tret;\n}\n\
+            .visible .entry second(\n\t.param .b64 a\n)\n{\n\tret;\n}\n";
+        let begin = TWO.find(".visible .entry second").expect("it is there");
+        assert_eq!(
+            with_entry_only(TWO, "first").as_deref(),
+            Some(&TWO[..begin])
+        );
+        let second = with_entry_only(TWO, "second").expect("it is there");
+        assert_eq!(second.lines().count(), 2 + 6 - 1, "{second}");
+        assert!(!second.contains("first") && !second.contains("mov.b64"));
     }
 
     #[test]

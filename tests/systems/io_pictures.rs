@@ -493,6 +493,7 @@ fn lines_are_drawn_within_the_frame_and_gaps_stay_open() {
         x: axis((0.0, 10.0)),
         y: axis((0.0, 10.0)),
         theme: Theme::Dark,
+        size: None,
     };
     // The second line is far out of the range and must not be visible (there is no name and no legend).
     let both = [series("", &constant), series("", &gap)];
@@ -528,6 +529,7 @@ fn a_logarithmic_axis_shows_a_power_law_as_a_straight_line() {
         x: axis("N"),
         y: axis("error"),
         theme: Theme::Dark,
+        size: None,
     };
     let series = Series {
         name: "slope 2",

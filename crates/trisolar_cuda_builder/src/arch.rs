@@ -122,9 +122,13 @@ impl NvvmArch {
     }
 
     /// The version of the PTX language to request where the architecture's default is too old for what kernels use (warp votes
-    /// and shuffles). Drivers of 2020 accept 7.0.
+    /// and shuffles, bulk copies of 9.0). Drivers of 2020 accept 7.0, drivers of 2022 8.0.
     pub(crate) fn ptx_feature(self) -> Option<&'static str> {
-        (self.capability_value() < 80).then_some("+ptx70")
+        match self.capability_value() {
+            ..80 => Some("+ptx70"),
+            90 => Some("+ptx80"),
+            _ => None,
+        }
     }
 }
 

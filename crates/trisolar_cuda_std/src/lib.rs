@@ -6,6 +6,8 @@
 //!
 //! - [`thread`]: indices, barriers, fences; [`warp`]: shuffles, votes, reductions
 //! - [`shared`]: shared memory; [`Constant`]: memory that the host sets; [`atomic`]: atomics with a scope
+//! - [`matrix`]: products on tensor cores; [`async_copy`], [`mbarrier`]: copies to shared memory beside the arithmetic;
+//!   [`GridBarrier`]: a barrier for the whole grid
 //! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions; [`intrinsics`]: the
 //!   functions of libdevice by its names
 //! - [`io`]: printing and assertions; [`mem`], [`misc`], [`ptr`], [`cfg`](mod@cfg)
@@ -35,6 +37,7 @@ extern crate self as cuda_std;
 #[path = "private.rs"]
 pub mod __private;
 pub mod approx;
+pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
 mod constant;
@@ -42,10 +45,13 @@ mod constant;
 pub mod emulator;
 pub mod float;
 mod float_ext;
+mod grid_barrier;
 pub mod intrinsics;
 pub mod io;
 #[cfg(not(target_arch = "nvptx64"))]
 mod kernel;
+pub mod matrix;
+pub mod mbarrier;
 pub mod mem;
 pub mod misc;
 mod plain;
@@ -54,6 +60,7 @@ pub mod ptr;
 mod runtime;
 pub mod shared;
 pub mod thread;
+mod unroll;
 pub mod warp;
 
 pub use constant::Constant;
@@ -61,6 +68,7 @@ pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 pub use float::GpuFloat;
 pub use float_ext::FloatExt;
 pub use glam;
+pub use grid_barrier::GridBarrier;
 pub use half;
 pub use half::{bf16, f16};
 #[cfg(target_arch = "nvptx64")]

@@ -26,6 +26,11 @@ pub mod CUdevice_attribute_enum {
     pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: i32 = 95;
 }
 
+/// Attributes of functions that have no variant of [`FunctionAttribute`](crate::function::FunctionAttribute) in cust.
+pub mod CUfunction_attribute_enum {
+    pub const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
+}
+
 /// The kinds of memory of a two-dimensional copy.
 pub mod CUmemorytype_enum {
     pub const CU_MEMORYTYPE_HOST: u32 = 1;

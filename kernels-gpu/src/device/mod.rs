@@ -12,7 +12,6 @@
 mod clock;
 pub mod encounters;
 pub mod fetch;
-mod grid_barrier;
 pub mod hermite;
 pub mod linear;
 pub mod number;

@@ -7,7 +7,7 @@ use core::sync::atomic::AtomicU32;
 
 use cuda_std::thread;
 
-use super::grid_barrier::GridBarrier;
+use cuda_std::GridBarrier;
 use super::tile::{Basic, chunk_sum, combine};
 use super::{Body, DeviceNumber};
 

@@ -49,6 +49,7 @@ impl<'a> Worker<'a> {
     ) -> Self {
         let block = Box::new(BlockContext {
             shared: RefCell::new(SharedMemory::default()),
+            bulk: RefCell::default(),
             output: output.map(ptr::from_ref),
         });
         let [x, y, z] = launch.block.array();
@@ -65,6 +66,7 @@ impl<'a> Worker<'a> {
                     yielder: Cell::new(ptr::null()),
                     wait: Cell::new(Wait::Nothing),
                     answer: Cell::new((0, false)),
+                    copies: RefCell::default(),
                     cancelled: Cell::new(false),
                 },
                 coroutine: None,
@@ -103,9 +105,11 @@ impl<'a> Worker<'a> {
             .shared
             .borrow_mut()
             .start_block(self.launch.shared_bytes);
+        self.block.bulk.take();
         for slot in &mut self.slots {
             slot.context.block_idx.set(index);
             slot.context.wait.set(Wait::Nothing);
+            slot.context.copies.take();
             slot.done = false;
         }
         self.finished = 0;

@@ -7,13 +7,16 @@ use std::sync::Mutex;
 
 use corosensei::Yielder;
 
+use super::copies::{BulkCopy, Copies};
 use super::error::{Fault, Site, fail};
 use super::memory::SharedMemory;
-use super::warp::WarpCall;
+use super::warp::{Operation, Together, WarpCall};
 
 /// The state that the threads of a block share.
 pub(crate) struct BlockContext {
     pub shared: RefCell<SharedMemory>,
+    /// Copies that end when somebody waits for their barrier.
+    pub bulk: RefCell<Vec<BulkCopy>>,
     /// The destination of `print!`, if the launch captures output.
     pub output: Option<*const Mutex<String>>,
 }
@@ -31,6 +34,8 @@ pub(crate) struct Context {
     pub wait: Cell<Wait>,
     /// The result of the last wait: a value and a predicate.
     pub answer: Cell<(u128, bool)>,
+    /// The asynchronous copies that this thread has started.
+    pub copies: RefCell<Copies>,
     /// True when the launch has failed and the thread is being unwound, in which case it no longer waits for anything.
     pub cancelled: Cell<bool>,
 }
@@ -161,6 +166,25 @@ pub(crate) fn wait_for_warp(call: WarpCall) -> (u128, bool) {
         });
     }
     context.suspend(Wait::Warp(call))
+}
+
+/// Does one step of all 32 lanes of the warp; `part` is this lane's share of it.
+pub(crate) fn together<T>(operation: Together, part: &mut T, at: &'static Location<'static>) {
+    let context = current();
+    let [x, y, z] = context.block_dim;
+    let first = context.linear - context.linear % crate::warp::WARP_SIZE;
+    assert!(
+        x * y * z - first >= crate::warp::WARP_SIZE,
+        "{} needs all 32 lanes of a warp, but the block ends after {} of them",
+        operation.name,
+        x * y * z - first
+    );
+    wait_for_warp(WarpCall {
+        operation: Operation::Together(operation),
+        mask: u32::MAX,
+        value: std::ptr::from_mut(part) as usize as u128,
+        at,
+    });
 }
 
 /// Waits until the warp has converged as far as it can; returns the lanes that arrived here.

@@ -37,6 +37,7 @@
 //!   block ends;
 //! - missing barriers, by their wrong results: threads run one after another, in a different order for each
 //!   [seed](Launch::seed), and shared memory starts with a pattern instead of zeros;
+//! - asynchronous copies that are read before the wait for them: the bytes move when a thread waits, not before;
 //! - launch dimensions and sizes of shared memory that no GPU accepts.
 //!
 //! # What it does not detect
@@ -46,6 +47,7 @@
 
 mod block;
 mod context;
+mod copies;
 mod error;
 mod launch;
 mod memory;
@@ -62,8 +64,9 @@ pub use run::launch;
 pub use statics::{SHARED_STATICS, SharedStatic};
 
 pub(crate) use context::{
-    BarrierKind, Context, current, pause, try_current, wait_for_active, wait_for_barrier,
+    BarrierKind, Context, current, pause, together, try_current, wait_for_active, wait_for_barrier,
     wait_for_warp,
 };
+pub(crate) use copies::{BulkCopy, Copy};
 pub(crate) use error::{Fault, fail};
-pub(crate) use warp::{Operation, Reduction, WarpCall};
+pub(crate) use warp::{Operation, Reduction, Together, WarpCall};

@@ -29,6 +29,17 @@ pub(crate) enum Operation {
     MatchAny,
     MatchAll,
     Reduce(Reduction),
+    Together(Together),
+}
+
+/// An operation that all 32 lanes do in one step, such as a matrix product. The value of each lane's call is the address of its
+/// part, which `run` reads and changes while all lanes wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Together {
+    pub name: &'static str,
+    /// # Safety
+    /// The pointers are what the lanes have passed, each of which nothing else uses.
+    pub run: unsafe fn(&[*mut u8; WARP_SIZE as usize]),
 }
 
 /// A reduction of 32-bit integers.
@@ -64,6 +75,7 @@ impl Operation {
             Self::MatchAny => "warp_match_any",
             Self::MatchAll => "warp_match_all",
             Self::Reduce(_) => "warp_reduce",
+            Self::Together(together) => together.name,
         }
     }
 
@@ -104,9 +116,23 @@ pub(crate) fn resolve(
             .fold(0u32, |bits, (lane, _)| bits | 1 << lane)
     };
     let everyone = lanes(&|_| true);
+    if let Some((
+        _,
+        WarpCall {
+            operation: Operation::Together(together),
+            ..
+        },
+    )) = present().next()
+    {
+        // All 32 lanes exist, see `wait_for_whole_warp`.
+        let parts = calls
+            .map(|call| call.map_or(std::ptr::null_mut(), |call| call.value as usize as *mut u8));
+        // SAFETY: the lanes are suspended, and each has passed the address of a part on its stack.
+        unsafe { (together.run)(&parts) };
+    }
     for (lane, call) in present() {
         answers[lane] = match call.operation {
-            Operation::Sync => (0, true),
+            Operation::Sync | Operation::Together(_) => (0, true),
             Operation::Shuffle {
                 mode,
                 argument,

@@ -75,6 +75,9 @@ macro_rules! vector {
             )*
         }
 
+        // SAFETY: components of one size without padding, every pattern of which is a number.
+        unsafe impl crate::Plain for $name {}
+
         impl $name {
             /// Creates a vector from its components.
             #[inline(always)]

@@ -17,7 +17,7 @@ use super::record::vector;
 use super::tiles::{Capacity, Shape};
 use super::{Launch, Record, fold, lanes, put, put_all, star_width, tiles, vectors, width};
 use crate::Vec3;
-use crate::device::grid_barrier::GridBarrier;
+use cuda_std::GridBarrier;
 use crate::physics::hermite::correct::correct;
 use crate::physics::hermite::predict::predict;
 use crate::physics::hermite::step::{

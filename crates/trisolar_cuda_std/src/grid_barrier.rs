@@ -2,11 +2,14 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use cuda_std::thread;
+use crate::thread;
 
-/// A barrier for all threads of a grid. All blocks must be resident: the launch is cooperative or has a single block. In the emulator
-/// every block needs its own worker.
-pub(crate) struct GridBarrier {
+/// A barrier for all threads of a grid, as `grid.sync()` of CUDA's cooperative groups. All blocks must be resident: the launch is
+/// cooperative (`Grid::cooperative` of `trisolar-device`) or has a single block. In the emulator every block needs its own worker, which a
+/// cooperative launch provides.
+///
+/// The grid has one dimension. Every thread makes its own `GridBarrier` of the same counter, once for a launch.
+pub struct GridBarrier {
     /// Number of blocks that have arrived so far; 0 before the launch.
     arrived: *const AtomicU32,
     /// Number of arrivals that ends the current wait.
@@ -14,9 +17,10 @@ pub(crate) struct GridBarrier {
 }
 
 impl GridBarrier {
-    /// Creates a barrier for a counter that was 0 before the launch.
+    /// Creates a barrier for a counter in global memory that was 0 before the launch.
     #[inline(always)]
-    pub(crate) fn new(arrived: *const AtomicU32) -> Self {
+    #[must_use]
+    pub fn new(arrived: *const AtomicU32) -> Self {
         Self { arrived, goal: 0 }
     }
 
@@ -25,7 +29,7 @@ impl GridBarrier {
     /// # Safety
     /// All threads of the grid must call it the same number of times, and the counter must be valid.
     #[inline(always)]
-    pub(crate) unsafe fn wait(&mut self) {
+    pub unsafe fn wait(&mut self) {
         thread::sync_threads();
         let blocks = thread::grid_dim_x();
         // The goal wraps in the same way as the counter.

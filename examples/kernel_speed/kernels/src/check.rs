@@ -1,0 +1,209 @@
+//! What the instructions of these kernels compute, word by word, to compare a GPU with the emulator.
+
+use core::sync::atomic::AtomicU32;
+
+use cuda_std::prelude::*;
+use cuda_std::{GridBarrier, async_copy, bf16, matrix, mbarrier, shared_array, unroll};
+
+use crate::Four;
+
+/// Words that each thread of [`instructions`] writes.
+pub const CHECK_WORDS: usize = 40;
+/// Sums in `f32` that each thread of [`instructions`] writes.
+pub const CHECK_SUMS: usize = 24;
+
+/// A number that looks random.
+#[inline(always)]
+fn hash(seed: u64, i: u64) -> u64 {
+    let mut x = seed.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A number of either sign between 2⁻⁴ and 2⁴, all bits of whose fraction are used.
+#[inline(always)]
+fn number(bits: u64) -> f64 {
+    let sign_and_fraction = bits & 0x800f_ffff_ffff_ffff;
+    f64::from_bits(sign_and_fraction | (1019 + (bits >> 52) % 8) << 52)
+}
+
+/// Computes with every instruction of [`matrix`], [`async_copy`] and [`mbarrier`].
+///
+/// # Parameters
+/// - `input`: 2 × 32 groups of four numbers for each block
+/// - `words`: [`CHECK_WORDS`] for each thread, which are the same on every device
+/// - `sums`: [`CHECK_SUMS`] for each thread, whose last bits differ between devices
+///
+/// # Thread mapping
+/// Any one-dimensional grid of blocks of 32 threads.
+///
+/// # Safety
+/// The pointers are valid, and nothing else uses `words` and `sums` during the launch.
+#[kernel(max_threads = 32)]
+pub unsafe fn instructions(seed: u64, input: *const Four, words: *mut u64, sums: *mut f32) {
+    let thread = thread::index_1d() as usize;
+    let lane = thread % 32;
+    let mut next = 0;
+    let mut random = || {
+        next += 1;
+        hash(seed ^ thread as u64, next)
+    };
+    let mut out = 0;
+    // SAFETY: every thread writes its own words, at most CHECK_WORDS of them.
+    let mut put = |word: u64| unsafe {
+        *words.add(thread * CHECK_WORDS + out) = word;
+        out += 1;
+    };
+    let mut place = 0;
+    // SAFETY: likewise.
+    let mut put_sums = |numbers: [f32; 4]| unsafe {
+        unroll!(for i in 0..4 {
+            *sums.add(thread * CHECK_SUMS + place + i) = numbers[i];
+        });
+        place += 4;
+    };
+    macro_rules! array {
+        ($n:tt, $value:expr) => {{
+            let mut array = [$value; $n];
+            unroll!(for i in 0..$n {
+                array[i] = $value;
+            });
+            array
+        }};
+    }
+    macro_rules! doubles {
+        ($name:ident, $a:tt, $b:tt, $c:tt) => {
+            let d = matrix::$name(
+                array!($a, number(random())),
+                array!($b, number(random())),
+                array!($c, number(random())),
+            );
+            unroll!(for i in 0..$c {
+                put(d[i].to_bits());
+            });
+        };
+    }
+    macro_rules! narrow {
+        ($name:ident, $a:tt, $b:tt, |$x:ident| $value:expr) => {
+            let mut element = || {
+                let $x = number(random());
+                $value
+            };
+            let (a, b) = (array!($a, element()), array!($b, element()));
+            put_sums(matrix::$name(a, b, array!(4, number(random()) as f32)));
+        };
+    }
+    let rows = shared_array![Four; 32];
+    let tile = shared_array![Four; 64];
+    let barrier = shared_array![u64; 1];
+    // SAFETY: the warp is complete and does all of this together. Each lane uses its own places of the shared arrays; the barriers lie between
+    // writes and reads of others.
+    unsafe {
+        doubles!(m8n8k4_f64, 1, 1, 2);
+        doubles!(m16n8k4_f64, 2, 1, 4);
+        doubles!(m16n8k8_f64, 4, 2, 4);
+        doubles!(m16n8k16_f64, 8, 4, 4);
+        narrow!(m16n8k4_tf32, 2, 1, |x| x as f32);
+        narrow!(m16n8k8_tf32, 4, 2, |x| x as f32);
+        narrow!(m16n8k8_f16, 4, 2, |x| f16::from_f64(x));
+        narrow!(m16n8k16_f16, 8, 4, |x| f16::from_f64(x));
+        narrow!(m16n8k8_bf16, 4, 2, |x| bf16::from_f64(x));
+        narrow!(m16n8k16_bf16, 8, 4, |x| bf16::from_f64(x));
+
+        let block_input = input.add(64 * thread::block_idx_x() as usize);
+        *rows.add(lane) = *block_input.add(lane);
+        thread::sync_threads();
+        let row = rows.add(lane).cast::<u16>();
+        let packed = |pair: &[u16]| u64::from(pair[0]) | u64::from(pair[1]) << 16;
+        macro_rules! loads {
+            ($name:ident, $n:tt) => {
+                let loaded = matrix::$name(row);
+                unroll!(for i in 0..$n {
+                    put(packed(&[loaded[2 * i], loaded[2 * i + 1]]));
+                });
+            };
+        }
+        loads!(load_1, 1);
+        loads!(load_2, 2);
+        loads!(load_4, 4);
+        loads!(load_1_transposed, 1);
+        loads!(load_2_transposed, 2);
+        loads!(load_4_transposed, 4);
+
+        // 16 bytes by one copy, 16 by two, 8 by two.
+        let mine = tile.add(lane);
+        async_copy::start(mine, block_input.add(lane));
+        async_copy::commit();
+        async_copy::wait::<0>();
+        put(u64::from((*mine).x) << 32 | u64::from((*mine).w));
+        async_copy::start(mine.cast::<u64>(), block_input.add(32 + lane).cast::<u64>());
+        async_copy::start(
+            mine.cast::<u64>().add(1),
+            block_input.add(32 + lane).cast::<u64>().add(1),
+        );
+        async_copy::commit();
+        async_copy::start(
+            mine.add(32).cast::<u32>(),
+            block_input.add(lane).cast::<u32>().add(3),
+        );
+        async_copy::start(
+            mine.add(32).cast::<u32>().add(1),
+            block_input.add(lane).cast::<u32>(),
+        );
+        async_copy::wait_all();
+        put(u64::from((*mine).y) << 32 | u64::from((*mine).z));
+        put(*mine.add(32).cast::<u64>());
+
+        if lane == 0 {
+            mbarrier::init(barrier, 32);
+            mbarrier::fence_init();
+        }
+        thread::sync_threads();
+        for phase in 0..2 {
+            if lane == 0 {
+                mbarrier::expect(barrier, 256);
+                mbarrier::arrive_expect(barrier, 256);
+                mbarrier::copy(tile, block_input.add(32 * phase), 256, barrier);
+                mbarrier::copy(tile.add(16), block_input.add(32 * phase + 16), 256, barrier);
+            } else {
+                mbarrier::arrive(barrier);
+            }
+            mbarrier::wait(barrier, phase as u32);
+            let other = *tile.add(31 - lane);
+            put(u64::from(other.x ^ other.y) << 32 | u64::from(other.z ^ other.w));
+            thread::sync_threads();
+        }
+    }
+}
+
+/// Passes numbers around the grid: after `rounds` steps, a block has what that many blocks before it began with, plus `rounds`.
+///
+/// # Parameters
+/// - `arrived`: 0 before the launch
+/// - `numbers`: two numbers for each block
+///
+/// # Thread mapping
+/// A cooperative launch of a one-dimensional grid.
+///
+/// # Safety
+/// The pointers are valid, and nothing else uses `numbers` and `arrived` during the launch.
+#[kernel]
+pub unsafe fn around(rounds: u32, arrived: *const AtomicU32, numbers: *mut u32) {
+    let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+    let mut barrier = GridBarrier::new(arrived);
+    for round in 0..rounds {
+        // SAFETY: the blocks read what was written before the barrier, and write the other half.
+        unsafe {
+            let (from, to) = (
+                (round % 2 * blocks) as usize,
+                ((round + 1) % 2 * blocks) as usize,
+            );
+            if thread::thread_idx_x() == 0 {
+                let before = (block + blocks - 1) % blocks;
+                *numbers.add(to + block as usize) = *numbers.add(from + before as usize) + 1;
+            }
+            barrier.wait();
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Runs the kernels of `kernels/`, checks their results and prints their rates. `benches/peers/kernels.cu` measures the same work by CUDA C++,
+//! cuBLAS and CUB. Without a GPU the kernels run in the emulator, on small inputs and without times.
+//!
+//! cargo run --release -p kernel_speed            all kernels
+//! cargo run --release -p kernel_speed -- scan    only the named ones: check, tiled, product, copy, sum, scan
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cuda_std::Entry;
+use kernel_speed_kernels as kernels;
+use kernels::{
+    COPY_EACH, COPY_THREADS, Four, PRODUCT_SHARED, PRODUCT_THREADS, PRODUCT_TILE, SCAN_THREADS,
+    SCAN_TILE, SIDE, SUM_THREADS,
+};
+use trisolar_device::{Buffer, Device, Emulator, Grid, gpu_or_emulator, include_kernels};
+
+include_kernels!();
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// A device, and how often a launch is timed on it.
+struct Bench {
+    device: Arc<dyn Device>,
+    repeats: usize,
+}
+
+impl Bench {
+    /// The input's size on a GPU or in the emulator.
+    fn size(&self, gpu: usize, emulator: usize) -> usize {
+        if self.repeats > 0 { gpu } else { emulator }
+    }
+
+    /// Prints the mean time of a launch and what `rate` makes of it, in units of 10¹² per second.
+    fn time(
+        &self,
+        what: &str,
+        amount: f64,
+        unit: &str,
+        mut launch: impl FnMut() -> Outcome<()>,
+    ) -> Outcome<()> {
+        launch()?;
+        self.device.synchronise()?;
+        if self.repeats == 0 {
+            println!("{what:<44} correct; no times in the emulator");
+            return Ok(());
+        }
+        // The best of some rounds, so that what else happens on the machine does not count.
+        let mut best = f64::INFINITY;
+        for _ in 0..5 {
+            let start = Instant::now();
+            for _ in 0..self.repeats {
+                launch()?;
+            }
+            self.device.synchronise()?;
+            best = best.min(start.elapsed().as_secs_f64() / self.repeats as f64);
+        }
+        println!(
+            "{what:<44} {:>9.3} ms  {:>7.2} {unit}",
+            best * 1e3,
+            amount / best / 1e12
+        );
+        Ok(())
+    }
+}
+
+fn main() -> Outcome<()> {
+    let device = gpu_or_emulator();
+    println!("{}", device.info().name);
+    let repeats = if device.as_gpu().is_some() { 20 } else { 0 };
+    let bench = Bench { device, repeats };
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let all: [(&str, fn(&Bench) -> Outcome<()>); 6] = [
+        ("check", check),
+        ("tiled", tiled),
+        ("product", product),
+        ("copy", copy),
+        ("sum", sum),
+        ("scan", scan),
+    ];
+    if let Some(unknown) = asked
+        .iter()
+        .find(|asked| all.iter().all(|(name, _)| name != asked))
+    {
+        return Err(format!(
+            "there is no kernel {unknown:?}; the names are check, tiled, product, copy, sum and scan"
+        )
+        .into());
+    }
+    for (name, run) in all {
+        if asked.is_empty() || asked.iter().any(|asked| asked == name) {
+            run(&bench)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs every instruction in the emulator and on this device: words must be equal, sums of narrow products nearly.
+fn check(bench: &Bench) -> Outcome<()> {
+    const BLOCKS: u32 = 200;
+    let run = |device: &Arc<dyn Device>| -> Outcome<(Vec<u64>, Vec<f32>)> {
+        let threads = 32 * BLOCKS as usize;
+        let input: Vec<u32> = whole_numbers(64 * 4 * BLOCKS as usize, 5)
+            .map(|x| (x as u32).wrapping_mul(0x9e37_79b9))
+            .collect();
+        let input = Buffer::of(device, &input)?;
+        let words = Buffer::<u64>::filled(device, threads * kernels::CHECK_WORDS, 0)?;
+        let sums = Buffer::<f32>::filled(device, threads * kernels::CHECK_SUMS, 0)?;
+        let arguments = (
+            7,
+            input.as_ptr().cast(),
+            words.as_mut_ptr(),
+            sums.as_mut_ptr(),
+        );
+        // SAFETY: the buffers have what the kernel asks for.
+        unsafe { device.launch::<kernels::Instructions>(Grid::new(BLOCKS, 32), arguments)? };
+        let mut found = (vec![0; words.len()], vec![0.0; sums.len()]);
+        words.download(&mut found.0)?;
+        sums.download(&mut found.1)?;
+        Ok(found)
+    };
+    let emulator: Arc<dyn Device> = Arc::new(Emulator::new("emulator".to_owned()));
+    let (expected, sums) = run(&emulator)?;
+    let (words, found) = run(&bench.device)?;
+    let wrong = expected.iter().zip(&words).filter(|(a, b)| a != b).count();
+    let places: std::collections::BTreeSet<_> = (0..words.len())
+        .filter(|&i| words[i] != expected[i])
+        .map(|i| i % kernels::CHECK_WORDS)
+        .collect();
+    let error = sums
+        .iter()
+        .zip(&found)
+        .map(|(a, b)| f64::from(a - b).abs() / f64::from(a.abs()).max(1.0))
+        .fold(0.0, f64::max);
+    println!(
+        "instructions: {} words, {wrong} differ from the emulator's {places:?}; sums of narrow products differ by up to {error:.1e}",
+        words.len()
+    );
+
+    let blocks = bench.device.info().multiprocessors.clamp(2, 132);
+    let rounds = 100;
+    let first: Vec<u32> = (0..2 * blocks)
+        .map(|i| if i < blocks { 1000 * i } else { 0 })
+        .collect();
+    let numbers = Buffer::of(&bench.device, &first)?;
+    let arrived = Buffer::<u32>::filled(&bench.device, 1, 0)?;
+    let arguments = (rounds, arrived.as_ptr().cast(), numbers.as_mut_ptr());
+    // SAFETY: there are two numbers for each block.
+    unsafe {
+        bench
+            .device
+            .launch::<kernels::Around>(Grid::new(blocks, 64).cooperative(), arguments)?
+    };
+    let mut last = vec![0; numbers.len()];
+    numbers.download(&mut last)?;
+    let moved = |block: u32| first[((block + blocks - rounds % blocks) % blocks) as usize] + rounds;
+    let lost = (0..blocks)
+        .filter(|&block| last[block as usize] != moved(block))
+        .count();
+    println!("grid barrier: {blocks} blocks, {rounds} rounds, {lost} wrong");
+    if wrong > 0 || lost > 0 || error > 1e-5 {
+        return Err("this device and the emulator disagree".into());
+    }
+    Ok(())
+}
+
+/// Whole numbers between -8 and 8 in a fixed disorder: their products and sums are exact in every order.
+fn whole_numbers(count: usize, seed: u64) -> impl Iterator<Item = i32> {
+    (0..count as u64).map(move |i| {
+        let mut x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed;
+        x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (x >> 40) as i32 % 17 - 8
+    })
+}
+
+/// Compares some elements of a product of square matrices with sums on the CPU.
+fn check_product(a: &[i32], b: &[i32], n: usize, element: impl Fn(usize) -> f64) -> Outcome<()> {
+    for place in (0..n * n).step_by((n * n / 4096).max(1) | 1) {
+        let (row, column) = (place / n, place % n);
+        let expected: i32 = (0..n).map(|k| a[row * n + k] * b[k * n + column]).sum();
+        if element(place) != f64::from(expected) {
+            return Err(format!(
+                "element {row}, {column} of the product is {}, not {expected}",
+                element(place)
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn tiled(bench: &Bench) -> Outcome<()> {
+    let n = bench.size(4096, 50);
+    let [a, b]: [Vec<i32>; 2] = [1, 2].map(|seed| whole_numbers(n * n, seed).collect());
+    let [on_a, on_b] = [&a, &b].map(|x| x.iter().map(|&x| x as f32).collect::<Vec<_>>());
+    let (on_a, on_b) = (
+        Buffer::of(&bench.device, &on_a)?,
+        Buffer::of(&bench.device, &on_b)?,
+    );
+    let mut c = Buffer::<f32>::filled(&bench.device, n * n, 0xff)?;
+    let blocks = n.div_ceil(SIDE).pow(2) as u32;
+    let grid = Grid::new(blocks, (SIDE * SIDE) as u32);
+    let mut measure = |entry: Entry<_>, what: &str| {
+        let launch = || {
+            let arguments = (on_a.slice(), on_b.slice(), c.as_mut_ptr(), n, n, n);
+            // SAFETY: the matrices have n rows and n columns.
+            Ok(unsafe { bench.device.launch_entry(entry, grid, arguments)? })
+        };
+        bench.time(
+            &format!("product by tiles, f32, {n}³{what}"),
+            2.0 * (n as f64).powi(3),
+            "Tflop/s",
+            launch,
+        )?;
+        let mut found = vec![0.0; n * n];
+        c.download(&mut found)?;
+        c.fill(0xff)?;
+        check_product(&a, &b, n, |place| found[place].into())
+    };
+    measure(Entry::of::<kernels::ProductTiled<false>>(), "")?;
+    measure(
+        Entry::of::<kernels::ProductTiled<true>>(),
+        ", bounds checked",
+    )
+}
+
+fn product(bench: &Bench) -> Outcome<()> {
+    let n = bench.size(8192, PRODUCT_TILE);
+    let [a, b]: [Vec<i32>; 2] = [1, 2].map(|seed| whole_numbers(n * n, seed).collect());
+    let [on_a, on_b] = [&a, &b].map(|x| x.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+    let (on_a, on_b) = (
+        Buffer::of(&bench.device, &on_a)?,
+        Buffer::of(&bench.device, &on_b)?,
+    );
+    let c = Buffer::<f64>::filled(&bench.device, n * n, 0xff)?;
+    let grid = Grid::new((n / PRODUCT_TILE).pow(2) as u32, PRODUCT_THREADS).shared(PRODUCT_SHARED);
+    let launch = || {
+        let arguments = (on_a.as_ptr(), on_b.as_ptr(), c.as_mut_ptr(), n, n, n);
+        // SAFETY: the matrices have n rows and n columns, and n is a multiple of the tile's side.
+        Ok(unsafe {
+            bench
+                .device
+                .launch::<kernels::ProductF64>(grid, arguments)?
+        })
+    };
+    bench.time(
+        &format!("product on tensor cores, f64, {n}³"),
+        2.0 * (n as f64).powi(3),
+        "Tflop/s",
+        launch,
+    )?;
+    let mut found = vec![0.0; n * n];
+    c.download(&mut found)?;
+    check_product(&a, &b, n, |place| found[place])
+}
+
+/// Groups of four numbers, and the numbers.
+fn fours(bench: &Bench) -> (usize, Vec<Four>) {
+    let count = bench.size(1 << 26, 3 * 1024 + 5);
+    let numbers: Vec<u32> = whole_numbers(4 * count, 3)
+        .map(|x| (x + 8) as u32)
+        .collect();
+    let groups = numbers.chunks_exact(4);
+    (
+        count,
+        groups
+            .map(|four| Four {
+                x: four[0],
+                y: four[1],
+                z: four[2],
+                w: four[3],
+            })
+            .collect(),
+    )
+}
+
+fn copy(bench: &Bench) -> Outcome<()> {
+    let (count, x) = fours(bench);
+    let from = Buffer::of(&bench.device, &x)?;
+    let to = Buffer::<Four>::filled(&bench.device, count, 0xff)?;
+    let grid = Grid::covering(count as u32, COPY_THREADS * COPY_EACH);
+    let grid = Grid::new(grid.blocks, COPY_THREADS);
+    // SAFETY: both buffers have this length.
+    let launch = || {
+        Ok(unsafe {
+            bench
+                .device
+                .launch::<kernels::Copy>(grid, (from.as_ptr(), to.as_mut_ptr(), count))?
+        })
+    };
+    bench.time(
+        &format!("copy, {count} x 16 bytes"),
+        32.0 * count as f64,
+        "TB/s",
+        launch,
+    )?;
+    let mut found = vec![Four::default(); count];
+    to.download(&mut found)?;
+    if found != x {
+        return Err("the copy differs".into());
+    }
+    Ok(())
+}
+
+fn sum(bench: &Bench) -> Outcome<()> {
+    let count = bench.size(1 << 26, 3 * 1024 + 5);
+    // Sums of these stay exact in f32 in every order, and the whole one is far from 0.
+    let numbers: Vec<i32> = whole_numbers(4 * count, 3)
+        .map(|x| i32::from(x > 7))
+        .collect();
+    let groups = numbers.chunks_exact(4);
+    let x: Vec<_> = groups
+        .map(|four| {
+            let [x, y, z, w] = [0, 1, 2, 3].map(|i| four[i] as f32);
+            cuda_std::shared::F4 { x, y, z, w }
+        })
+        .collect();
+    let on_device = Buffer::of(&bench.device, &x)?;
+    let blocks = bench.size(8 * bench.device.info().multiprocessors as usize, 5);
+    let parts = Buffer::<f32>::filled(&bench.device, blocks.next_multiple_of(4), 0)?;
+    let total = Buffer::<f32>::filled(&bench.device, 1, 0xff)?;
+    let launch = || {
+        let first = (on_device.as_ptr(), count, parts.as_mut_ptr());
+        let second = (
+            parts.as_ptr().cast(),
+            blocks.div_ceil(4),
+            total.as_mut_ptr(),
+        );
+        // SAFETY: there is a part for each block; parts beyond them are 0.
+        unsafe {
+            bench
+                .device
+                .launch::<kernels::Sum>(Grid::new(blocks as u32, SUM_THREADS), first)?;
+            bench
+                .device
+                .launch::<kernels::Sum>(Grid::new(1, SUM_THREADS), second)?;
+        }
+        Ok(())
+    };
+    bench.time(
+        &format!("sum, {} f32", 4 * count),
+        16.0 * count as f64,
+        "TB/s",
+        launch,
+    )?;
+    let mut found = [0.0];
+    total.download(&mut found)?;
+    let expected: i32 = numbers.iter().sum();
+    if f64::from(found[0]) != f64::from(expected) {
+        return Err(format!("the sum is {}, not {expected}", found[0]).into());
+    }
+    Ok(())
+}
+
+fn scan(bench: &Bench) -> Outcome<()> {
+    let (count, x) = fours(bench);
+    let on_device = Buffer::of(&bench.device, &x)?;
+    let sums = Buffer::<Four>::filled(&bench.device, count, 0xff)?;
+    let tiles = (4 * count).div_ceil(SCAN_TILE as usize);
+    let mut known = Buffer::<u64>::filled(&bench.device, tiles, 0)?;
+    let launch = || {
+        known.fill(0)?;
+        let arguments = (
+            on_device.as_ptr(),
+            sums.as_mut_ptr(),
+            count,
+            known.as_ptr().cast(),
+        );
+        // SAFETY: all buffers have the lengths that the kernel asks for.
+        unsafe {
+            bench
+                .device
+                .launch::<kernels::Scan>(Grid::new(tiles as u32, SCAN_THREADS), arguments)?
+        };
+        Ok(())
+    };
+    bench.time(
+        &format!("running sums, {} u32", 4 * count),
+        32.0 * count as f64,
+        "TB/s",
+        launch,
+    )?;
+    let mut found = vec![Four::default(); count];
+    sums.download(&mut found)?;
+    let mut sum = 0u32;
+    let numbers = |four: &Four| [four.x, four.y, four.z, four.w];
+    for (i, (x, found)) in x
+        .iter()
+        .flat_map(numbers)
+        .zip(found.iter().flat_map(numbers))
+        .enumerate()
+    {
+        sum = sum.wrapping_add(x);
+        if sum != found {
+            return Err(format!("running sum {i} is {found}, not {sum}").into());
+        }
+    }
+    Ok(())
+}
