@@ -14,11 +14,13 @@ use kernels::{
     COPY_EACH, COPY_THREADS, Four, PRODUCT_SHARED, PRODUCT_THREADS, PRODUCT_TILE, SCAN_THREADS,
     SCAN_TILE, SIDE, SUM_THREADS,
 };
-use trisolar_device::{Buffer, Device, Emulator, Grid, gpu_or_emulator, include_kernels};
+use trisolar_device::{Buffer, Device, Emulator, GpuError, Grid, gpu_or_emulator, include_kernels};
 
 include_kernels!();
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
+/// Runs one kernel.
+type Run = fn(&Bench) -> Outcome<()>;
 
 /// A device, and how often a launch is timed on it.
 struct Bench {
@@ -38,7 +40,7 @@ impl Bench {
         what: &str,
         amount: f64,
         unit: &str,
-        mut launch: impl FnMut() -> Outcome<()>,
+        mut launch: impl FnMut() -> Result<(), GpuError>,
     ) -> Outcome<()> {
         launch()?;
         self.device.synchronise()?;
@@ -71,7 +73,7 @@ fn main() -> Outcome<()> {
     let repeats = if device.as_gpu().is_some() { 20 } else { 0 };
     let bench = Bench { device, repeats };
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    let all: [(&str, fn(&Bench) -> Outcome<()>); 6] = [
+    let all: [(&str, Run); 6] = [
         ("check", check),
         ("tiled", tiled),
         ("product", product),
@@ -205,7 +207,7 @@ fn tiled(bench: &Bench) -> Outcome<()> {
         let launch = || {
             let arguments = (on_a.slice(), on_b.slice(), c.as_mut_ptr(), n, n, n);
             // SAFETY: the matrices have n rows and n columns.
-            Ok(unsafe { bench.device.launch_entry(entry, grid, arguments)? })
+            unsafe { bench.device.launch_entry(entry, grid, arguments) }
         };
         bench.time(
             &format!("product by tiles, f32, {n}³{what}"),
@@ -238,11 +240,7 @@ fn product(bench: &Bench) -> Outcome<()> {
     let launch = || {
         let arguments = (on_a.as_ptr(), on_b.as_ptr(), c.as_mut_ptr(), n, n, n);
         // SAFETY: the matrices have n rows and n columns, and n is a multiple of the tile's side.
-        Ok(unsafe {
-            bench
-                .device
-                .launch::<kernels::ProductF64>(grid, arguments)?
-        })
+        unsafe { bench.device.launch::<kernels::ProductF64>(grid, arguments) }
     };
     bench.time(
         &format!("product on tensor cores, f64, {n}³"),
@@ -281,13 +279,10 @@ fn copy(bench: &Bench) -> Outcome<()> {
     let to = Buffer::<Four>::filled(&bench.device, count, 0xff)?;
     let grid = Grid::covering(count as u32, COPY_THREADS * COPY_EACH);
     let grid = Grid::new(grid.blocks, COPY_THREADS);
-    // SAFETY: both buffers have this length.
     let launch = || {
-        Ok(unsafe {
-            bench
-                .device
-                .launch::<kernels::Copy>(grid, (from.as_ptr(), to.as_mut_ptr(), count))?
-        })
+        let arguments = (from.as_ptr(), to.as_mut_ptr(), count);
+        // SAFETY: both buffers have this length.
+        unsafe { bench.device.launch::<kernels::Copy>(grid, arguments) }
     };
     bench.time(
         &format!("copy, {count} x 16 bytes"),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{
     Align, AxesStyle, Canvas, IoError, LEAST_FRAME, PictureSize, PixelRect, TOO_SMALL, Theme,
-    Ticks, below_frame, dashes, data_error, fitting, grid, heading, horizontal_axis, left_of_frame, legend,
-    legend_width, line_colour, vertical_axis, wrap, write_canvas,
+    Ticks, below_frame, dashes, data_error, fitting, grid, heading, horizontal_axis, left_of_frame,
+    legend, legend_width, line_colour, vertical_axis, wrap, write_canvas,
 };
 
 /// The path of one body.

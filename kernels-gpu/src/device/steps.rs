@@ -7,9 +7,9 @@ use core::sync::atomic::AtomicU32;
 
 use cuda_std::thread;
 
-use cuda_std::GridBarrier;
 use super::tile::{Basic, chunk_sum, combine};
 use super::{Body, DeviceNumber};
+use cuda_std::GridBarrier;
 
 /// An operation of [`System`](crate::integrator::System) on all bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

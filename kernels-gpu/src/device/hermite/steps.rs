@@ -17,7 +17,6 @@ use super::record::vector;
 use super::tiles::{Capacity, Shape};
 use super::{Launch, Record, fold, lanes, put, put_all, star_width, tiles, vectors, width};
 use crate::Vec3;
-use cuda_std::GridBarrier;
 use crate::physics::hermite::correct::correct;
 use crate::physics::hermite::predict::predict;
 use crate::physics::hermite::step::{
@@ -26,6 +25,7 @@ use crate::physics::hermite::step::{
 use crate::physics::hermite::{TERMS, Taylor};
 #[cfg(doc)]
 use crate::physics::summation::partial_sums::SHORT_PARTIAL_SUMS;
+use cuda_std::GridBarrier;
 
 /// Number of step lengths, each half of the previous one.
 pub const LEVELS: u32 = 64;
