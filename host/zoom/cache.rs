@@ -23,8 +23,11 @@ use trisolar_map::{
 };
 
 mod exact;
+mod in_turn;
 mod later;
 mod rounded;
+
+pub use in_turn::CachedMaps;
 
 /// The pixels that are reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

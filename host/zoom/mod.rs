@@ -22,7 +22,7 @@ mod short;
 mod table;
 mod vary;
 
-pub use cache::{Cache, CacheReport, run_cached};
+pub use cache::{Cache, CacheReport, CachedMaps, run_cached};
 pub use colours::Colours;
 pub use encounters::{
     ENCOUNTER_ZOOM, EncounterBase, EncounterFrame, EncounterSettings, EncounterSummary,

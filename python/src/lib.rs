@@ -31,7 +31,7 @@ mod _trisolar {
     #[pymodule_export]
     use super::nbody::{NbodyProblem, NbodyRun, NbodyState, nbody_diagnostics};
     #[pymodule_export]
-    use super::specification::{Options, Specification, sweep_frames, zoom_frames};
+    use super::specification::{Options, Specification, ZoomCache, sweep_frames, zoom_frames};
     use super::*;
     use pyo3::exceptions::PyValueError;
     use trisolar::io::read::{self, Limit};

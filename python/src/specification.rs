@@ -1,6 +1,6 @@
 //! A validated specification, from options and TOML text.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Devices, DivergenceMap, MapBackend, Overrides, Points, Ran, Resolution, RunOptions,
-    SpecError, Streamed, Validated,
+    self, Devices, DivergenceMap, EngineError, MapBackend, Overrides, Points, Ran, Resolution,
+    RunOptions, SpecError, Streamed, Validated,
 };
 use trisolar::spec::Parameters as _;
-use trisolar::zoom::{self, Preset};
+use trisolar::zoom::{self, Cache, CachedMaps, Preset};
 
 use crate::map::Map;
 use crate::{errors, values, watch};
@@ -195,7 +195,11 @@ impl Options {
 /// The maps of a zoom, every one of them checked: by the preset's formulas, and those of `set` (`NAME=FORMULA`), which override
 /// them.
 #[pyfunction]
-#[pyo3(signature = (options, toml, file, preset, set, frames))]
+#[pyo3(signature = (options, toml, file, preset, set, frames, cache))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arguments of Python's function"
+)]
 pub(crate) fn zoom_frames(
     options: &Bound<'_, PyDict>,
     toml: Option<&str>,
@@ -203,7 +207,9 @@ pub(crate) fn zoom_frames(
     preset: &str,
     set: Vec<String>,
     frames: Option<i64>,
+    cache: &str,
 ) -> PyResult<Vec<Specification>> {
+    let kept: Cache = values::option(cache, "--cache", str::parse)?;
     let preset: Preset = values::option(preset, "--preset", str::parse)?;
     let frames = frames.map(values::frames).transpose()?;
     let frames = frames.unwrap_or(preset.frames());
@@ -220,6 +226,8 @@ pub(crate) fn zoom_frames(
     let max_error = max_error.map_err(|e| errors::specification(&e, None))?;
     let base = divergence::Specification::from(overrides);
     let found = zoom::zoom(&base, &rules, frames).map_err(|e| errors::bad_input(&e))?;
+    let checked = kept.check(found.iter().map(|frame| &frame.specification));
+    checked.map_err(|allowed| errors::value(cache, "--cache", allowed))?;
     Ok(found
         .into_iter()
         .map(|frame| Specification {
@@ -227,6 +235,48 @@ pub(crate) fn zoom_frames(
             max_error,
         })
         .collect())
+}
+
+/// Maps that are computed one after the other, each from pixels of those before.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct ZoomCache(Arc<Mutex<CachedMaps>>);
+
+#[pymethods]
+impl ZoomCache {
+    /// `cache` is "none", "exact" or "rounded".
+    #[new]
+    fn new(cache: &str) -> PyResult<Self> {
+        let cache = values::option(cache, "--cache", str::parse)?;
+        Ok(Self(Arc::new(Mutex::new(CachedMaps::new(cache)))))
+    }
+
+    /// Computes the next map, as [`Specification::run`].
+    fn run(
+        &self,
+        py: Python<'_>,
+        specification: &Specification,
+        options: &Options,
+    ) -> PyResult<Map> {
+        let (maps, valid) = (Arc::clone(&self.0), Arc::clone(&specification.valid));
+        let (devices, options) = (options.devices.clone(), options.run);
+        watch::run(py, None, move |monitor| {
+            let mut maps = maps.lock().unwrap_or_else(PoisonError::into_inner);
+            let computed = maps.compute(&valid, &options, &devices, monitor);
+            computed.map_err(|error| match error {
+                zoom::Error::Engine(error) => error,
+                error => EngineError::Sink(error.to_string()),
+            })
+        })
+        .map(Map::new)
+    }
+
+    /// Pixels of the maps so far, and of these those reused without a step and those continued from an earlier state.
+    #[getter]
+    fn counts(&self) -> (u64, u64, u64) {
+        let maps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let report = maps.report();
+        (report.pixels, report.reused, report.continued)
+    }
 }
 
 /// A map of a sweep, with the names and values of its parameters.

@@ -22,6 +22,27 @@ def test_frames_equal_the_command_lines(tmp_path: Path, command_line: Run) -> No
         assert map.spec["steps"] == 2000 + frame and map.spec["center"] == [5.30031, -0.45]
 
 
+def test_a_cache_of_equal_starts_changes_no_value_and_is_used(
+    tmp_path: Path, command_line: Run
+) -> None:
+    # Every second frame has the range of the one before, and more steps.
+    options: dict[str, Any] = {
+        "size": (8, 6), "frames": 4, "set": ["steps=2000+500*frame", "span=40/2^floor(frame/2)"], "backend": "cpu",
+    }
+    plain = list(trisolar.zoom(**options))
+    for cache in ("none", "exact"):
+        for map, expected in zip(trisolar.zoom(cache=cache, **options), plain, strict=True):
+            assert np.array_equal(map.steps_together, expected.steps_together)
+            assert map.spec == expected.spec and map.engine == "cpu"
+            assert map.accuracy_warning == expected.accuracy_warning
+    command_line(
+        "zoom", "--size=8x6", "--frames=4", "--set=steps=2000+500*frame", "--set=span=40/2^floor(frame/2)",
+        "--cache=rounded", f"--out={tmp_path}", "--backend=cpu", "--quiet",
+    )
+    for frame, map in enumerate(trisolar.zoom(cache="rounded", **options)):
+        assert np.array_equal(map.steps_together, np.load(tmp_path / f"frame-{frame:05}.npy"))
+
+
 def test_the_published_zoom_has_its_ranges() -> None:
     run = trisolar.zoom(size=1, backend="cpu", progress=None, set=["steps=10"], frames=31)
     *_, last = run

@@ -58,7 +58,15 @@ def zoom_frames(
     preset: str,
     set: List[str],
     frames: Optional[int],
+    cache: str,
 ) -> List[Specification]: ...
+@final
+class ZoomCache:
+    def __new__(cls, cache: str) -> ZoomCache: ...
+    @property
+    def counts(self) -> Tuple[int, int, int]: ...
+    def run(self, specification: Specification, options: Options) -> Map: ...
+
 @final
 class Array:
     @property

@@ -21,6 +21,7 @@ def zoom(
     preset: str = "document",
     frames: Optional[int] = None,
     set: Union[str, Sequence[str]] = (),
+    cache: str = "none",
     backend: str = "auto",
     gpus: Gpus = None,
     driver: str = "threads",
@@ -42,6 +43,9 @@ def zoom(
         "none" (100 frames).
     :param frames: number of frames, 1 to 99999 [the preset's].
     :param set: a formula for a parameter, such as "span=40/2^(frame/30)", or several; they override the preset's.
+    :param cache: the pixels of earlier frames that are reused: "none"; "exact", those whose start has the same bits, so that the maps are the
+        same; or "rounded", those whose rounded coordinates were computed before, as in Badger's study, so that they are not. Only for the
+        quantity divergence in f64 by explicit-euler. The frames are then computed in turn, and their pixels stay in memory.
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
     :param gpus: the GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
@@ -64,10 +68,11 @@ def zoom(
     how = run_options(backend, threads, gpus, driver, simd)
     names(preset=preset)
     wholes(frames=frames)
+    names(cache=cache)
     found = _trisolar.zoom_frames(
-        merged(given, options), given.toml, given.file, preset, formulas(set), frames
+        merged(given, options), given.toml, given.file, preset, formulas(set), frames, cache
     )
-    return Zoom(_maps(found, how, progress))
+    return Zoom(_maps(found, how, progress, _trisolar.ZoomCache(cache)))
 
 
 class _Frame(Protocol):
@@ -108,11 +113,14 @@ class Zoom(Iterator[Frame], Generic[Frame]):
 
 
 def _maps(
-    frames: List[_trisolar.Specification], how: _trisolar.Options, progress: Progress
+    frames: List[_trisolar.Specification],
+    how: _trisolar.Options,
+    progress: Progress,
+    cache: _trisolar.ZoomCache,
 ) -> Iterator[DivergenceMap]:
     with watching(progress, "zoom") as tell:
         for done, specification in enumerate(frames, 1):
-            computed = specification.run(how)
+            computed = cache.run(specification, how)
             warn_of_accuracy(computed.accuracy_warning, stacklevel=2)
             computed.check(specification.max_error)
             map = DivergenceMap(computed)
