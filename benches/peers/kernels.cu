@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #define CHECK(call)                                                        \
@@ -66,11 +67,16 @@ template <typename T> T *upload(const std::vector<T> &host) {
     return p;
 }
 
-// Whole numbers between -8 and 8, whose products and sums are exact.
-int whole(uint64_t i, uint64_t seed) {
+// A number that looks random.
+uint64_t scrambled(uint64_t i, uint64_t seed) {
     uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull ^ seed;
     x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9ull;
-    return int((x >> 40) % 17) - 8;
+    return x ^ (x >> 32);
+}
+
+// Whole numbers between -8 and 8, whose products and sums are exact.
+int whole(uint64_t i, uint64_t seed) {
+    return int((scrambled(i, seed) >> 40) % 17) - 8;
 }
 
 template <typename T, typename F> void product(const char *what, size_t n, F launch) {
@@ -89,7 +95,45 @@ template <typename T, typename F> void product(const char *what, size_t n, F lau
     CHECK(cudaFree(dc));
 }
 
+__global__ void fast_functions(const float *x, const float *y, float *results, size_t n) {
+    const size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const float angle = x[i], exponent = x[n + i], positive = x[2 * n + i];
+    const float all[] = {__sinf(angle),    __cosf(angle),    __tanf(angle),     __expf(exponent),        __exp10f(exponent),
+                         __logf(positive), __log2f(positive), __log10f(positive), __powf(positive, y[i]), __fdividef(positive, y[i])};
+    for (int f = 0; f < 10; ++f) results[f * n + i] = all[f];
+}
+
+// Prints the sum of the bits of each function's results.
+void functions() {
+    const size_t n = size_t(1) << 22;
+    std::vector<float> x(3 * n), y(n), found(10 * n);
+    auto uniform = [](uint64_t i, uint64_t seed, float low, float high) { return low + (high - low) * (float(scrambled(i, seed) >> 40) / 16777216.0f); };
+    for (size_t i = 0; i < n; ++i) {
+        x[i] = uniform(i, 6, -3.14159265358979323846f, 3.14159265358979323846f);
+        x[n + i] = uniform(i, 7, -30, 30);
+        const uint64_t bits = scrambled(i, 8);
+        const uint32_t word = uint32_t(67 + (bits >> 40) % 120) << 23 | uint32_t(bits & 0x7fffff);
+        memcpy(&x[2 * n + i], &word, 4);
+        y[i] = uniform(i, 9, 0.25f, 2);
+    }
+    float *dx = upload(x), *dy = upload(y), *dr = room<float>(10 * n);
+    fast_functions<<<unsigned((n + 255) / 256), 256>>>(dx, dy, dr, n);
+    CHECK(cudaMemcpy(found.data(), dr, 10 * n * sizeof(float), cudaMemcpyDeviceToHost));
+    const char *names[] = {"sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow", "divide"};
+    for (int f = 0; f < 10; ++f) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < n; ++i) {
+            uint32_t word;
+            memcpy(&word, &found[f * n + i], 4);
+            sum += word;
+        }
+        printf("fast %-8s bits %016llx\n", names[f], (unsigned long long)sum);
+    }
+}
+
 int main() {
+    functions();
     product<float>("product by tiles, f32, 4096", 4096, [](const float *a, const float *b, float *c, size_t n) {
         const size_t side = (n + SIDE - 1) / SIDE;
         product_tiled<<<unsigned(side * side), SIDE * SIDE>>>(a, b, c, n, n, n);

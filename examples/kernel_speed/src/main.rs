@@ -2,7 +2,7 @@
 //! cuBLAS and CUB. Without a GPU the kernels run in the emulator, on small inputs and without times.
 //!
 //! cargo run --release -p kernel_speed            all kernels
-//! cargo run --release -p kernel_speed -- scan    only the named ones: check, tiled, product, copy, sum, scan
+//! cargo run --release -p kernel_speed -- scan    only the named ones: check, functions, tiled, product, copy, sum, scan
 
 use std::error::Error;
 use std::sync::Arc;
@@ -73,8 +73,9 @@ fn main() -> Outcome<()> {
     let repeats = if device.as_gpu().is_some() { 20 } else { 0 };
     let bench = Bench { device, repeats };
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    let all: [(&str, Run); 6] = [
+    let all: [(&str, Run); 7] = [
         ("check", check),
+        ("functions", functions),
         ("tiled", tiled),
         ("product", product),
         ("copy", copy),
@@ -86,7 +87,7 @@ fn main() -> Outcome<()> {
         .find(|asked| all.iter().all(|(name, _)| name != asked))
     {
         return Err(format!(
-            "there is no kernel {unknown:?}; the names are check, tiled, product, copy, sum and scan"
+            "there is no kernel {unknown:?}; the names are check, functions, tiled, product, copy, sum and scan"
         )
         .into());
     }
@@ -167,13 +168,92 @@ fn check(bench: &Bench) -> Outcome<()> {
     Ok(())
 }
 
+/// The errors of the fast functions. The sum of the bits of all results serves to compare them with CUDA C++'s.
+fn functions(bench: &Bench) -> Outcome<()> {
+    let n = bench.size(1 << 22, 1 << 12);
+    let uniform = |seed: u64, low: f32, high: f32| {
+        (0..n as u64)
+            .map(move |i| low + (high - low) * ((scrambled(i, seed) >> 40) as f32 / 16_777_216.0))
+    };
+    // Every exponent from -60 to 59.
+    let positive = (0..n as u64).map(|i| {
+        let bits = scrambled(i, 8);
+        f32::from_bits(((67 + (bits >> 40) % 120) as u32) << 23 | (bits & 0x7f_ffff) as u32)
+    });
+    let angles = uniform(6, -std::f32::consts::PI, std::f32::consts::PI);
+    let x: Vec<f32> = angles
+        .chain(uniform(7, -30.0, 30.0))
+        .chain(positive)
+        .collect();
+    let y: Vec<f32> = uniform(9, 0.25, 2.0).collect();
+    let (on_x, on_y) = (
+        Buffer::of(&bench.device, &x)?,
+        Buffer::of(&bench.device, &y)?,
+    );
+    let results = Buffer::<f32>::filled(&bench.device, kernels::FUNCTIONS.len() * n, 0xff)?;
+    let arguments = (on_x.as_ptr(), on_y.as_ptr(), results.as_mut_ptr(), n);
+    // SAFETY: the buffers have the numbers that the kernel asks for.
+    unsafe {
+        bench
+            .device
+            .launch::<kernels::FastFunctions>(Grid::covering(n as u32, 256), arguments)?
+    };
+    let mut found = vec![0.0; results.len()];
+    results.download(&mut found)?;
+    let exact: [fn(f64, f64) -> f64; 10] = [
+        |x, _| x.sin(),
+        |x, _| x.cos(),
+        |x, _| x.tan(),
+        |x, _| x.exp(),
+        |x, _| 10f64.powf(x),
+        |x, _| x.ln(),
+        |x, _| x.log2(),
+        |x, _| x.log10(),
+        f64::powf,
+        |x, y| x / y,
+    ];
+    for ((name, exact), found) in kernels::FUNCTIONS
+        .iter()
+        .zip(exact)
+        .zip(found.chunks_exact(n))
+    {
+        let part = match *name {
+            "sin" | "cos" | "tan" => &x[..n],
+            "exp" | "exp10" => &x[n..2 * n],
+            _ => &x[2 * n..],
+        };
+        let (mut ulps, mut absolute, mut bits) = (0f64, 0f64, 0u64);
+        for ((&x, &y), &found) in part.iter().zip(&y).zip(found) {
+            let expected = exact(x.into(), y.into());
+            let error = (f64::from(found) - expected).abs();
+            bits = bits.wrapping_add(found.to_bits().into());
+            // Numbers below the smallest normal one are flushed to zero, and large ones become infinite.
+            if expected.abs() >= f32::MIN_POSITIVE.into() && expected.abs() <= f32::MAX.into() {
+                let ulp = 2f64.powi((expected.abs().log2().floor() as i32 - 23).max(-149));
+                ulps = ulps.max(error / ulp);
+                absolute = absolute.max(error);
+            }
+        }
+        println!(
+            "fast {name:<8} {n} arguments: error up to {ulps:.1} ULP, {absolute:.1e}; bits {bits:016x}"
+        );
+        if !ulps.is_finite() {
+            return Err(format!("the fast {name} is not finite where the function is").into());
+        }
+    }
+    Ok(())
+}
+
+/// A number that looks random.
+fn scrambled(i: u64, seed: u64) -> u64 {
+    let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed;
+    let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ (x >> 32)
+}
+
 /// Whole numbers between -8 and 8 in a fixed disorder: their products and sums are exact in every order.
 fn whole_numbers(count: usize, seed: u64) -> impl Iterator<Item = i32> {
-    (0..count as u64).map(move |i| {
-        let mut x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed;
-        x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (x >> 40) as i32 % 17 - 8
-    })
+    (0..count as u64).map(move |i| (scrambled(i, seed) >> 40) as i32 % 17 - 8)
 }
 
 /// Compares some elements of a product of square matrices with sums on the CPU.

@@ -2,6 +2,7 @@
 
 mod check;
 mod copy;
+mod functions;
 mod product;
 mod scan;
 mod sum;
@@ -9,6 +10,7 @@ mod tiled;
 
 pub use check::*;
 pub use copy::*;
+pub use functions::*;
 pub use product::*;
 pub use scan::*;
 pub use sum::*;
