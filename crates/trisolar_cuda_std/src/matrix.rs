@@ -195,7 +195,7 @@ products! {
     A 8 [a0 0, a1 1, a2 2, a3 3], B 4 [b0 0, b1 1], C 4 [c0 d0 0, c1 d1 1, c2 d2 2, c3 d3 3];
 }
 
-/// A type of two bytes, of which [`load`] reads matrices.
+/// A type of two bytes, of which [`load_1`] and the like read matrices.
 ///
 /// # Safety
 /// Two bytes, every pattern of which is a value.

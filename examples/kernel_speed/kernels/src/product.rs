@@ -7,7 +7,7 @@ use cuda_std::{async_copy, unroll, warp};
 
 /// Rows and columns of the part of C that a block computes.
 pub const PRODUCT_TILE: usize = 128;
-/// Columns of A and rows of B that are in shared memory at a time, in each of [`STAGES`] stages.
+/// Columns of A and rows of B that are in shared memory at a time, in each of four stages.
 pub const PRODUCT_DEPTH: usize = 16;
 /// Threads of a block: 8 warps, each of which computes 64 rows and 32 columns.
 pub const PRODUCT_THREADS: u32 = 256;
