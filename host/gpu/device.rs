@@ -546,7 +546,7 @@ mod tests {
             Some(&TWO[..begin])
         );
         let second = with_entry_only(TWO, "second").expect("it is there");
-        assert_eq!(second.lines().count(), 2 + 6 - 1, "{second}");
+        assert_eq!(second.lines().count(), 2 + 6, "{second}");
         assert!(!second.contains("first") && !second.contains("mov.b64"));
     }
 
