@@ -94,6 +94,9 @@ pub(crate) struct FolderArgs {
     /// values. (The previous command also resumes it.)
     #[arg(long, value_name = "FOLDER", help_heading = "Files", conflicts_with_all = ["restart", "config"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Write the whole specification, of which the frames are variations, to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    pub(crate) save_config: Option<PathBuf>,
     #[command(flatten)]
     part: PartArgs,
 }
@@ -116,9 +119,6 @@ pub(crate) struct SequenceArgs {
     pub(crate) specification: ParameterArgs<Overrides>,
     #[command(flatten)]
     pub(crate) folder: FolderArgs,
-    /// Write the whole specification, of which the maps are variations, to a TOML file, for --config
-    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
-    save_config: Option<PathBuf>,
 
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
@@ -245,14 +245,18 @@ impl FolderArgs {
         part.map_or_else(|| out.to_owned(), |part| part.path(out))
     }
 
-    /// Checks and locks the folder of a sequence and the other files that it writes, with their options. A part writes none of these, but
-    /// the merged sequence does.
+    /// Checks and locks the folder of a sequence, the file of `--save-config`, and films. A part writes none of these files, but the merged
+    /// sequence does.
     pub(crate) fn claim(
         &self,
         folder: &Path,
         part: Option<Part>,
-        files: &[(&str, &Path)],
+        films: &[Animation],
     ) -> Result<Claim, Failure> {
+        let config = self.save_config.as_deref();
+        let config = config.map(|path| ("--save-config", path));
+        let films = films.iter().map(|film| ("--film", film.path()));
+        let files: Vec<_> = config.into_iter().chain(films).collect();
         let declared = |files: &[(&str, &Path)]| {
             let mut outputs = Outputs::new();
             outputs.folder("--out", folder, NAMES);
@@ -264,7 +268,7 @@ impl FolderArgs {
             }
             outputs
         };
-        let all = declared(files);
+        let all = declared(&files);
         if part.is_none() {
             return Ok(all.claim()?);
         }
@@ -344,27 +348,13 @@ impl FolderArgs {
 }
 
 impl SequenceArgs {
-    /// Checks and locks the folder of a sequence, `--save-config` and films.
-    pub(crate) fn claim(
-        &self,
-        folder: &Path,
-        part: Option<Part>,
-        films: &[Animation],
-    ) -> Result<Claim, Failure> {
-        let config = self.save_config.as_deref();
-        let config = config.map(|path| ("--save-config", path));
-        let films = films.iter().map(|film| ("--film", film.path()));
-        let files: Vec<_> = config.into_iter().chain(films).collect();
-        self.folder.claim(folder, part, &files)
-    }
-
     /// Writes the base of every map, if that is requested.
     pub(crate) fn save_config(
         &self,
         base: &Specification,
         max_error: Option<f64>,
     ) -> Result<(), Failure> {
-        let Some(path) = &self.save_config else {
+        let Some(path) = &self.folder.save_config else {
             return Ok(());
         };
         let valid = base.clone().validate().map_err(|e| self.refused(&e))?;

@@ -174,7 +174,7 @@ fn run_on(
         Failure::value(&last, "--vary", &reason)
     })?;
     let part = args.sequence.folder.part(frames.len())?;
-    let _claim = args.sequence.claim(&path, part, &[])?;
+    let _claim = args.sequence.folder.claim(&path, part, &[])?;
     let begun = args.sequence.folder.begun::<Sweep>("sweep", &path);
     let differing = begun.map_or_else(Vec::new, |there| {
         let bases = [&there.base, &sweep.base];

@@ -155,7 +155,7 @@ fn run_on(
         zoom.check_pictures(there, &path, &frames)?;
     }
     let films = sequence::films(&zoom.film)?;
-    let _claim = args.sequence.claim(&path, part, &films)?;
+    let _claim = args.sequence.folder.claim(&path, part, &films)?;
     let style = zoom.style();
     let rounded = zoom.cache == Cache::Rounded;
     let kind = json!({ "zoom": { "rounded": rounded } });

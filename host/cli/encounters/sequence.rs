@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use trisolar::divergence::RunOptions;
 use trisolar::encounters::{Executor, Overrides, Specification, store};
 use trisolar::io::plot::Theme;
-use trisolar::run::{Claim, Part, Paths, Record};
-use trisolar::zoom::animation::Animation;
+use trisolar::run::{Part, Paths, Record};
 use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
 
 use super::devices::EncounterDevices;
@@ -29,9 +28,6 @@ pub(crate) struct SequenceArgs {
     pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
     #[command(flatten)]
     pub(super) folder: FolderArgs,
-    /// Write the specification, of which the ensembles are variations, to a TOML file, for --config
-    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
-    save_config: Option<PathBuf>,
     /// Write the records of every frame as well (.npz)
     #[arg(long, help_heading = "Files")]
     pub(super) npz: bool,
@@ -121,27 +117,13 @@ impl SequenceArgs {
         Ok((sequence, path.clone(), Some(record)))
     }
 
-    /// Checks and locks the folder of a sequence, `--save-config` and films.
-    pub(super) fn claim(
-        &self,
-        folder: &Path,
-        part: Option<Part>,
-        films: &[Animation],
-    ) -> Result<Claim, Failure> {
-        let config = self.save_config.as_deref();
-        let config = config.map(|path| ("--save-config", path));
-        let films = films.iter().map(|film| ("--film", film.path()));
-        let files: Vec<_> = config.into_iter().chain(films).collect();
-        self.folder.claim(folder, part, &files)
-    }
-
     /// Writes the specification of which the frames are variations, if that is requested.
     pub(super) fn save_config(
         &self,
         base: &Overrides,
         max_error: Option<f64>,
     ) -> Result<(), Failure> {
-        let Some(path) = &self.save_config else {
+        let Some(path) = &self.folder.save_config else {
             return Ok(());
         };
         write_config(

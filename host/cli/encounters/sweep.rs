@@ -114,7 +114,7 @@ fn run_on(
     let vary = sweep.vary()?;
     let frames = sweep.frames(&vary)?;
     let part = sequence.folder.part(frames.len())?;
-    let _claim = sequence.claim(&path, part, &[])?;
+    let _claim = sequence.folder.claim(&path, part, &[])?;
     let settings = sequence.settings(options, true, sweep.theme, sweep.npz, part);
     let begun = sequence.folder.begun::<Sweep>("encounters sweep", &path);
     let record = FolderArgs::record("encounters sweep", &path, &sweep)?;

@@ -130,7 +130,7 @@ fn run_on(
     let frames = zoom.frames()?;
     let films = films(&zoom.film)?;
     let part = sequence.folder.part(frames.len())?;
-    let _claim = sequence.claim(&path, part, &films)?;
+    let _claim = sequence.folder.claim(&path, part, &films)?;
     // Films are made of pictures without axes.
     let settings = sequence.settings(options, false, Theme::default(), zoom.npz, part);
     let begun = sequence.folder.begun::<Zoom>("encounters zoom", &path);
