@@ -34,7 +34,7 @@ def test_a_cache_of_equal_starts_changes_no_value_and_is_used(
         for map, expected in zip(trisolar.zoom(cache=cache, **options), plain, strict=True):
             assert np.array_equal(map.steps_together, expected.steps_together)
             assert map.spec == expected.spec and map.engine == "cpu"
-            assert map.accuracy_warning == expected.accuracy_warning
+            assert map.unresolved == expected.unresolved
     command_line(
         "zoom", "--size=8x6", "--frames=4", "--set=steps=2000+500*frame", "--set=span=40/2^floor(frame/2)",
         "--cache=rounded", f"--out={tmp_path}", "--backend=cpu", "--quiet",
