@@ -14,6 +14,7 @@ __all__ = [
     "NbodyState",
     "Options",
     "Specification",
+    "ZoomCache",
     "__version__",
     "configuration_text",
     "devices_json",
