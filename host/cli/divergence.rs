@@ -8,7 +8,7 @@ use trisolar::divergence::{
     Specification, Validated,
 };
 use trisolar::io::colour::{ColourMap, Spacing};
-use trisolar::io::picture::{Theme, missing_glyphs};
+use trisolar::io::picture::{Theme, YDirection, missing_glyphs};
 use trisolar::output::{self, Output, Shown, Style};
 use trisolar::run::{self, Claim, Part, Paths, RecordError};
 use trisolar::spec::Parameters as _;
@@ -143,9 +143,9 @@ pub(crate) struct OutputArgs {
     limits: Option<Limits>,
     /// Direction of the vertical axis of the picture: down or up [default: down for divergence and for pictures without axes, otherwise
     /// up]
-    #[arg(long, value_name = "NAME", help_heading = "Picture", value_parser = ["down", "up"])]
+    #[arg(long, value_name = "NAME", help_heading = "Picture")]
     #[serde(default = "down")]
-    y: Option<String>,
+    y_axis: Option<YDirection>,
     /// Background of the picture: dark or light
     #[arg(
         long,
@@ -165,8 +165,8 @@ pub(crate) struct OutputArgs {
 type Limits = [f64; 2];
 
 /// The direction of y in maps of earlier versions.
-fn down() -> Option<String> {
-    Some("down".into())
+pub(crate) fn down() -> Option<YDirection> {
+    Some(YDirection::Down)
 }
 
 /// What the colours of maps of earlier versions count.
@@ -232,7 +232,7 @@ impl OutputArgs {
             shown: self.show,
             spacing: self.scale,
             limits: self.limits,
-            y_upwards: self.y.as_ref().map(|direction| direction == "up"),
+            y: self.y_axis,
             theme: self.theme,
             dpi: self.dpi,
         }

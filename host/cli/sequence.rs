@@ -4,12 +4,15 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use trisolar::divergence::{
     Executor, Overrides, Resolution, RunOptions, SpecError, Specification, differences,
 };
+use trisolar::io::PictureFormat;
 use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
+use trisolar::io::picture::{Theme, YDirection};
 use trisolar::run::{Claim, Outputs, Part, Paths, Record};
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::animation::Animation;
@@ -21,7 +24,7 @@ use super::part::{self, PartArgs};
 use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
 use super::resume::{Resumed, Typed, differing_options, with_paths};
-use super::{Failure, config, films, interrupt, unfinished};
+use super::{Failure, config, divergence, films, interrupt, unfinished};
 
 /// The group of options in the record of a sequence.
 const OPTIONS: &str = "sequence";
@@ -110,6 +113,90 @@ pub(crate) struct FilmArgs {
     /// Frames per second of the film, 0.1 to 60
     #[arg(long, value_name = "RATE", help_heading = "Files", default_value = "30", value_parser = films::rate)]
     pub(crate) fps: f64,
+}
+
+/// Options about the pictures of a sequence, which its description holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+pub(crate) struct LookArgs {
+    /// Format of pictures with axes: png, svg or pdf
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = PictureFormat::Png)]
+    #[serde(default)]
+    pub(crate) plot_format: PictureFormat,
+    /// Background of pictures with axes: dark or light
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Picture",
+        default_value = "dark"
+    )]
+    #[serde(default)]
+    pub(crate) theme: Theme,
+    /// Direction of the vertical axis of maps: down or up [default: down for divergence and for pictures without axes, otherwise up]
+    #[arg(long, value_name = "NAME", help_heading = "Picture")]
+    #[serde(default = "divergence::down")]
+    pub(crate) y_axis: Option<YDirection>,
+}
+
+/// Options about the pictures of a zoom, which have no axes unless they are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+pub(crate) struct ZoomLookArgs {
+    /// Draw every frame with axes, title and the meaning of the colours, instead of one pixel per pixel of the map. Such frames make
+    /// no film
+    #[arg(long, help_heading = "Picture")]
+    #[serde(default)]
+    pub(crate) axes: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+impl ZoomLookArgs {
+    /// Takes over those that were typed.
+    pub(crate) fn take_over(&mut self, typed: &Typed, here: &Self) {
+        if typed.has("axes") {
+            self.axes = here.axes;
+        }
+        if typed.has("plot_format") {
+            self.look.plot_format = here.look.plot_format;
+        }
+        if typed.has("theme") {
+            self.look.theme = here.look.theme;
+        }
+        if typed.has("y_axis") {
+            self.look.y_axis = here.look.y_axis;
+        }
+    }
+
+    /// Refuses what frames without axes, or with them, cannot be.
+    pub(crate) fn check(&self, films: &[PathBuf]) -> Result<(), Failure> {
+        let LookArgs {
+            plot_format, theme, ..
+        } = self.look;
+        if self.axes {
+            let Some(film) = films.first() else {
+                return Ok(());
+            };
+            let reason = "films are made of frames without axes; remove --axes, or draw the frames with axes in another folder";
+            return Err(Failure::value(
+                &film.display().to_string(),
+                "--film",
+                reason,
+            ));
+        }
+        if plot_format != PictureFormat::Png {
+            let reason = "frames without axes are pixels for films, which only png can hold; add --axes for frames with lines and texts";
+            return Err(Failure::value(
+                &plot_format.to_string(),
+                "--plot-format",
+                reason,
+            ));
+        }
+        if theme != Theme::default() {
+            let reason = "frames without axes have no background; add --axes";
+            return Err(Failure::value(&theme.to_string(), "--theme", reason));
+        }
+        Ok(())
+    }
 }
 
 /// Options of a sequence of maps.
@@ -576,7 +663,12 @@ pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
 }
 
 /// The same values as JSON.
-pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Value {
+pub(crate) fn object(
+    frames: &[Frame],
+    outcome: &Outcome,
+    folder: &Folder,
+    format: PictureFormat,
+) -> Value {
     let shares = outcome.summaries.iter().filter_map(|s| s.unresolved);
     let worst = shares.map(|found| found.share).reduce(f64::max);
     let common = Common {
@@ -584,7 +676,7 @@ pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Va
         rate_unit: "pixel-steps/s",
         errors: json!({ "unresolved": worst }),
         warnings: warnings(frames, outcome),
-        ..common(outcome, folder)
+        ..common(outcome, folder, format)
     };
     common.with(json!({
         "folder": folder.path().to_string_lossy(),
@@ -596,11 +688,11 @@ pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Va
 }
 
 /// The part of the reports on sequences that does not depend on their kind: the specification, errors and warnings are missing.
-pub(crate) fn common<S>(outcome: &Outcome<S>, folder: &Folder) -> Common {
+pub(crate) fn common<S>(outcome: &Outcome<S>, folder: &Folder, format: PictureFormat) -> Common {
     let effort = &outcome.effort;
     let seconds = outcome.elapsed.as_secs_f64();
     let frames = outcome.first..outcome.first + outcome.summaries.len() as u32;
-    let pictures = frames.map(|index| folder.file(index, "png"));
+    let pictures = frames.map(|index| folder.file(index, format.extension()));
     Common {
         files: pictures.filter(|path| path.exists()).collect(),
         devices: match outcome.computed {

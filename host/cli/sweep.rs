@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
-use trisolar::io::PictureFormat;
 use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
-use trisolar::io::picture::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::{
     self, Base, Colours, ContactSheet, Frame, Outcome, Style, Summary, Vary, short,
@@ -17,7 +15,7 @@ use trisolar::zoom::{
 
 use super::progress::Progress;
 use super::resume::Typed;
-use super::sequence::{self, FolderArgs, SequenceArgs, SequenceReport};
+use super::sequence::{self, FolderArgs, LookArgs, SequenceArgs, SequenceReport};
 use super::{Failure, interrupt, report};
 
 /// Compute a map for each value of a parameter, such as a body's mass, the shift or the time step, or for each pair of values of
@@ -39,7 +37,7 @@ pub(crate) struct Args {
         required_unless_present = "resume"
     )]
     vary: Vec<Vary>,
-    /// Folder for the maps: frame-00000.png, .npy and .json (specification and summary) of each value (of two parameters
+    /// Folder for the maps: frame-00000.png (or as --plot-format says), .npy and .json (specification and summary) of each value (of two parameters
     /// frame-00000_mass2=5_dt=0.001.png and so on), sheet.png (all maps side by side), table.csv and table.json. An interrupted run
     /// in it is continued
     #[arg(
@@ -52,12 +50,8 @@ pub(crate) struct Args {
     /// Write pictures without axes and colour bar, with one pixel per pixel of the map
     #[arg(long, help_heading = "Picture")]
     bare: bool,
-    /// Format of the sheet: png, svg or pdf
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = PictureFormat::Png)]
-    plot_format: PictureFormat,
-    /// Background of the pictures with axes and of the sheet: dark or light
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value = "dark", value_parser = str::parse::<Theme>)]
-    theme: Theme,
+    #[command(flatten)]
+    look: LookArgs,
     #[command(flatten)]
     sequence: SequenceArgs,
 }
@@ -73,11 +67,8 @@ struct Sweep {
     bare: bool,
     colormap: ColourMap,
     colours: Colours,
-    /// Sweeps of earlier versions are dark.
-    #[serde(default)]
-    theme: Theme,
-    #[serde(default)]
-    plot_format: PictureFormat,
+    #[serde(flatten)]
+    look: LookArgs,
 }
 
 impl Paths for Sweep {
@@ -103,8 +94,7 @@ impl Args {
                 bare: self.bare,
                 colormap,
                 colours,
-                theme: self.theme,
-                plot_format: self.plot_format,
+                look: self.look,
             })
         };
         let Some(path) = &sequence.folder.resume else {
@@ -159,7 +149,9 @@ fn run_on(
         colours: sweep.colours,
         axes: !sweep.bare,
         captions: false,
-        theme: sweep.theme,
+        theme: sweep.look.theme,
+        format: sweep.look.plot_format,
+        y: sweep.look.y_axis,
         npy: true,
     };
     let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
@@ -181,7 +173,14 @@ fn run_on(
         sequence::differing(
             [&there, &sweep],
             bases,
-            &["bare", "colormap", "colours", "theme", "plot_format"],
+            &[
+                "bare",
+                "colormap",
+                "colours",
+                "theme",
+                "plot_format",
+                "y_axis",
+            ],
         )
     });
     let record = FolderArgs::record("sweep", &path, &sweep)?;
@@ -201,7 +200,7 @@ fn run_on(
     let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
         .map_err(|e| FolderArgs::ended(e, "sweep", &folder, args.sequence.quiet))?;
     progress.finish();
-    let object = || sequence::object(&frames, &outcome, &folder);
+    let object = || sequence::object(&frames, &outcome, &folder, style.picture_format());
     let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
     let SequenceArgs { json, quiet, .. } = args.sequence;
     let report = SequenceReport { json, quiet };
@@ -209,13 +208,13 @@ fn run_on(
         return sequence::check(&outcome, sweep.max_error);
     }
 
-    let picture = format!("sheet.{}", sweep.plot_format);
+    let picture = format!("sheet.{}", sweep.look.plot_format);
     let files = [&picture, "table.csv", "table.json"].map(|name| folder.path().join(name));
     sheet.write(&files[0], &folder)?;
     write_text(&files[1], &zoom::csv(&outcome.summaries))?;
     folder.write(&files[2], &table(&vary, &frames, &outcome))?;
     if args.sequence.json {
-        let mut object = sequence::object(&frames, &outcome, &folder);
+        let mut object = object();
         report::add_files(&mut object, &files);
         report::json(&object)?;
     } else if !args.sequence.quiet {

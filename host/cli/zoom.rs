@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::{Devices, Executor, Parameter, RunOptions, Specification};
 use trisolar::io::colour::ColourMap;
-use trisolar::io::picture::{MIN_CAPTIONED_PIXELS, Theme};
+use trisolar::io::picture::MIN_CAPTIONED_PIXELS;
 use trisolar::run::{Paths, Record};
 use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{
@@ -17,7 +17,9 @@ use trisolar::zoom::{
 use super::films;
 use super::progress::Progress;
 use super::resume::Typed;
-use super::sequence::{self, Base, FilmArgs, FolderArgs, SequenceArgs, SequenceReport};
+use super::sequence::{
+    self, Base, FilmArgs, FolderArgs, SequenceArgs, SequenceReport, ZoomLookArgs,
+};
 use super::{Failure, interrupt, report};
 
 /// Compute a sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it
@@ -66,6 +68,8 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Picture")]
     captions: bool,
     #[command(flatten)]
+    look: ZoomLookArgs,
+    #[command(flatten)]
     films: FilmArgs,
 
     #[command(flatten)]
@@ -111,6 +115,8 @@ struct Zoom {
     /// Zooms of earlier versions have no captions.
     #[serde(default)]
     captions: bool,
+    #[serde(flatten)]
+    look: ZoomLookArgs,
 }
 
 impl Paths for Zoom {
@@ -120,7 +126,17 @@ impl Paths for Zoom {
 }
 
 /// The options in which a run may differ from the one that began the sequence. More frames are allowed, too.
-const REDRAWN: [&str; 5] = ["film", "fps", "colormap", "colours", "captions"];
+const REDRAWN: [&str; 9] = [
+    "film",
+    "fps",
+    "colormap",
+    "colours",
+    "captions",
+    "axes",
+    "plot_format",
+    "theme",
+    "y_axis",
+];
 
 /// Computes the missing frames and makes the films.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
@@ -136,6 +152,7 @@ fn run_on(
 ) -> Result<(), Failure> {
     executor.check(&options)?;
     let (zoom, path, before) = args.zoom(typed)?;
+    zoom.look.check(&zoom.film)?;
     let cache = match zoom.cache {
         Cache::None => args.cache,
         cache => cache,
@@ -192,7 +209,7 @@ fn run_on(
     let (outcome, cached) =
         computed.map_err(|e| FolderArgs::ended(e, "zoom", &folder, args.sequence.quiet))?;
     progress.finish();
-    let object = || sequence::object(&frames, &outcome, &folder);
+    let object = || sequence::object(&frames, &outcome, &folder, style.picture_format());
     let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
     let SequenceArgs { json, quiet, .. } = args.sequence;
     let report = SequenceReport { json, quiet };
@@ -201,7 +218,7 @@ fn run_on(
     }
     sequence::make_films(&films, &folder, frames.len(), zoom.fps)?;
     if args.sequence.json {
-        let mut object = sequence::object(&frames, &outcome, &folder);
+        let mut object = object();
         object["cache"] = json!(cached);
         object["films"] = json!(zoom.film);
         report::add_files(&mut object, &zoom.film);
@@ -223,6 +240,11 @@ impl Args {
                 max_error,
             } = base;
             let (colormap, colours) = sequence.look(&specification)?;
+            if self.captions && self.look.axes {
+                return Err(Failure::BadInput(
+                    "--captions is for frames without axes; those of --axes have the values in their title".into(),
+                ));
+            }
             let width = specification.size[0];
             if self.captions && width < MIN_CAPTIONED_PIXELS {
                 return Err(Failure::BadInput(format!(
@@ -245,6 +267,7 @@ impl Args {
                 colormap,
                 colours,
                 captions: self.captions,
+                look: self.look,
             })
         };
         let Some(path) = &sequence.folder.resume else {
@@ -278,6 +301,7 @@ impl Zoom {
         if typed.has("captions") {
             self.captions = here.captions;
         }
+        self.look.take_over(typed, &here.look);
     }
 
     /// Refuses pictures that neither the pictures nor the arrays of a begun zoom give, so that its frames would be computed again.
@@ -285,40 +309,58 @@ impl Zoom {
         let arrays = [there, self].map(|zoom| zoom.style().npy);
         let what = match arrays {
             [false, true] => {
-                "it was begun without --npy, so that its frames have no arrays".to_owned()
+                Some("it was begun without --npy, so that its frames have no arrays".to_owned())
             }
-            [true, false] => "it was begun with --npy, and all its frames have arrays".to_owned(),
-            [true, true] => return Ok(()),
-            [false, false] if there.colours != self.colours => format!(
-                "it has --colours {} and no arrays (--npy) from which frames with --colours {} could be drawn",
-                there.colours, self.colours
-            ),
-            [false, false] if self.colours == Colours::Steps => {
-                let before = there.sequence(Cache::None)?;
-                let most = [&before[..], frames].map(zoom::most_steps);
-                if most[0] == most[1] {
-                    return Ok(());
-                }
-                format!(
-                    "it has at most {} steps a frame, here it is {}, which with --colours steps changes the colours of all frames, and there are no \
-                     arrays (--npy) from which they could be drawn again",
-                    most[0], most[1]
-                )
+            [true, false] => {
+                Some("it was begun with --npy, and all its frames have arrays".to_owned())
             }
-            [false, false] => return Ok(()),
+            [true, true] => None,
+            [false, false] => self.missing_arrays(there, frames)?,
         };
+        let Some(what) = what else { return Ok(()) };
         let path = path.display().to_string();
         let different = FolderError::Different { path, what };
         Err(Failure::BadInput(different.to_string()))
+    }
+
+    /// Why the frames of a begun zoom without arrays cannot be drawn as those of this one; `None` if they can.
+    fn missing_arrays(&self, there: &Self, frames: &[Frame]) -> Result<Option<String>, Failure> {
+        let before = there.sequence(Cache::None)?;
+        let most = [&before[..], frames].map(zoom::most_steps);
+        let [before, now] = [there, self].map(Self::style);
+        if now.redraws(&before, self.base.quantity, most) {
+            return Ok(None);
+        }
+        Ok(Some(if before.colours != now.colours {
+            format!(
+                "it has --colours {} and no arrays (--npy) from which frames with --colours {} could be drawn",
+                before.colours, now.colours
+            )
+        } else if before.axes || now.axes {
+            let axes = |style: &Style| if style.axes { "with" } else { "without" };
+            format!(
+                "it has frames {} axes and no arrays (--npy) from which frames {} axes of another look could be drawn",
+                axes(&before),
+                axes(&now)
+            )
+        } else {
+            format!(
+                "it has at most {} steps a frame, here it is {}, which with --colours steps changes the colours of all frames, and there are no \
+                 arrays (--npy) from which they could be drawn again",
+                most[0], most[1]
+            )
+        }))
     }
 
     fn style(&self) -> Style {
         Style {
             colormap: self.colormap,
             colours: self.colours,
-            axes: false,
+            axes: self.look.axes,
             captions: self.captions,
-            theme: Theme::default(),
+            theme: self.look.look.theme,
+            format: self.look.look.plot_format,
+            y: self.look.look.y_axis,
             npy: self.npy || self.cache == Cache::Rounded,
         }
     }
@@ -351,7 +393,9 @@ impl Zoom {
             lines.add("cache", &cache_in_words(cache, report));
         }
         let last = outcome.summaries.len().saturating_sub(1) as u32;
-        let frames = format!("{} to {last:05}", folder.file(0, "png").display());
+        let format = self.style().picture_format();
+        let first = folder.file(0, format.extension());
+        let frames = format!("{} to {last:05}", first.display());
         lines.add_whole("frames", &frames);
         for film in &self.film {
             lines.add_whole("film", &film.display().to_string());

@@ -12,7 +12,7 @@ use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzWriter, SPECIFICATION};
-use trisolar_io::picture::{self, Axis, BarNumbers, Labels, Map, PictureStyle, Theme};
+use trisolar_io::picture::{self, Axis, BarNumbers, Labels, Map, PictureStyle, Theme, YDirection};
 
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +31,8 @@ pub struct Style {
     pub spacing: Option<Spacing>,
     /// The values at the ends of the colours; `None` for a range that suits the map.
     pub limits: Option<[f64; 2]>,
-    /// Whether y grows upwards; `None` for upwards in pictures with axes of other quantities than counts of steps.
-    pub y_upwards: Option<bool>,
+    /// The direction of y; `None` for the usual one of the picture ([`y_upwards`]).
+    pub y: Option<YDirection>,
     /// Background and lines of pictures with axes.
     pub theme: Theme,
     /// Pixels per inch, for PNG, SVG and PDF.
@@ -278,8 +278,10 @@ impl Output {
                 let values_of = values;
                 let mut values = picture_of(values, width, height, shown).averaged(style.shrink);
                 let axes = !style.bare && self.format != Format::Tiff;
-                let usual = axes && !quantity.counts_steps() && points.is_none();
-                let y_upwards = style.y_upwards.unwrap_or(usual);
+                let y_upwards = match (style.y, points) {
+                    (None, Some(_)) => false,
+                    (y, _) => y_upwards(y, axes, quantity),
+                };
                 if y_upwards {
                     values = values.upside_down();
                 }
@@ -323,6 +325,12 @@ impl Output {
             }
         }
     }
+}
+
+/// Whether y grows upwards in the picture of a map: as `asked`, or else in pictures with axes of other quantities than counts of steps.
+pub fn y_upwards(asked: Option<YDirection>, axes: bool, quantity: Quantity) -> bool {
+    let usual = axes && !quantity.counts_steps();
+    asked.map_or(usual, YDirection::is_up)
 }
 
 /// Values as a picture shows them.

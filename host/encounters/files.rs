@@ -6,10 +6,10 @@ use std::path::Path;
 use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
-use super::{Ensemble, Validated, pictures};
+use super::pictures::{self, Look};
+use super::{Ensemble, Validated};
 use trisolar_io::PictureFormat;
 use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
-use trisolar_io::plot::Theme;
 use trisolar_io::{IoError, atomic};
 
 /// The format of a file, which its extension determines.
@@ -45,7 +45,7 @@ impl Format {
         }
     }
 
-    /// Writes a file of this format; pictures have the colours of `theme`.
+    /// Writes a file of this format; pictures of maps look as `look` says.
     ///
     /// # Errors
     /// The file cannot be written. No part of it remains.
@@ -54,12 +54,12 @@ impl Format {
         path: &Path,
         spec: &Validated,
         ensemble: &Ensemble,
-        theme: Theme,
+        look: &Look,
     ) -> Result<(), IoError> {
         match self {
             Self::Npz => npz(path, spec, ensemble),
             Self::Csv => csv(path, spec, ensemble),
-            Self::Picture => pictures::outcome_map(path, spec, ensemble, theme),
+            Self::Picture => pictures::outcome_map(path, spec, ensemble, look),
         }
     }
 }

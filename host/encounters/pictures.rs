@@ -7,7 +7,9 @@ use kernels_gpu::encounters::{Outcome, Record};
 use super::summary::{body_name, is_open};
 use super::{Ensemble, Validated};
 use trisolar_io::colour::Rgb;
-use trisolar_io::picture::{Axis, Class, ClassMap, Labels, Theme, bare_classes, classes};
+use trisolar_io::picture::{
+    Axis, Class, ClassMap, Labels, Theme, YDirection, bare_classes, classes,
+};
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 use trisolar_io::{IoError, PictureFormat};
 
@@ -34,6 +36,22 @@ pub fn class(record: &Record) -> u8 {
     }
 }
 
+/// The appearance of a map with axes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Look {
+    /// Background and lines.
+    pub theme: Theme,
+    /// The direction of the vertical axis; `None` for upwards.
+    pub y: Option<YDirection>,
+}
+
+impl Look {
+    /// The direction of the vertical axis.
+    pub fn direction(&self) -> YDirection {
+        self.y.unwrap_or(YDirection::Up)
+    }
+}
+
 /// Draws a map: a colour for the body that escapes, the brighter the sooner.
 ///
 /// # Errors
@@ -42,10 +60,10 @@ pub fn outcome_map(
     path: &Path,
     spec: &Validated,
     ensemble: &Ensemble,
-    theme: Theme,
+    look: &Look,
 ) -> Result<(), IoError> {
     let specification = spec.specification();
-    let pixels = Pixels::of(path, ensemble)?;
+    let pixels = Pixels::of(path, ensemble, look.direction())?;
     let [x, y] = specification.axes().map(|found| {
         // A map of one axis has a single row.
         let (name, unit, [low, high]) =
@@ -61,20 +79,20 @@ pub fn outcome_map(
         title: format!("{}, {} encounters", specification.setup, spec.runs()),
         x,
         y,
-        y_upwards: false,
+        y_upwards: look.direction().is_up(),
         value: "time of the end".into(),
         unit: String::new(),
     };
     let json = specification.json();
-    classes(path, &pixels.map(), &labels, theme, Some(&json))
+    classes(path, &pixels.map(), &labels, look.theme, Some(&json))
 }
 
 /// Draws a map with these colours, without axes and with one pixel for each of the map.
 ///
 /// # Errors
 /// As [`outcome_map`].
-pub fn bare_outcome_map(path: &Path, ensemble: &Ensemble) -> Result<(), IoError> {
-    let pixels = Pixels::of(path, ensemble)?;
+pub fn bare_outcome_map(path: &Path, ensemble: &Ensemble, y: YDirection) -> Result<(), IoError> {
+    let pixels = Pixels::of(path, ensemble, y)?;
     bare_classes(path, &pixels.map(), Some(&ensemble.specification.json()))
 }
 
@@ -87,7 +105,8 @@ struct Pixels {
 }
 
 impl Pixels {
-    fn of(path: &Path, ensemble: &Ensemble) -> Result<Self, IoError> {
+    /// The pixels, the top row of the picture first.
+    fn of(path: &Path, ensemble: &Ensemble, y: YDirection) -> Result<Self, IoError> {
         let Some(size) = ensemble.specification.size else {
             return Err(IoError::Data {
                 path: path.to_owned(),
@@ -104,12 +123,18 @@ impl Pixels {
                 },
                 colour: *colour,
             });
-        Ok(Self {
-            size: size.map(|n| n as usize),
+        let size = size.map(|n| n as usize);
+        let mut pixels = Self {
+            size,
             list: list.collect(),
             classes: ensemble.records.iter().map(class).collect(),
             times: ensemble.records.iter().map(|r| r.time).collect(),
-        })
+        };
+        if y.is_up() {
+            pixels.classes = upside_down(&pixels.classes, size[0]);
+            pixels.times = upside_down(&pixels.times, size[0]);
+        }
+        Ok(pixels)
     }
 
     fn map(&self) -> ClassMap<'_> {
@@ -120,6 +145,11 @@ impl Pixels {
             values: &self.times,
         }
     }
+}
+
+/// Rows of this width, the last one first.
+fn upside_down<T: Copy>(pixels: &[T], width: usize) -> Vec<T> {
+    pixels.chunks(width).rev().flatten().copied().collect()
 }
 
 /// The histograms: name of the file, quantity, unit.

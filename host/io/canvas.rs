@@ -2,6 +2,7 @@
 //! what is drawn, so that one drawing becomes pixels ([`raster`]), SVG ([`svg`]) or PDF ([`pdf`]) with the same lengths.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
@@ -30,6 +31,15 @@ pub enum Theme {
     Dark,
     /// Dark lines on white: for paper.
     Light,
+}
+
+impl fmt::Display for Theme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dark => "dark",
+            Self::Light => "light",
+        })
+    }
 }
 
 impl FromStr for Theme {

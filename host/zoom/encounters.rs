@@ -11,22 +11,24 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::finished::{self, FoundFrame, FrameParts, FrameState, Wanted};
+use super::finished::{self, FORMAT, FoundFrame, FrameParts, FrameState, Wanted};
 use super::folder::{Folder, remove};
-use super::frame::{Effort, Error, PartProgress};
+use super::frame::{Effort, Error, PartProgress, picture_format};
 use super::kind::{Base, SequenceParameter};
 use super::runner::{Board, Done, Outcome, Watch, computed_anew, frames_of, in_flight};
 use super::schedule::Rule;
 use super::sequence::{Frame, FrameError, Setting, zoom};
 use super::vary::Vary;
+use trisolar_encounters::pictures::{self, Look};
 use trisolar_encounters::store::{self, Store};
 use trisolar_encounters::{
     Adjustable, Ensemble, Executor, Records, Share, Specification, Streamed, Summary, Task,
-    Validated, files, pictures,
+    Validated, files,
 };
-use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
+use trisolar_io::picture::YDirection;
 use trisolar_io::plot::{self, LinePlot, Marks, PlotAxis, Series, Theme};
+use trisolar_io::{IoError, PictureFormat};
 use trisolar_run::{Monitor, Part, RunOptions};
 use trisolar_spec::SpecError;
 
@@ -136,8 +138,10 @@ pub struct EncounterSettings {
     pub checkpoint: Duration,
     /// Whether the pictures of maps have axes and a legend instead of one pixel per pixel of the map.
     pub axes: bool,
-    /// Background and lines of pictures with axes.
-    pub theme: Theme,
+    /// Background, lines and direction of pictures with axes.
+    pub look: Look,
+    /// The format of pictures with axes; others are PNG.
+    pub format: PictureFormat,
     /// Whether the records are written as well.
     pub npz: bool,
     /// The part of the frames to compute; `None` for all.
@@ -145,14 +149,17 @@ pub struct EncounterSettings {
 }
 
 impl EncounterSettings {
-    /// The extensions of a frame's files.
-    fn extensions(&self, frame: &EncounterFrame) -> Vec<&'static str> {
-        let is_map = frame.specification.specification().size.is_some();
-        let picture = is_map.then_some("png");
-        picture
-            .into_iter()
-            .chain(self.npz.then_some("npz"))
-            .collect()
+    /// The format of the pictures of maps.
+    pub fn picture_format(&self) -> PictureFormat {
+        picture_format(self.axes, self.format)
+    }
+
+    /// Whether y grows upwards in the pictures of maps.
+    pub fn y_direction(&self) -> YDirection {
+        match self.axes {
+            true => self.look.direction(),
+            false => self.look.y.unwrap_or(YDirection::Down),
+        }
     }
 }
 
@@ -206,17 +213,24 @@ fn one(
     let spec = &frame.specification;
     let specification = json!(spec.specification());
     let main = folder.file(frame.index, "npz");
-    let extensions = settings.extensions(frame);
+    let format = settings.picture_format();
+    let is_map = spec.specification().size.is_some();
+    let picture = match is_map && format != PictureFormat::Png {
+        true => json!({ FORMAT: format }),
+        false => Value::Null,
+    };
     let wanted = Wanted {
         specification: &specification,
-        picture: &Value::Null,
-        extensions: &extensions,
+        picture: &picture,
+        has_picture: is_map,
+        arrays: settings.npz.then_some("npz"),
     };
     let state = match finished::state(frame.index, &wanted, folder)? {
         FoundFrame::State(state) => state,
-        FoundFrame::OtherPicture { .. } => {
-            FrameState::Damaged(format!("frame {}: its picture is of a map", frame.index))
-        }
+        FoundFrame::OtherPicture { .. } => FrameState::Damaged(format!(
+            "frame {}: its picture has another format",
+            frame.index
+        )),
     };
     let damage = match state {
         FrameState::Finished(summary) => {
@@ -241,17 +255,17 @@ fn one(
         streamed,
     };
     let ((), written) = stage(|| {
-        for extension in &extensions {
-            let path = folder.file(frame.index, extension);
-            match *extension {
-                "npz" => files::npz(&path, spec, &ensemble)?,
-                _ if settings.axes => {
-                    pictures::outcome_map(&path, spec, &ensemble, settings.theme)?
-                }
-                _ => pictures::bare_outcome_map(&path, &ensemble)?,
-            }
+        if settings.npz {
+            files::npz(&main, spec, &ensemble)?;
         }
-        Ok::<(), IoError>(())
+        if !is_map {
+            return Ok(());
+        }
+        let path = folder.file(frame.index, format.extension());
+        match settings.axes {
+            true => pictures::outcome_map(&path, spec, &ensemble, &settings.look),
+            false => pictures::bare_outcome_map(&path, &ensemble, settings.y_direction()),
+        }
     })?;
     let summary = EncounterSummary {
         frame: frame.index,
@@ -260,7 +274,7 @@ fn one(
     };
     let parts = FrameParts {
         specification,
-        picture: Value::Null,
+        picture,
         kept: BTreeMap::new(),
     };
     finished::commit(frame.index, parts, &summary, written, folder)?;

@@ -38,8 +38,18 @@ pub(super) struct Wanted<'a> {
     pub specification: &'a Value,
     /// See [`FrameParts::picture`].
     pub picture: &'a Value,
-    /// There is a file of each of these extensions.
-    pub extensions: &'a [&'a str],
+    /// Whether there is a picture.
+    pub has_picture: bool,
+    /// The extension of the file of arrays, if there is one.
+    pub arrays: Option<&'static str>,
+}
+
+/// The key of a picture's format in [`FrameParts::picture`].
+pub(super) const FORMAT: &str = "format";
+
+/// The extension of the picture with this description; those that name no format are PNG.
+pub(super) fn picture_extension(picture: &Value) -> &str {
+    picture[FORMAT].as_str().unwrap_or("png")
 }
 
 /// The frame that there is.
@@ -164,7 +174,10 @@ pub(super) fn state<S: DeserializeOwned>(
     if object["specification"] != *wanted.specification {
         return damaged(&path, "it belongs to another map");
     }
-    for extension in wanted.extensions {
+    let picture = wanted
+        .has_picture
+        .then(|| picture_extension(&object["picture"]));
+    for extension in picture.into_iter().chain(wanted.arrays) {
         let path = name(extension);
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let Ok(sum) = serde_json::from_value::<Sum>(object["files"][&*file].clone()) else {

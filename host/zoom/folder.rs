@@ -2,7 +2,7 @@
 //! one.
 //!
 //! - `sequence.json`: everything on which the frames' values depend, and under `run` the options
-//! - `frame-00012.png`, and `.npy` (of encounters `.npz`) if requested
+//! - `frame-00012.png` (with axes also `.svg` or `.pdf`), and `.npy` (of encounters `.npz`) if requested
 //! - `frame-00012.json`: the frame's specification, summary and checksums of its files; written last
 //! - `frame-00012.part`: the finished pixels of an unfinished frame
 //! - `frame-00012.npz.part` and `frame-00012.npz.part.json`: the records of an unfinished frame of encounters
@@ -427,7 +427,7 @@ fn is_frame(name: &OsStr) -> bool {
             && number.bytes().all(|b| b.is_ascii_digit())
             && (count == 0 || count == 2)
             && settings.all(is_setting)
-            && ["png", "npy", "npz", "json", "part"].contains(&extension)
+            && ["png", "svg", "pdf", "npy", "npz", "json", "part"].contains(&extension)
     })
 }
 

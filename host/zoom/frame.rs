@@ -13,13 +13,13 @@ use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
 use super::short::short;
-use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
-use trisolar_io::picture::{self, Entries, PictureStyle, Theme};
+use trisolar_io::picture::{self, Entries, PictureStyle, Theme, YDirection};
+use trisolar_io::{IoError, PictureFormat};
 use trisolar_map::output;
 use trisolar_map::{
-    Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Specification, Task,
+    Devices, EngineError, Executor, Monitor, Quantity, Resolution, RunOptions, Specification, Task,
     ValueSlice,
 };
 use trisolar_run::partial::PartialError;
@@ -37,6 +37,10 @@ pub struct Style {
     pub captions: bool,
     /// Background and lines of pictures with axes.
     pub theme: Theme,
+    /// The format of pictures with axes; others are PNG.
+    pub format: PictureFormat,
+    /// The direction of y; `None` for the usual one of single maps.
+    pub y: Option<YDirection>,
     /// Whether arrays are written as well.
     pub npy: bool,
 }
@@ -52,10 +56,24 @@ struct PictureKind {
     theme: Option<Theme>,
     /// The largest number of steps of any frame, if the colours depend on it.
     most_steps: Option<u32>,
+    /// Earlier versions, which do not name it, wrote PNG only ([`FORMAT`](finished::FORMAT)).
+    #[serde(default, skip_serializing_if = "is_png")]
+    format: PictureFormat,
+    /// Earlier versions, which do not say it, drew y downwards.
+    #[serde(default, skip_serializing_if = "is_false")]
+    y_upwards: bool,
+}
+
+fn is_png(format: &PictureFormat) -> bool {
+    *format == PictureFormat::Png
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl PictureKind {
-    /// Whether the same entries of the palette have the same values.
+    /// Whether both have one pixel per pixel of the map, and the same entries of the palette have the same values.
     fn has_the_entries_of(&self, other: &Self) -> bool {
         let bare = !self.axes && !other.axes;
         bare && self.colours == other.colours && self.most_steps == other.most_steps
@@ -63,8 +81,26 @@ impl PictureKind {
 }
 
 impl Style {
-    /// The pictures of a sequence with up to `most` steps a frame.
-    fn pictures(&self, most: u32) -> PictureKind {
+    /// The format of the pictures.
+    pub fn picture_format(&self) -> PictureFormat {
+        picture_format(self.axes, self.format)
+    }
+
+    /// Whether y grows upwards in the pictures of maps of a quantity.
+    pub fn y_upwards(&self, quantity: Quantity) -> bool {
+        output::y_upwards(self.y, self.axes, quantity)
+    }
+
+    /// Whether the pictures of this style, of maps of a quantity and with up to `most` steps a frame, can be made of those of another
+    /// style alone, without the arrays.
+    pub fn redraws(&self, there: &Self, quantity: Quantity, [before, most]: [u32; 2]) -> bool {
+        let pictures = self.pictures(most, quantity);
+        let there = there.pictures(before, quantity);
+        pictures == there || there.has_the_entries_of(&pictures)
+    }
+
+    /// The pictures of a sequence of maps of a quantity with up to `most` steps a frame.
+    fn pictures(&self, most: u32, quantity: Quantity) -> PictureKind {
         PictureKind {
             colormap: self.colormap,
             colours: self.colours,
@@ -72,8 +108,15 @@ impl Style {
             captions: self.captions,
             theme: self.axes.then_some(self.theme),
             most_steps: (self.colours == Colours::Steps).then_some(most),
+            format: self.picture_format(),
+            y_upwards: self.y_upwards(quantity),
         }
     }
+}
+
+/// The format of pictures, of which only those with axes can be anything else than pixels.
+pub(super) fn picture_format(axes: bool, format: PictureFormat) -> PictureFormat {
+    if axes { format } else { PictureFormat::Png }
 }
 
 /// A summary of a finished frame.
@@ -282,7 +325,7 @@ pub fn write_found(
     };
     let parts = FrameParts {
         specification: json!(specification),
-        picture: json!(style.pictures(most)),
+        picture: json!(style.pictures(most, specification.quantity)),
         kept: BTreeMap::new(),
     };
     finished::commit(frame.index, parts, &summary, files, folder)?;
@@ -302,21 +345,24 @@ pub fn state(
     folder: &Folder,
 ) -> Result<FrameState<Summary>, IoError> {
     let specification = json!(frame.specification.specification());
-    let picture = style.pictures(most);
-    let extensions: &[&str] = if style.npy { &["png", "npy"] } else { &["png"] };
+    let picture = style.pictures(most, frame.specification.specification().quantity);
     let wanted = finished::Wanted {
         specification: &specification,
         picture: &json!(picture),
-        extensions,
+        has_picture: true,
+        arrays: style.npy.then_some("npy"),
     };
-    let (summary, before, kept) = match finished::state::<Summary>(frame.index, &wanted, folder)? {
-        FoundFrame::State(state) => return Ok(state),
-        FoundFrame::OtherPicture {
-            summary,
-            picture,
-            files,
-        } => (summary, picture, files),
-    };
+    let (summary, before, mut kept) =
+        match finished::state::<Summary>(frame.index, &wanted, folder)? {
+            FoundFrame::State(state) => return Ok(state),
+            FoundFrame::OtherPicture {
+                summary,
+                picture,
+                files,
+            } => (summary, picture, files),
+        };
+    let extension = finished::picture_extension(&before).to_owned();
+    let drawn_before = folder.file(frame.index, &extension);
     let before: Option<PictureKind> = serde_json::from_value(before).ok();
     let ((), files) = match before {
         _ if style.npy => {
@@ -327,22 +373,29 @@ pub fn state(
             stage(|| draw(frame, values.as_slice(), most, style, folder))?
         }
         Some(before) if before.has_the_entries_of(&picture) => {
-            stage(|| recolour(frame, &before, style, folder))?
+            stage(|| recolour(frame, &before, &picture, style, folder))?
         }
         _ => {
-            let path = folder.file(frame.index, "png");
             return Ok(FrameState::Damaged(format!(
-                "{}: its colours mean something else, and there is no array from which it could be drawn again",
-                path.display()
+                "{}: its colours or its form are others, and there is no array from which it could be drawn again",
+                drawn_before.display()
             )));
         }
     };
+    let replaced = extension == style.picture_format().extension();
+    if !replaced {
+        let name = drawn_before.file_name().unwrap_or_default();
+        kept.remove(&*name.to_string_lossy());
+    }
     let parts = FrameParts {
         specification,
         picture: json!(picture),
         kept,
     };
     finished::commit(frame.index, parts, &summary, files, folder)?;
+    if !replaced {
+        remove(&drawn_before)?;
+    }
     Ok(FrameState::Finished(summary))
 }
 
@@ -354,10 +407,11 @@ pub fn finished(frame: &Frame, most: u32, style: &Style, folder: &Folder) -> Opt
     }
 }
 
-/// Draws the picture of a frame again in other colours, or with or without a caption.
+/// Draws the picture of a frame again in other colours, upside down, or with or without a caption.
 fn recolour(
     frame: &Frame,
     before: &PictureKind,
+    wanted: &PictureKind,
     style: &Style,
     folder: &Folder,
 ) -> Result<(), IoError> {
@@ -382,6 +436,10 @@ fn recolour(
         });
     }
     there.pixels.truncate(width as usize * height as usize);
+    if before.y_upwards != wanted.y_upwards {
+        let rows = there.pixels.chunks(width as usize).rev();
+        there.pixels = rows.flatten().copied().collect();
+    }
     let entries = Entries {
         width,
         height,
@@ -410,7 +468,11 @@ fn draw(
     let steps = specification.steps as u32;
     let quantity = specification.quantity;
     let shown = |value| style.colours.value(quantity, value, steps, most);
-    let map = output::picture_of(values, width, height, shown);
+    let y_upwards = style.y_upwards(quantity);
+    let mut map = output::picture_of(values, width, height, shown);
+    if y_upwards {
+        map = map.upside_down();
+    }
     let look = PictureStyle {
         colour_map: style.colormap,
         range: if quantity.counts_steps() {
@@ -423,7 +485,7 @@ fn draw(
         ..PictureStyle::default()
     };
     let json = note(specification);
-    let path = folder.file(frame.index, "png");
+    let path = folder.file(frame.index, style.picture_format().extension());
     match (style.axes, style.captions) {
         (false, false) => return picture::bare(path, &map, &look, Some(&json)),
         (false, true) => {
@@ -434,6 +496,7 @@ fn draw(
     let mut labels = output::labels(specification, &title(frame));
     let (value, unit) = style.colours.labels(quantity, most);
     (labels.value, labels.unit) = (value, unit.to_owned());
+    labels.y_upwards = y_upwards;
     picture::plot(path, &map, &look, &labels, Some(&json))
 }
 

@@ -55,6 +55,7 @@ impl<'a> ContactSheet<'a> {
             } else {
                 format!("{value} ({unit})")
             },
+            y_upwards: style.y_upwards(s.quantity),
         };
         let look = PictureStyle {
             colour_map: style.colormap,

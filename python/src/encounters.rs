@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::divergence::{MapBackend, Points};
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
+use trisolar::encounters::pictures::Look;
 use trisolar::encounters::summary::outcome_name;
 use trisolar::encounters::{self, Ensemble, Options, Outcome, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
@@ -280,14 +281,23 @@ impl EncountersFound {
     }
 
     /// Writes the records, or the picture of a map.
-    fn save(&self, py: Python<'_>, path: PathBuf, theme: &str) -> PyResult<()> {
-        let theme = values::option(theme, "--theme", str::parse::<Theme>)?;
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        theme: &str,
+        y_axis: Option<&str>,
+    ) -> PyResult<()> {
+        let look = Look {
+            theme: values::option(theme, "--theme", str::parse::<Theme>)?,
+            y: values::direction(y_axis)?,
+        };
         let format = Format::of(&path, &self.valid).map_err(|allowed| {
             PyValueError::new_err(format!("invalid value '{}': {allowed}", path.display()))
         })?;
         py.detach(|| {
             check_writable(&path)?;
-            format.write(&path, &self.valid, &self.ensemble, theme)
+            format.write(&path, &self.valid, &self.ensemble, &look)
         })
         .map_err(|e| errors::file(&e))
     }

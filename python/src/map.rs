@@ -10,6 +10,7 @@ use trisolar::config;
 use trisolar::divergence::{DivergenceMap, Resolution, Scale};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
+use trisolar::io::picture::Theme;
 use trisolar::output::{self, Output, Style};
 
 use crate::{errors, values};
@@ -159,7 +160,8 @@ impl Map {
     }
 
     /// Writes a file: picture, array or both, by the extension.
-    #[pyo3(signature = (path, bare, name, title, shrink))]
+    #[pyo3(signature = (path, bare, name, title, shrink, theme, y_axis))]
+    #[expect(clippy::too_many_arguments, reason = "the options of a file")]
     fn save(
         &self,
         py: Python<'_>,
@@ -168,6 +170,8 @@ impl Map {
         name: &str,
         title: Option<String>,
         shrink: i64,
+        theme: &str,
+        y_axis: Option<&str>,
     ) -> PyResult<()> {
         let colormap = |text: &str| ColourMap::from_str(text).map_err(|e| e.to_string());
         let style = Style {
@@ -175,6 +179,8 @@ impl Map {
             colormap: values::option(name, "--colormap", colormap)?,
             title,
             shrink: values::option(&shrink.to_string(), "--shrink", output::shrink)?,
+            theme: values::option(theme, "--theme", str::parse::<Theme>)?,
+            y: values::direction(y_axis)?,
             ..Style::default()
         };
         py.detach(|| {

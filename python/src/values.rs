@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use trisolar::config;
 use trisolar::divergence::{self, Backend, Overrides};
+use trisolar::io::picture::YDirection;
 use trisolar::nbody::files::Carried;
 use trisolar::simd::Simd;
 use trisolar::zoom::{SequenceParameter, Vary};
@@ -17,6 +18,13 @@ use crate::errors;
 /// The options in `options` (names with underscores; `None` leaves the default).
 pub(crate) fn overrides(options: &Bound<'_, PyDict>) -> PyResult<Overrides> {
     typed(table(options)?)
+}
+
+/// The direction of the vertical axis; `None` for the usual one.
+pub(crate) fn direction(y_axis: Option<&str>) -> PyResult<Option<YDirection>> {
+    y_axis
+        .map(|y| option(y, "--y-axis", str::parse::<YDirection>))
+        .transpose()
 }
 
 /// The options as plain data.

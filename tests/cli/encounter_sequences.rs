@@ -229,6 +229,63 @@ fn a_sweep_has_a_table_of_the_shares_of_each_value() {
 }
 
 #[test]
+fn maps_of_sequences_have_the_format_and_direction_that_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let map = "--map phase,inclination --size 5x4 --seed 7";
+    let run = |words: &str| object(path, &format!("{words} {map}"));
+    let read = |name: &str| std::fs::read(path.join(name)).unwrap();
+    let found = run("zoom --to 230,27 --frames 2 --axes --plot-format svg --out axes");
+    assert_eq!(
+        found["files"],
+        serde_json::json!(["axes/frame-00000.svg", "axes/frame-00001.svg"])
+    );
+    run("sweep --vary e=0,0.5 --plot-format pdf --out sweep");
+    for name in ["sweep/frame-00001.pdf", "sweep/shares.pdf"] {
+        assert!(read(name).starts_with(b"%PDF"), "{name}");
+    }
+    // Maps with axes grow upwards, as single ones, and those of films downwards, unless it is said.
+    command(path, &format!("{map} --out up.png --quiet"))
+        .assert()
+        .success();
+    run("sweep --vary e=0,0.5 --out up");
+    run("sweep --vary e=0,0.5 --y-axis down --out down");
+    assert!(read("up/frame-00000.png") == read("up.png"));
+    assert!(read("down/frame-00000.png") != read("up.png"));
+    let rows = |name: &str| {
+        let file = std::fs::File::open(path.join(name)).unwrap();
+        let mut reader = png::Decoder::new(std::io::BufReader::new(file))
+            .read_info()
+            .unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        pixels.chunks(5).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    run("zoom --to 230,27 --frames 1 --out bare");
+    run("zoom --to 230,27 --frames 1 --y-axis up --out turned");
+    let (bare, mut turned) = (rows("bare/frame-00000.png"), rows("turned/frame-00000.png"));
+    turned.reverse();
+    assert!(bare.len() == 4 && bare == turned && bare[0] != bare[3]);
+    for (words, reason) in [
+        (
+            "zoom --to 230,27 --frames 2 --plot-format pdf",
+            "which only png can hold",
+        ),
+        (
+            "zoom --to 230,27 --frames 2 --axes --film a.gif",
+            "without axes",
+        ),
+        (
+            "sweep --vary e=0,0.5 --plot-format svg --out up",
+            "--plot-format (png there, svg here)",
+        ),
+    ] {
+        let refused = command(path, &format!("{words} {map}")).assert().code(2);
+        refused.stderr(contains(reason));
+    }
+}
+
+#[test]
 fn what_cannot_be_a_sequence_is_refused_by_name() {
     for (options, words) in [
         ("zoom --map phase,inclination", &["--to"][..]),

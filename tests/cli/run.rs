@@ -151,7 +151,9 @@ fn the_look_of_a_picture_can_be_chosen() {
     divergence("--bare --out down.png --out down.tif --out m.npy")
         .assert()
         .success();
-    divergence("--bare --out up.png --y up").assert().success();
+    divergence("--bare --out up.png --y-axis up")
+        .assert()
+        .success();
     let decoded = |name: &str| {
         let file = std::io::BufReader::new(std::fs::File::open(path.join(name)).unwrap());
         let mut decoder = png::Decoder::new(file);
@@ -198,7 +200,7 @@ fn the_look_of_a_picture_can_be_chosen() {
         "--scale log",
         "--show time",
         "--show left",
-        "--y up",
+        "--y-axis up",
     ] {
         divergence(&format!("--out a.png {look}"))
             .assert()

@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use assert_cmd::Command;
@@ -250,6 +251,45 @@ fn two_parameters_give_a_matrix_of_all_pairs_of_their_values() {
         .assert()
         .success();
     assert_eq!(support::names(&path.join("sweep")).len(), 3 + 4);
+}
+
+#[test]
+fn frames_and_sheet_have_the_format_and_direction_that_is_wanted() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let run = |more: &str| {
+        let mut command = sweep(path, &["--vary", "g=1,2", "--quantity", "ftle", "--json"]);
+        let output = command
+            .args(more.split_whitespace())
+            .output()
+            .expect("runs");
+        assert!(output.status.success(), "{more}");
+        let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        {
+            let contents = support::contents(&path.join("sweep"));
+            let contents: BTreeMap<String, Vec<u8>> = contents.into_iter().collect();
+            (object["computed"].clone(), contents)
+        }
+    };
+    let (computed, usual) = run("");
+    assert_eq!(computed, 2);
+    // Other quantities than divergence grow upwards.
+    for (more, same) in [("--y-axis down", false), ("--y-axis up", true), ("", true)] {
+        let (computed, found) = run(more);
+        assert_eq!(computed, 0, "{more}");
+        for name in ["frame-00001.png", "sheet.png"] {
+            assert_eq!(found[name] == usual[name], same, "{more} {name}");
+        }
+    }
+    let (computed, found) = run("--plot-format pdf");
+    assert_eq!(computed, 0);
+    for name in ["frame-00000.pdf", "frame-00001.pdf", "sheet.pdf"] {
+        assert!(found[name].starts_with(b"%PDF"), "{name}");
+    }
+    assert!(!found.contains_key("frame-00000.png"));
+    // Pictures without axes remain pixels, and the sheet has the format.
+    let (_, found) = run("--plot-format svg --bare");
+    assert!(found.contains_key("frame-00000.png") && found.contains_key("sheet.svg"));
 }
 
 #[test]

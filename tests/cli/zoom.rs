@@ -376,7 +376,19 @@ fn a_zoom_is_extended_recoloured_and_given_captions_without_computing_a_frame_ag
         for (step, (more, computed)) in [
             (&["--frames", "3"][..], 1),
             (&["--frames", "3", "--colormap", "viridis"], 0),
-            (&["--frames", "3", "--colormap", "grey", "--captions"], 0),
+            (&["--frames", "3", "--y-axis", "up"], 0),
+            (
+                &[
+                    "--frames",
+                    "3",
+                    "--colormap",
+                    "grey",
+                    "--captions",
+                    "--y-axis",
+                    "up",
+                ],
+                0,
+            ),
             (
                 &[
                     "--frames",
@@ -415,6 +427,68 @@ fn a_zoom_is_extended_recoloured_and_given_captions_without_computing_a_frame_ag
     let read = |name| std::fs::read(path.join(name)).expect("there");
     assert!(read(a) == read(b));
     assert_eq!(resumed(&["--frames", "5"])["computed"], 1);
+}
+
+#[test]
+fn frames_with_axes_have_the_format_and_direction_that_is_wanted() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let run = |out: &str, more: &str| {
+        let mut command = zoom(path, &SMALL);
+        command.args(["--frames", "2", "--npy", "--out", out]);
+        json(command.args(more.split_whitespace()))
+    };
+    let names = |out: &str| files(&path.join(out)).into_keys().collect::<Vec<_>>();
+    let found = run("z", "--axes --plot-format svg --theme light");
+    let paths: Vec<&str> = (found["files"].as_array().expect("a list").iter())
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(paths, ["z/frame-00000.svg", "z/frame-00001.svg"]);
+    let down = files(&path.join("z"));
+    let svg = String::from_utf8_lossy(&down["frame-00001.svg"]);
+    assert!(svg.contains("<svg ") && svg.contains("start x of body 1") && svg.contains("#ffffff"));
+    // Other formats and another direction are drawn from the arrays, and the old pictures go.
+    for (more, extension) in [
+        ("--axes --plot-format svg --y-axis up", "svg"),
+        ("--axes --plot-format pdf", "pdf"),
+        ("--axes", "png"),
+        ("", "png"),
+    ] {
+        assert_eq!(run("z", more)["computed"], 0, "{more}");
+        run("fresh", &format!("--restart {more}"));
+        assert_eq!(names("z"), names("fresh"), "{more}");
+        let name = format!("frame-00001.{extension}");
+        let [there, fresh] = ["z", "fresh"].map(|out| files(&path.join(out)));
+        assert!(there[&name] == fresh[&name], "{more}");
+        assert!(down.get(&name) != Some(&there[&name]), "{more}");
+    }
+    // Without arrays, frames without axes give none with them.
+    zoom(path, &SMALL)
+        .args(["--frames", "2", "--out", "bare"])
+        .assert()
+        .success();
+    for (more, words) in [
+        (
+            "--plot-format svg",
+            "--plot-format': frames without axes are pixels",
+        ),
+        ("--theme light", "--theme': frames without axes"),
+        (
+            "--axes --film a.gif",
+            "--film': films are made of frames without axes",
+        ),
+        ("--axes --captions", "--captions is for frames without axes"),
+        ("--y-axis left", "must be down or up"),
+        ("--axes --out bare", "without axes and no arrays (--npy)"),
+    ] {
+        let refused = zoom(path, &SMALL)
+            .args(["--frames", "2"])
+            .args(more.split_whitespace())
+            .assert()
+            .code(2);
+        refused.stderr(predicate::str::contains(words));
+    }
+    assert!(!path.join("zoom").exists());
 }
 
 #[test]

@@ -11,7 +11,6 @@ use trisolar::divergence::{
     Backend, Devices, EngineError, GpuChoice, RunOptions, Specification, Unattended,
 };
 use trisolar::io::colour::ColourMap;
-use trisolar::io::picture::Theme;
 use trisolar::zoom::{
     Cache, CacheReport, Colours, Error, Folder, Frame, Outcome, Rule, Settings, Style, run_cached,
     run_on, zoom,
@@ -40,10 +39,8 @@ fn settings(options: RunOptions, in_flight: usize) -> Settings {
         style: Style {
             colormap: ColourMap::Inferno,
             colours: Colours::Share,
-            axes: false,
-            captions: false,
-            theme: Theme::Dark,
             npy: true,
+            ..Style::default()
         },
         options,
         in_flight,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use trisolar::divergence::{EngineError, Points, RunOptions};
 use trisolar::encounters::files::Format;
+use trisolar::encounters::pictures::Look;
 use trisolar::encounters::store::{self, Begun, StoreError};
 use trisolar::encounters::{
     self, Ensemble, Executor, Overrides, Portion, Summary, Validated, pictures,
@@ -180,10 +181,14 @@ impl EncountersJob {
         mut write: impl FnMut(&mut dyn FnMut() -> Result<Vec<PathBuf>, IoError>) -> Result<(), Failure>,
     ) -> Result<Vec<PathBuf>, Failure> {
         let (mut written, theme) = (Vec::new(), self.output.theme);
+        let look = Look {
+            theme,
+            y: self.output.y_axis,
+        };
         for (path, format) in &self.out {
             interrupt::check()?;
             write(&mut || {
-                format.write(path, &self.valid, ensemble, theme)?;
+                format.write(path, &self.valid, ensemble, &look)?;
                 written.push(path.clone());
                 Ok(vec![path.clone()])
             })?;

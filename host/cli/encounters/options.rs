@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trisolar::encounters::Overrides;
 use trisolar::io::PictureFormat;
+use trisolar::io::picture::YDirection;
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 
 use super::devices::EncounterDevices;
 use super::{sweep, zoom};
+use crate::divergence::down;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::part::PartArgs;
 
@@ -89,6 +91,10 @@ pub(crate) struct OutputArgs {
     /// Draw light lines on near-black (dark) or dark lines on white (light)
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
     pub(super) theme: Theme,
+    /// Direction of the vertical axis of the map: down or up [default: up]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    #[serde(default = "down")]
+    pub(super) y_axis: Option<YDirection>,
     /// Write the whole specification to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
     pub(super) save_config: Option<PathBuf>,

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::RunOptions;
+use trisolar::encounters::pictures::Look;
 use trisolar::encounters::{Executor, Overrides, Specification, store};
-use trisolar::io::plot::Theme;
+use trisolar::io::PictureFormat;
 use trisolar::run::{Part, Paths, Record};
 use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
 
@@ -18,7 +19,7 @@ use crate::progress::Progress;
 use crate::ranks::Communicator;
 use crate::report::Common;
 use crate::resume::{Typed, differing_options};
-use crate::sequence::{FolderArgs, checkpoint};
+use crate::sequence::{FolderArgs, ZoomLookArgs, checkpoint};
 use crate::{Failure, interrupt, report, sequence};
 
 /// Options of a sequence of ensembles.
@@ -150,16 +151,29 @@ impl SequenceArgs {
         let mut contents = sequence::contents(frames, json!(first), more);
         contents["pictures"] = json!({
             "axes": settings.axes,
-            "theme": settings.axes.then_some(settings.theme),
+            "theme": settings.axes.then_some(settings.look.theme),
             "npz": settings.npz,
         });
+        let are_maps = (frames.first())
+            .is_some_and(|frame| frame.specification.specification().size.is_some());
+        if are_maps {
+            // Folders of earlier versions, which do not name them, have PNG with y downwards.
+            let pictures = &mut contents["pictures"];
+            if settings.y_direction().is_up() {
+                pictures["y_axis"] = "up".into();
+            }
+            if settings.picture_format() != PictureFormat::Png {
+                pictures["plot_format"] = json!(settings.picture_format());
+            }
+        }
         let differing = begun.map_or_else(Vec::new, |there| {
             let mut all = store::differences(there.base(), here.base());
-            all.extend(differing_options(
-                &there,
-                here,
-                &["film", "fps", "plot_format"],
-            ));
+            let mut may = vec!["film", "fps"];
+            if !are_maps {
+                // Only the picture of the shares depends on it.
+                may.extend(["plot_format", "y_axis"]);
+            }
+            all.extend(differing_options(&there, here, &may));
             all
         });
         let part = settings.part;
@@ -170,17 +184,21 @@ impl SequenceArgs {
     pub(super) fn settings(
         &self,
         options: RunOptions,
-        axes: bool,
-        theme: Theme,
+        pictures: ZoomLookArgs,
         npz: bool,
         part: Option<Part>,
     ) -> EncounterSettings {
+        let ZoomLookArgs { axes, look } = pictures;
         EncounterSettings {
             part,
             options,
             checkpoint: self.checkpoint,
             axes,
-            theme,
+            look: Look {
+                theme: look.theme,
+                y: look.y_axis,
+            },
+            format: look.plot_format,
             npz,
         }
     }
@@ -238,6 +256,7 @@ pub(super) fn object(
     frames: &[EncounterFrame],
     outcome: &Outcome<EncounterSummary>,
     folder: &Folder,
+    format: PictureFormat,
 ) -> serde_json::Value {
     let effort = &outcome.effort;
     let largest = outcome
@@ -249,7 +268,7 @@ pub(super) fn object(
         rate_unit: "steps/s",
         errors: json!({ "energy_largest": largest.reduce(f64::max) }),
         warnings: warnings(outcome),
-        ..sequence::common(outcome, folder)
+        ..sequence::common(outcome, folder, format)
     };
     common.with(json!({
         "folder": folder.path().to_string_lossy(),

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::RunOptions;
 use trisolar::encounters::{Adjustable, Executor, Overrides, Share};
-use trisolar::io::PictureFormat;
-use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::{
     self, EncounterBase, EncounterFrame, EncounterSummary, Outcome, Vary, draw_shares,
@@ -17,7 +15,7 @@ use trisolar::zoom::{
 
 use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::resume::Typed;
-use crate::sequence::{FolderArgs, SequenceReport, reported_part};
+use crate::sequence::{FolderArgs, LookArgs, SequenceReport, ZoomLookArgs, reported_part};
 use crate::sweep::{MAX_LISTED_MAPS, blamed, write_text};
 use crate::{Failure, report};
 
@@ -41,7 +39,7 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     vary: Vec<Vary<Adjustable>>,
-    /// Folder for the ensembles: frame-00000.json (specification and summary) of each value, with --map its .png, table.csv and
+    /// Folder for the ensembles: frame-00000.json (specification and summary) of each value, with --map its .png (or as --plot-format says), table.csv and
     /// table.json, and of one parameter shares.png (the shares of the escapers over its values, with their 95 % intervals). Of two
     /// parameters the names are frame-00000_e=0.5_v-inf=1.json and so on. An interrupted run in it is continued
     #[arg(
@@ -51,12 +49,8 @@ pub(crate) struct Args {
         default_value = "sweep"
     )]
     out: PathBuf,
-    /// Format of the picture of the shares: png, svg or pdf
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = PictureFormat::Png)]
-    plot_format: PictureFormat,
-    /// Draw light lines on near-black (dark) or dark lines on white (light)
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value = "dark", value_parser = str::parse::<Theme>)]
-    theme: Theme,
+    #[command(flatten)]
+    look: LookArgs,
     #[command(flatten)]
     sequence: SequenceArgs,
 }
@@ -68,9 +62,8 @@ struct Sweep {
     max_error: Option<f64>,
     vary: Vec<String>,
     npz: bool,
-    theme: Theme,
-    #[serde(default)]
-    plot_format: PictureFormat,
+    #[serde(flatten)]
+    look: LookArgs,
 }
 
 impl Paths for Sweep {
@@ -107,15 +100,18 @@ fn run_on(
         max_error,
         vary: args.vary.iter().map(Vary::to_string).collect(),
         npz: sequence.npz,
-        theme: args.theme,
-        plot_format: args.plot_format,
+        look: args.look,
     };
     let (sweep, path, _) = sequence.described("encounters sweep", typed, &args.out, describe)?;
     let vary = sweep.vary()?;
     let frames = sweep.frames(&vary)?;
     let part = sequence.folder.part(frames.len())?;
     let _claim = sequence.folder.claim(&path, part, &[])?;
-    let settings = sequence.settings(options, true, sweep.theme, sweep.npz, part);
+    let pictures = ZoomLookArgs {
+        axes: true,
+        look: sweep.look,
+    };
+    let settings = sequence.settings(options, pictures, sweep.npz, part);
     let begun = sequence.folder.begun::<Sweep>("encounters sweep", &path);
     let record = FolderArgs::record("encounters sweep", &path, &sweep)?;
     let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
@@ -128,7 +124,7 @@ fn run_on(
     let outcome = sequence.compute("sweep", executor, &frames, &folder, &settings)?;
     let SequenceArgs { json, quiet, .. } = *sequence;
     let report = SequenceReport { json, quiet };
-    let of_part = || object(&frames, &outcome, &folder);
+    let of_part = || object(&frames, &outcome, &folder, settings.picture_format());
     if reported_part(part, &folder, of_part, || lines(&outcome), report)? {
         return check(&outcome, sweep.max_error);
     }
@@ -144,12 +140,14 @@ fn run_on(
     });
     folder.write(&files[1], &table)?;
     if let [only] = &vary[..] {
-        let picture = folder.path().join(format!("shares.{}", sweep.plot_format));
-        draw_shares(&picture, only, &outcome.summaries, sweep.theme)?;
+        let picture = folder
+            .path()
+            .join(format!("shares.{}", sweep.look.plot_format));
+        draw_shares(&picture, only, &outcome.summaries, sweep.look.theme)?;
         files.push(picture);
     }
     if sequence.json {
-        let mut object = object(&frames, &outcome, &folder);
+        let mut object = of_part();
         report::add_files(&mut object, &files);
         report::json(&object)?;
     } else if !sequence.quiet {

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::RunOptions;
 use trisolar::encounters::{Adjustable, Executor, Overrides};
-use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{EncounterBase, EncounterFrame, Rule, variables_in_words};
@@ -14,7 +13,9 @@ use trisolar::zoom::{EncounterBase, EncounterFrame, Rule, variables_in_words};
 use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::films::frames;
 use crate::resume::Typed;
-use crate::sequence::{FilmArgs, FolderArgs, SequenceReport, films, make_films, reported_part};
+use crate::sequence::{
+    FilmArgs, FolderArgs, SequenceReport, ZoomLookArgs, films, make_films, reported_part,
+};
 use crate::{Failure, report, values};
 
 /// Compute a sequence of maps of outcomes (--map) towards a point, which keeps its place in all pictures. Run it again to continue an
@@ -60,6 +61,8 @@ pub(crate) struct Args {
     )]
     out: PathBuf,
     #[command(flatten)]
+    look: ZoomLookArgs,
+    #[command(flatten)]
     films: FilmArgs,
     #[command(flatten)]
     sequence: SequenceArgs,
@@ -85,6 +88,8 @@ struct Zoom {
     npz: bool,
     film: Vec<PathBuf>,
     fps: f64,
+    #[serde(flatten)]
+    look: ZoomLookArgs,
 }
 
 impl Paths for Zoom {
@@ -125,14 +130,15 @@ fn run_on(
         npz: sequence.npz,
         film: args.films.film.clone(),
         fps: args.films.fps,
+        look: args.look,
     };
     let (zoom, path, before) = sequence.described("encounters zoom", typed, &args.out, describe)?;
+    zoom.look.check(&zoom.film)?;
     let frames = zoom.frames()?;
     let films = films(&zoom.film)?;
     let part = sequence.folder.part(frames.len())?;
     let _claim = sequence.folder.claim(&path, part, &films)?;
-    // Films are made of pictures without axes.
-    let settings = sequence.settings(options, false, Theme::default(), zoom.npz, part);
+    let settings = sequence.settings(options, zoom.look, zoom.npz, part);
     let begun = sequence.folder.begun::<Zoom>("encounters zoom", &path);
     let mut record = FolderArgs::record("encounters zoom", &path, &zoom)?;
     if let Some(before) = before {
@@ -147,20 +153,21 @@ fn run_on(
     let outcome = sequence.compute("zoom", executor, &frames, &folder, &settings)?;
     let SequenceArgs { json, quiet, .. } = *sequence;
     let report = SequenceReport { json, quiet };
-    let of_part = || object(&frames, &outcome, &folder);
+    let of_part = || object(&frames, &outcome, &folder, settings.picture_format());
     if reported_part(part, &folder, of_part, || lines(&outcome), report)? {
         return check(&outcome, zoom.max_error);
     }
     make_films(&films, &folder, frames.len(), zoom.fps)?;
     if sequence.json {
-        let mut object = object(&frames, &outcome, &folder);
+        let mut object = of_part();
         object["films"] = json!(zoom.film);
         report::add_files(&mut object, &zoom.film);
         report::json(&object)?;
     } else if !sequence.quiet {
         let mut lines = lines(&outcome);
         let last = outcome.summaries.len().saturating_sub(1) as u32;
-        let frames = format!("{} to {last:05}", folder.file(0, "png").display());
+        let first = folder.file(0, settings.picture_format().extension());
+        let frames = format!("{} to {last:05}", first.display());
         lines.add_whole("frames", &frames);
         for film in &zoom.film {
             lines.add_whole("film", &film.display().to_string());
@@ -213,6 +220,7 @@ mod tests {
             npz: false,
             film: Vec::new(),
             fps: 30.0,
+            look: ZoomLookArgs::default(),
         };
         let frames = zoom.frames().expect("valid");
         assert_eq!(frames.len(), 21);

@@ -229,9 +229,8 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
     }
     let x_label = x_ticks.axis_label(&labels.x.name, &labels.x.unit);
     horizontal_axis(&mut canvas, frame, &x_ticks, &[x_label], s);
-    // Row 0 is on top: y grows downwards, as in all maps.
     vertical_axis(&mut canvas, frame, &y_ticks, &y_lines.join("\n"), s, |at| {
-        at
+        if labels.y_upwards { 1.0 - at } else { at }
     });
 
     let x = frame.x + wide + 2.5 * s.gap();

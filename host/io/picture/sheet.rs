@@ -25,6 +25,8 @@ pub struct Tiles {
     pub title: String,
     /// The meaning of the colours.
     pub value: String,
+    /// Whether every map has its last row on top.
+    pub y_upwards: bool,
 }
 
 /// The arrangement of the maps of a sheet.
@@ -108,7 +110,10 @@ pub fn sheet(
     for n in 0..tiles.labels.count() {
         let values = values(n)?;
         let [width, height] = tiles.size;
-        let map = Map::new(&values, width, height);
+        let mut map = Map::new(&values, width, height);
+        if tiles.y_upwards {
+            map = map.upside_down();
+        }
         let scale = map.scale(style).map_err(|e| data_error(path, e))?;
         plan.draw(&mut canvas, n, &map, scale, style);
         common = Some(scale);

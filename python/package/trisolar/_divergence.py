@@ -197,6 +197,8 @@ class DivergenceMap:
         colormap: str = "inferno",
         title: Optional[str] = None,
         shrink: int = 1,
+        theme: str = "dark",
+        y_axis: Optional[str] = None,
     ) -> None:
         """Writes the map, as the command line's ``--out`` does, byte for byte.
 
@@ -207,12 +209,16 @@ class DivergenceMap:
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
         :param title: above the picture.
         :param shrink: average this many pixels of the map in each direction to one of the picture, 1 to 65536.
-        :raises ValueError: an extension or a colour map that does not exist.
+        :param theme: background of a picture with axes: "dark" or "light".
+        :param y_axis: direction of the vertical axis of a picture: "down" or "up". Without it, y grows downwards in maps of divergence and
+            in pictures without axes, otherwise upwards.
+        :raises ValueError: an extension, a colour map, a theme or a direction that does not exist.
         :raises OSError: the file cannot be written.
         """
-        names(colormap=colormap, title="" if title is None else title)
+        names(colormap=colormap, theme=theme, title="" if title is None else title)
+        names(y_axis="" if y_axis is None else y_axis)
         wholes(shrink=shrink)
-        self._map.save(path, bare, colormap, title, shrink)
+        self._map.save(path, bare, colormap, title, shrink, theme, y_axis)
 
     def plot(
         self,

@@ -169,17 +169,24 @@ class Encounters:
         )
         return made
 
-    def save(self, path: Union[str, "os.PathLike[str]"], *, theme: str = "dark") -> None:
+    def save(
+        self,
+        path: Union[str, "os.PathLike[str]"],
+        *,
+        theme: str = "dark",
+        y_axis: Optional[str] = None,
+    ) -> None:
         """Writes the records, as the command line's ``--out`` does, byte for byte.
 
         :param path: ``.npz`` or ``.csv``; ``.png``, ``.svg`` or ``.pdf`` for the picture of a map. A file of that name is
             replaced, once the new one is complete.
         :param theme: theme of a picture: "dark" or "light".
+        :param y_axis: direction of the vertical axis of a picture: "down" or "up"; without it, upwards.
         :raises ValueError: another extension, or a picture of runs that are not a map.
         :raises OSError: the file cannot be written.
         """
-        names(theme=theme)
-        self._found.save(path, theme)
+        names(theme=theme, y_axis="" if y_axis is None else y_axis)
+        self._found.save(path, theme, y_axis)
 
 
 def encounters(

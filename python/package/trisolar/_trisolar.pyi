@@ -115,7 +115,9 @@ class EncountersFound:
     @property
     def notes(self) -> List[str]: ...
     def check(self) -> None: ...
-    def save(self, path: Union[str, "PathLike[str]"], theme: str) -> None: ...
+    def save(
+        self, path: Union[str, "PathLike[str]"], theme: str, y_axis: Optional[str]
+    ) -> None: ...
 
 @final
 class NbodyProblem:
@@ -330,4 +332,6 @@ class Map:
         name: str,
         title: Optional[str],
         shrink: int,
+        theme: str,
+        y_axis: Optional[str],
     ) -> None: ...
