@@ -137,6 +137,10 @@ pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
         "selftest",
         &[
             ("trisolar selftest", "all engines of this machine"),
+            (
+                "trisolar selftest --quick",
+                "the same engines, with less to compute",
+            ),
             ("trisolar selftest --simd scalar", "the scalar code only"),
         ],
     ),

@@ -22,10 +22,16 @@ mod cluster;
 mod encounters;
 mod methods;
 mod nbody;
+mod sizes;
+
+use sizes::Sizes;
 
 /// Options of `trisolar selftest`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// Compute less of each comparison: small maps, few bodies and runs; every engine and method remains
+    #[arg(long)]
+    quick: bool,
     /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
@@ -97,10 +103,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
     let began = Instant::now();
     let simds = Simd::chosen_or_all(args.cpu.simd);
-    let runs = nbody::outcomes(&simds)?;
-    let mut cases = cases()?;
-    cases.extend(methods::cases()?);
-    let (engines, notes) = engines(&simds)?;
+    let sizes = Sizes::of(args.quick);
+    let runs = nbody::outcomes(&simds, sizes)?;
+    let mut cases = cases(sizes)?;
+    cases.extend(methods::cases(sizes)?);
+    let (engines, mut notes) = engines(&simds)?;
+    if args.quick {
+        notes.push(
+            "quick: maps are small, bodies and runs few; without --quick more is compared".into(),
+        );
+    }
     let mut outcomes = Vec::new();
     let mut spreads = Vec::new();
     for case in &cases {
@@ -113,8 +125,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             outcomes.push(compare(case, candidate, &expected));
         }
     }
-    let clusters = cluster::outcomes(&simds)?;
-    let encounters = encounters::outcomes(&simds)?;
+    let clusters = cluster::outcomes(&simds, sizes)?;
+    let encounters = encounters::outcomes(&simds, sizes)?;
     let others = clusters.iter().chain(&encounters);
     let passed = outcomes.iter().chain(others).all(Outcome::agrees)
         && runs.iter().all(nbody::Outcome::agrees);
@@ -125,7 +137,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let wrong =
             all.filter(|o| !o.agrees()).count() + runs.iter().filter(|o| !o.agrees()).count();
         let common = Common {
-            specification: json!({ "simd": simds.iter().map(Simd::to_string).collect::<Vec<_>>() }),
+            specification: json!({
+                "simd": simds.iter().map(Simd::to_string).collect::<Vec<_>>(),
+                "quick": args.quick,
+            }),
             devices: names.map(|name| json!({ "device": name })).collect(),
             seconds: began.elapsed().as_secs_f64(),
             errors: json!({ "wrong_results": wrong }),
@@ -141,8 +156,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "nbody": runs.iter().map(nbody::Outcome::to_json).collect::<Vec<_>>(),
         })))?;
     } else {
-        let text =
-            cluster::table(&clusters) + &encounters::table(&encounters) + &nbody::table(&runs);
+        let text = cluster::table(&clusters, sizes)
+            + &encounters::table(&encounters, sizes)
+            + &nbody::table(&runs);
         outcomes.extend(clusters);
         outcomes.extend(encounters);
         let wrong = outcomes.iter().filter(|o| !o.agrees()).count()
@@ -223,9 +239,9 @@ fn gpus() -> Result<Vec<Candidate>, EngineError> {
 
 /// Maps of all shapes with early and late partings: a coarse time step and a shift near the critical distance
 /// show within some hundred steps what the headline map takes 50000 for.
-fn cases() -> Result<Vec<Case>, Failure> {
+fn cases(sizes: &Sizes) -> Result<Vec<Case>, Failure> {
     let coarse = Specification {
-        size: [256, 257],
+        size: sizes.map,
         span: [40.0, 40.0],
         steps: 200,
         dt: 0.08,
@@ -234,7 +250,7 @@ fn cases() -> Result<Vec<Case>, Failure> {
         ..Specification::default()
     };
     let plane = Specification {
-        size: [64, 65],
+        size: sizes.plane,
         plane: Plane::Yz,
         body: 3,
         center: [1.0, -2.0],
@@ -244,40 +260,47 @@ fn cases() -> Result<Vec<Case>, Failure> {
         shift: DVec3::new(0.0, -0.2, 0.2),
         ..coarse.clone()
     };
+    let [width, height] = sizes.map;
+    let [odd_width, odd_height] = sizes.odd;
     let list = [
-        ("256x257", coarse.clone()),
+        (format!("{width}x{height}"), coarse.clone()),
         (
-            "odd sizes, 37x301",
+            format!("odd sizes, {odd_width}x{odd_height}"),
             Specification {
-                size: [37, 301],
+                size: sizes.odd,
                 ..coarse.clone()
             },
         ),
         (
-            "a single row, 1001x1",
+            format!("a single row, {}x1", sizes.row),
             Specification {
-                size: [1001, 1],
+                size: [sizes.row, 1],
                 center: [0.0, 22.0],
                 ..coarse.clone()
             },
         ),
         (
-            "one pixel",
+            "one pixel".to_owned(),
             Specification {
                 size: [1, 1],
                 center: [22.0, 22.0],
                 ..coarse.clone()
             },
         ),
-        ("plane yz of body 3, softened, a test body", plane),
-        ("bodies that meet and trajectories of NaN", meeting(coarse)),
+        (
+            "plane yz of body 3, softened, a test body".to_owned(),
+            plane,
+        ),
+        (
+            "bodies that meet and trajectories of NaN".to_owned(),
+            meeting(coarse, sizes.meeting),
+        ),
     ];
     let mut cases = Vec::new();
     for (name, specification) in list {
         let valid = specification
             .validate()
             .map_err(|e| Failure::Failed(format!("the map {name} of the self test: {e}")))?;
-        let name = name.to_owned();
         cases.push(Case {
             name,
             valid,
@@ -288,11 +311,11 @@ fn cases() -> Result<Vec<Case>, Failure> {
 }
 
 /// The grid passes exactly through body 2: at that pixel the distance is 0 and everything after it NaN.
-fn meeting(coarse: Specification) -> Specification {
+fn meeting(coarse: Specification, size: [u64; 2]) -> Specification {
     let mut specification = Specification {
-        size: [33, 32],
+        size,
         center: [0.0, 0.0],
-        span: [3.3, 3.2],
+        span: size.map(|pixels| pixels as f64 / 10.0),
         velocities: [DVec3::ZERO; 3],
         ..coarse
     };

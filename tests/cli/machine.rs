@@ -1,5 +1,7 @@
 //! `devices`, `selftest` and `bench`: what hardware a machine has, whether it computes correctly, and how fast.
 
+use std::collections::BTreeSet;
+
 use crate::agreement;
 
 use assert_cmd::Command;
@@ -44,27 +46,56 @@ fn devices_lists_the_cpu_and_says_whether_there_is_a_gpu() {
     }
 }
 
+/// The values of a key of the results of a system in the self test, without the numbers of runs.
+fn distinct(object: &Value, system: &str, key: &str) -> BTreeSet<String> {
+    let results = object[system].as_array().unwrap();
+    let values = results.iter().map(|r| r[key].as_str().unwrap());
+    values
+        .map(|value| match value.split_once(", ") {
+            Some((engine, runs)) if runs.ends_with(" runs") => engine.to_owned(),
+            _ => value.to_owned(),
+        })
+        .collect()
+}
+
+/// Checks what the whole self test and the quick one have in common.
+fn check_selftest(object: &Value) {
+    assert_eq!(object["passed"], true);
+    agreement::check(object, &agreement::schema(), "selftest");
+    assert_eq!(object["errors"]["wrong_results"], 0);
+    assert!(object["seconds"].as_f64() > Some(0.0));
+    for system in ["results", "clusters", "encounters", "nbody"] {
+        let results = object[system].as_array().unwrap();
+        assert!(results.iter().all(|r| r["different"] == 0), "{results:#?}");
+    }
+    let steps = 200;
+    let maps = object["maps"].as_array().unwrap();
+    let first = &maps[0];
+    let earliest = |map: &Value| map["earliest"].as_u64().unwrap();
+    assert!(earliest(first) < steps / 4, "early partings");
+    let latest = first["latest"].as_u64().unwrap();
+    assert!(latest > steps * 3 / 4, "late partings");
+    assert!(first["never_parted"].as_u64().unwrap() > 0);
+    assert!(
+        maps.iter()
+            .any(|m| m["pixels"].as_u64().unwrap() % 2 == 1 && earliest(m) < steps)
+    );
+}
+
 #[test]
 fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
     let object = json(&["selftest"]);
-    assert_eq!(object["passed"], true);
-    agreement::check(&object, &agreement::schema(), "selftest");
-    assert_eq!(object["errors"]["wrong_results"], 0);
-    assert!(object["seconds"].as_f64() > Some(0.0));
-    let results = object["results"].as_array().unwrap();
-    assert!(results.iter().all(|r| r["different"] == 0), "{results:#?}");
+    check_selftest(&object);
+    assert_eq!(object["specification"]["quick"], false);
+    let engines = distinct(&object, "results", "engine");
     for engine in [
         "scalar",
         "emulator, divergence_plain",
         "emulator, map_divergence_explicit_euler_f64",
     ] {
-        assert!(
-            results
-                .iter()
-                .any(|r| r["engine"].as_str().unwrap().contains(engine)),
-            "{engine}"
-        );
+        assert!(engines.iter().any(|e| e.contains(engine)), "{engine}");
     }
+    let results = object["results"].as_array().unwrap();
     for method in [
         "fixed:26, explicit-euler, grid",
         "float-float, explicit-euler, points with masses",
@@ -73,32 +104,54 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
         let engines = results.iter().filter(|r| r["map"] == method);
         assert!(engines.count() >= 4, "{method}");
     }
-    let clusters = object["clusters"].as_array().unwrap();
-    assert!(
-        clusters.iter().all(|r| r["different"] == 0),
-        "{clusters:#?}"
-    );
+    let clusters = distinct(&object, "clusters", "engine");
     for engine in ["emulator", "emulator, its block steps"] {
-        assert!(clusters.iter().any(|r| r["engine"] == engine), "{engine}");
+        assert!(clusters.contains(engine), "{engine}");
     }
-    let maps = object["maps"].as_array().unwrap();
-    let large = &maps[0];
-    assert!(large["pixels"].as_u64().unwrap() >= 256 * 256);
-    let steps = 200;
-    assert!(
-        large["earliest"].as_u64().unwrap() < steps / 4,
-        "early partings"
-    );
-    assert!(
-        large["latest"].as_u64().unwrap() > steps * 3 / 4,
-        "late partings"
-    );
-    assert!(large["never_parted"].as_u64().unwrap() > 0);
-    assert!(
-        maps.iter()
-            .any(|m| m["pixels"].as_u64().unwrap() % 2 == 1
-                && m["earliest"].as_u64().unwrap() < steps)
-    );
+    assert!(object["maps"][0]["pixels"].as_u64().unwrap() >= 256 * 256);
+
+    // The quick test leaves out no engine, method or kind of start.
+    let quick = json(&["selftest", "--quick"]);
+    check_selftest(&quick);
+    assert_eq!(quick["specification"]["quick"], true);
+    let notes = quick["notes"].to_string();
+    assert!(notes.contains("quick: "), "{notes}");
+    for system in ["results", "clusters", "encounters", "nbody"] {
+        let engines = distinct(&object, system, "engine");
+        assert_eq!(engines, distinct(&quick, system, "engine"), "{system}");
+    }
+    for system in ["clusters", "encounters"] {
+        let cases = distinct(&object, system, "map");
+        assert_eq!(cases, distinct(&quick, system, "map"), "{system}");
+    }
+    let count = |object: &Value| object["maps"].as_array().unwrap().len();
+    assert_eq!(count(&object), count(&quick));
+    // The name of a problem is a solver, a precision and an integrator.
+    let words = |object: &Value, index: usize| -> BTreeSet<String> {
+        let problems = distinct(object, "nbody", "problem");
+        let words = problems.iter().map(|p| p.split(", ").nth(index).unwrap());
+        words.map(str::to_owned).collect()
+    };
+    for index in 0..3 {
+        assert_eq!(words(&object, index), words(&quick, index));
+    }
+    let pixels = |object: &Value| -> u64 {
+        let maps = object["maps"].as_array().unwrap();
+        maps.iter().map(|m| m["pixels"].as_u64().unwrap()).sum()
+    };
+    assert!(8 * pixels(&quick) < pixels(&object));
+}
+
+#[test]
+fn the_table_of_a_quick_selftest_says_so() {
+    let assert = trisolar()
+        .args(["selftest", "--quick", "--simd", "scalar"])
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("quick: maps are small"));
+    let said = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    assert!(said.contains("equal, bit for bit"), "{said}");
+    assert!(said.lines().all(|l| !l.contains("DIFFER")), "{said}");
 }
 
 #[test]

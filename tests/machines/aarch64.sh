@@ -4,18 +4,10 @@
 #
 # usage: tests/machines/aarch64.sh PROGRAM
 # PROGRAM is the trisolar of this machine, built from the same sources.
-# CUDA_BUILDER_RUST_SRC names the folder `library` of rustc's sources, from which the standard library for aarch64 is compiled. What is built is
-# removed, unless TRISOLAR_MACHINES_TARGET names a folder for it.
+# build_std.sh says which variables of the environment are used.
 set -euo pipefail
-[ $# = 1 ] && [ -x "$1" ] || { echo "usage: $0 PROGRAM, which is an executable file" >&2; exit 2; }
-program=$(realpath "$1")
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-: "${CUDA_BUILDER_RUST_SRC:?names the folder library of the sources of rustc}"
+. "$(dirname "${BASH_SOURCE[0]}")/begin.sh"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-. tests/machines/install.sh
 missing=()
 command -v aarch64-linux-gnu-gcc >/dev/null || missing+=(gcc-aarch64-linux-gnu)
 [ -e /usr/aarch64-linux-gnu/lib/crt1.o ] || missing+=(libc6-dev-arm64-cross)
@@ -35,5 +27,6 @@ devices=$("${emulated[@]}" devices)
 echo "$devices"
 grep -q '^simd .*NEON' <<<"$devices" || { echo "the program does not find NEON" >&2; exit 1; }
 tests/machines/same_bytes.sh "$program" "${emulated[@]}"
+selftest_quick "${emulated[@]}"
 cargo test "${target[@]}" --profile dev -p trisolar-simd --lib
 cargo test "${target[@]}" --profile dev -p libcuda_lazy --test without_driver

@@ -2,12 +2,10 @@
 # Checks that the program compiles for macOS, and for Windows with Microsoft's tools, without a warning. Nothing is linked or run.
 #
 # usage: tests/machines/check.sh
-# CUDA_BUILDER_RUST_SRC names the folder `library` of rustc's sources, from which the standard libraries are compiled. What is built is
-# removed, unless TRISOLAR_MACHINES_TARGET names a folder for it.
+# build_std.sh says which variables of the environment are used.
 set -euo pipefail
 [ $# = 0 ] || { echo "usage: $0" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-: "${CUDA_BUILDER_RUST_SRC:?names the folder library of the sources of rustc}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -4,23 +4,15 @@
 #
 # usage: tests/machines/limited.sh PROGRAM
 set -euo pipefail
-[ $# = 1 ] && [ -x "$1" ] || { echo "usage: $0 PROGRAM, which is an executable file" >&2; exit 2; }
-program=$(realpath "$1")
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. "$(dirname "${BASH_SOURCE[0]}")/begin.sh"
 
-. tests/machines/install.sh
 missing=()
 command -v qemu-x86_64 >/dev/null || missing+=(qemu-user)
 command -v unshare >/dev/null || missing+=(util-linux)
 install_missing "${missing[@]}"
 
-work=$(mktemp -d)
 group=
-finish() {
-    [ -z "$group" ] || rmdir "$group" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap finish EXIT
+clean_up() { [ -z "$group" ] || rmdir "$group" 2>/dev/null || true; }
 fail() { echo "$*" >&2; exit 1; }
 
 # same COMMAND... compares the files that the program writes with and without the command before it.

@@ -4,19 +4,11 @@
 #
 # usage: tests/machines/musl.sh PROGRAM
 # PROGRAM is the trisolar of this machine, built from the same sources, with glibc.
-# CUDA_BUILDER_RUST_SRC names the folder `library` of rustc's sources, from which the standard library for musl is compiled. What is built is
-# removed, unless TRISOLAR_MACHINES_TARGET names a folder for it.
+# build_std.sh says which variables of the environment are used.
 set -euo pipefail
-[ $# = 1 ] && [ -x "$1" ] || { echo "usage: $0 PROGRAM, which is an executable file" >&2; exit 2; }
-program=$(realpath "$1")
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-: "${CUDA_BUILDER_RUST_SRC:?names the folder library of the sources of rustc}"
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/begin.sh"
 fail() { cat "$work/said" >&2; echo "$*" >&2; exit 1; }
 
-. tests/machines/install.sh
 missing=()
 command -v musl-gcc >/dev/null || missing+=(musl-tools)
 command -v qemu-x86_64 >/dev/null || missing+=(qemu-user)

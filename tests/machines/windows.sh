@@ -4,47 +4,30 @@
 #
 # usage: tests/machines/windows.sh PROGRAM
 # PROGRAM is the trisolar of this machine, built from the same sources.
-# CUDA_BUILDER_RUST_SRC names the folder `library` of rustc's sources, from which the standard library for Windows is compiled. What is built is
-# removed, unless TRISOLAR_MACHINES_TARGET names a folder for it.
+# build_std.sh says which variables of the environment are used.
 set -euo pipefail
-[ $# = 1 ] && [ -x "$1" ] || { echo "usage: $0 PROGRAM, which is an executable file" >&2; exit 2; }
-program=$(realpath "$1")
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-: "${CUDA_BUILDER_RUST_SRC:?names the folder library of the sources of rustc}"
+. "$(dirname "${BASH_SOURCE[0]}")/begin.sh"
+clean_up() { wineserver -k 2>/dev/null || true; }
 
-work=$(mktemp -d)
-finish() {
-    wineserver -k 2>/dev/null || true
-    rm -rf "$work"
-}
-trap finish EXIT
-
-. tests/machines/install.sh
 missing=()
 command -v x86_64-w64-mingw32-gcc >/dev/null || missing+=(gcc-mingw-w64-x86-64-win32)
 command -v wine >/dev/null || missing+=(wine wine64)
 install_missing "${missing[@]}"
 
 . tests/machines/build_std.sh
-# The folder that stands for the disk of Windows, and no windows for users.
-export WINEPREFIX=$work/wine WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml=
-unset DISPLAY
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine
 target=(-Zbuild-std=std,panic_unwind --locked --target x86_64-pc-windows-gnu)
 
 cargo build "${target[@]}" -p trisolar --bin trisolar
 windows=(wine "$(realpath "$CARGO_TARGET_DIR")/x86_64-pc-windows-gnu/debug/trisolar.exe")
 
-wineboot --init >/dev/null 2>&1
-system=$WINEPREFIX/drive_c/windows/system32
-[ -e "$system/bcryptprimitives.dll" ] ||
-    x86_64-w64-mingw32-gcc -O1 -shared -o "$system/bcryptprimitives.dll" tests/machines/bcryptprimitives.c -ladvapi32
-
+. tests/machines/wine.sh
 devices=$("${windows[@]}" devices)
 echo "$devices"
 grep -q 'nvcuda.dll' <<<"$devices" || { echo "the program does not say that nvcuda.dll is missing" >&2; exit 1; }
 grep -qE '^kernels +(built|prebuilt)' <<<"$devices" || { echo "the program has no kernels for GPUs" >&2; exit 1; }
 tests/machines/same_bytes.sh "$program" "${windows[@]}"
+selftest_quick "${windows[@]}"
 
 # Names of Windows: spaces, other alphabets, paths longer than 260 characters, backslashes, the device NUL, a file that is read-only.
 folder="$work/a folder/$(printf 'ü%.0s' {1..90})/星/$(printf 'long%.0s' {1..50})"

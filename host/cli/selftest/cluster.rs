@@ -10,20 +10,16 @@ use trisolar::hermite::{
 use trisolar::run::Workers;
 use trisolar::simd::Simd;
 
-use super::{Failure, Outcome, interrupt};
-
-/// Number of particles: more than get a block each on a GPU, so that the kernels with tiles run as well.
-const PARTICLES: usize = 700;
-/// Number of block steps, most of which have few active particles.
-const BLOCKS: usize = 6;
+use super::{Failure, Outcome, Sizes, interrupt};
 
 /// A run to compare.
 struct Case {
     name: &'static str,
     specification: Specification,
+    particles: usize,
 }
 
-fn cases() -> Vec<Case> {
+fn cases(particles: usize) -> Vec<Case> {
     let of = |name, order, precision, ahmad_cohen| Case {
         name,
         specification: Specification {
@@ -32,8 +28,9 @@ fn cases() -> Vec<Case> {
             ahmad_cohen,
             ..Specification::new(order)
         },
+        particles,
     };
-    let neighbours = AhmadCohen::new(PARTICLES);
+    let neighbours = AhmadCohen::new(particles);
     use Precision::{F64, SplitF32};
     vec![
         of("cluster of order 4", Order::Four, F64, None),
@@ -52,9 +49,9 @@ fn cases() -> Vec<Case> {
 }
 
 /// Time of the last block that is compared.
-fn last_time(case: &Case) -> Result<f64, HermiteError> {
+fn last_time(case: &Case, blocks: usize) -> Result<f64, HermiteError> {
     let mut cluster = start(case, Box::new(CpuEngine::with_simd(Some(1), Simd::Scalar)?))?;
-    for _ in 0..BLOCKS {
+    for _ in 0..blocks {
         cluster.step()?;
     }
     Ok(cluster.time())
@@ -62,7 +59,7 @@ fn last_time(case: &Case) -> Result<f64, HermiteError> {
 
 fn start<'e>(case: &Case, engine: Box<dyn Engine + 'e>) -> Result<Cluster<'e>, HermiteError> {
     let valid = "the self test's model is valid";
-    let bodies = Model::Plummer.build(Some(PARTICLES), 1, 1.0, 3);
+    let bodies = Model::Plummer.build(Some(case.particles), 1, 1.0, 3);
     let start = case.specification.clone().validate(bodies.expect(valid));
     Cluster::new(&start.expect(valid), engine)
 }
@@ -84,13 +81,13 @@ fn compute(
 }
 
 /// Every engine on every case, against one lane on one thread.
-pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
+pub(super) fn outcomes(simds: &[Simd], sizes: &Sizes) -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
     let gpus: Vec<_> = (trisolar::gpu::devices().unwrap_or_default().iter())
         .map(|device| (device.index, trisolar::gpu::open(device.index)))
         .collect();
-    for case in cases() {
-        let time = last_time(&case)?;
+    for case in cases(sizes.particles) {
+        let time = last_time(&case, sizes.blocks)?;
         let reference = CpuEngine::with_simd(Some(1), Simd::Scalar)?;
         let expected = compute(&case, Box::new(reference), BlockSteps::Host, time)?;
         let mut add = |name: String, by, engine: Result<Box<dyn Engine + '_>, HermiteError>| {
@@ -136,8 +133,9 @@ pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
 }
 
 /// The outcomes as text.
-pub(super) fn table(outcomes: &[Outcome]) -> String {
-    let mut text = format!("star clusters, {PARTICLES} particles, {BLOCKS} block steps\n");
+pub(super) fn table(outcomes: &[Outcome], sizes: &Sizes) -> String {
+    let (particles, blocks) = (sizes.particles, sizes.blocks);
+    let mut text = format!("star clusters, {particles} particles, {blocks} block steps\n");
     for outcome in outcomes {
         let verdict = match &outcome.different {
             Ok(0) => "equal".to_owned(),

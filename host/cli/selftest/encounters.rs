@@ -9,13 +9,7 @@ use trisolar::encounters::{
 };
 use trisolar::simd::Simd;
 
-use super::{Failure, Outcome, interrupt};
-
-/// Number of runs of a case. The emulator, which is slow, computes only the first ones where these do not depend on the number of runs.
-const RUNS: u64 = 600;
-const EMULATED: u64 = 20;
-/// Number of points, all of which the emulator computes.
-const POINTS: u64 = 40;
+use super::{Failure, Outcome, Sizes, interrupt};
 
 /// Encounters to compare.
 struct Case {
@@ -24,9 +18,9 @@ struct Case {
     points: Option<Points>,
 }
 
-fn cases() -> Vec<Case> {
+fn cases(sizes: &Sizes) -> Vec<Case> {
     let usual = Specification {
-        n: RUNS,
+        n: sizes.runs,
         ..Specification::default()
     };
     let of = |name, specification| Case {
@@ -55,7 +49,7 @@ fn cases() -> Vec<Case> {
         ..usual.clone()
     };
     let map = Specification {
-        size: Some([30, 20]),
+        size: Some(sizes.encounters_map),
         parameters: [
             ("phase", Choice::Columns([0.0, 360.0])),
             ("inclination", Choice::Rows([0.0, 180.0])),
@@ -72,13 +66,13 @@ fn cases() -> Vec<Case> {
     };
     // Burrau's triangle with its third body displaced.
     let mut values = Vec::new();
-    for i in 0..POINTS {
+    for i in 0..sizes.points {
         let shift = i as f64 * 1e-3;
         values.extend([1.0, 3.0, 0.0, -2.0, -1.0, shift, 1.0, -1.0 + shift, 0.0]);
         values.extend([0.0; 9]);
         values.extend([3.0, 4.0, 5.0]);
     }
-    let points = Points::new(&[POINTS as usize, 21], values).expect("plain numbers");
+    let points = Points::new(&[sizes.points as usize, 21], values).expect("plain numbers");
     vec![
         of("encounters, at rest", usual.clone()),
         of("encounters, drawn, order 8", scattered),
@@ -108,7 +102,7 @@ fn different(got: &[Record], expected: &[Record]) -> u64 {
 }
 
 /// Every engine on every case, against one lane on one thread.
-pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
+pub(super) fn outcomes(simds: &[Simd], sizes: &Sizes) -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
     let gpus: Vec<_> = (trisolar::gpu::devices().unwrap_or_default().iter())
         .map(|device| {
@@ -116,7 +110,7 @@ pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
             (device.index, engine.map_err(EngineError::from))
         })
         .collect();
-    for case in cases() {
+    for case in cases(sizes) {
         let valid = case.valid()?;
         let reference = CpuEngine::with_simd(Some(1), Simd::Scalar)?;
         let expected = reference.integrate(&valid, &Unattended)?;
@@ -142,7 +136,7 @@ pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
         // All points are computed. Of the other cases, the first runs do not depend on the number of runs.
         if case.points.is_none() && case.specification.size.is_none() {
             let few = Specification {
-                n: EMULATED,
+                n: sizes.emulated_runs,
                 ..case.specification.clone()
             };
             let few = Case {
@@ -151,7 +145,7 @@ pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
             };
             let engine = DeviceEngine::emulated(2, 32, None);
             add(
-                format!("emulator, {EMULATED} runs"),
+                format!("emulator, {} runs", sizes.emulated_runs),
                 Ok(&engine),
                 &few.valid()?,
             )?;
@@ -171,8 +165,9 @@ pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
 }
 
 /// The outcomes as text.
-pub(super) fn table(outcomes: &[Outcome]) -> String {
-    let mut text = format!("encounters, {RUNS} runs ({POINTS} points)\n");
+pub(super) fn table(outcomes: &[Outcome], sizes: &Sizes) -> String {
+    let (runs, points) = (sizes.runs, sizes.points);
+    let mut text = format!("encounters, {runs} runs ({points} points)\n");
     for outcome in outcomes {
         let verdict = match &outcome.different {
             Ok(0) => "equal".to_owned(),

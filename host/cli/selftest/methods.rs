@@ -6,13 +6,13 @@ use trisolar::divergence::{
     Integrator, Points, Precision, Quantity, SpecError, Specification, Start,
 };
 
-use super::{Case, Outcome, Spread};
+use super::{Case, Outcome, Sizes, Spread};
 use crate::Failure;
 
 /// A small map with early, late and no partings.
-fn lively() -> Specification {
+fn lively(sizes: &Sizes) -> Specification {
     Specification {
-        size: [23, 17],
+        size: sizes.methods,
         center: [2.0, 3.0],
         span: [40.0, 37.0],
         steps: 300,
@@ -24,11 +24,11 @@ fn lively() -> Specification {
 }
 
 /// The methods that give the same bits on every engine.
-fn methods() -> impl Iterator<Item = Specification> {
-    Quantity::ALL.iter().flat_map(|quantity| {
+fn methods(sizes: &Sizes) -> impl Iterator<Item = Specification> {
+    Quantity::ALL.iter().flat_map(move |quantity| {
         let base = || Specification {
             quantity: *quantity,
-            ..lively()
+            ..lively(sizes)
         };
         let precisions = Precision::ALL.into_iter().filter(|p| p.is_portable());
         let precisions = precisions.map(move |precision| Specification {
@@ -70,9 +70,9 @@ fn points(grid: &Specification, columns: usize) -> Result<Points, SpecError> {
 }
 
 /// The maps.
-pub(super) fn cases() -> Result<Vec<Case>, Failure> {
+pub(super) fn cases(sizes: &Sizes) -> Result<Vec<Case>, Failure> {
     let mut cases = Vec::new();
-    for s in methods() {
+    for s in methods(sizes) {
         // Divergence is the default and is not named.
         let quantity = match s.quantity {
             Quantity::Divergence => String::new(),

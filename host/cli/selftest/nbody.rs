@@ -12,14 +12,8 @@ use trisolar::nbody::{
 };
 use trisolar::simd::Simd;
 
-use crate::{Failure, interrupt};
+use super::{Failure, Sizes, interrupt};
 
-/// Numbers of bodies, around the sizes of tiles, rows, blocks and chunks.
-const SIZES: [usize; 5] = [3, 33, 129, 513, 1111];
-/// Largest number of bodies for the emulator, which is slow.
-const EMULATED: usize = 129;
-/// Number of bodies that only GPUs and the widest lanes compute.
-const LARGE: usize = 5000;
 const STEPS: u64 = 3;
 
 /// The result of an engine.
@@ -51,18 +45,18 @@ impl Outcome {
 }
 
 /// Runs all engines of this machine.
-pub(super) fn outcomes(simds: &[Simd]) -> Result<Vec<Outcome>, Failure> {
+pub(super) fn outcomes(simds: &[Simd], sizes: &Sizes) -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
     let mut gpus = Gpus::open()?;
     let mut integrators = Integrator::of_any_bodies().cycle();
-    for n in SIZES.into_iter().chain([LARGE]) {
+    for n in sizes.bodies.iter().copied().chain(sizes.large) {
         for solver in Solver::ALL {
             let integrator = integrators.next().expect("there are some");
             let problem = problem(n, *solver, Precision::F64, integrator)?;
             let reference = CpuEngine::with_simd(Some(1), Schedule::Dynamic, Simd::best())?;
             let expected = run(&reference, &problem)?;
-            on_cpu(&problem, &expected, simds, &mut list)?;
-            if n <= EMULATED {
+            on_cpu(&problem, &expected, simds, sizes, &mut list)?;
+            if n <= sizes.emulated_bodies {
                 emulated(&problem, &expected, &mut list)?;
             }
             gpus.check(&problem, Some(&expected), &mut list)?;
@@ -144,9 +138,10 @@ fn on_cpu(
     problem: &Validated,
     expected: &Bodies,
     simds: &[Simd],
+    sizes: &Sizes,
     list: &mut Vec<Outcome>,
 ) -> Result<(), Failure> {
-    let large = problem.bodies().len() == LARGE;
+    let large = Some(problem.bodies().len()) == sizes.large;
     for &simd in simds {
         if large && Some(&simd) != simds.last() {
             continue;
