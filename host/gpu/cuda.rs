@@ -300,12 +300,15 @@ impl Device for Gpu {
         } = launch.grid;
         self.enter()?;
         let kernel = exported(&launch.code, Self::info(self))?;
-        let checked = kernel.check_threads(threads.into());
-        checked.map_err(|e| GpuError::Call {
+        let fail = |reason| GpuError::Call {
             device: Self::info(self).name.clone(),
             call: kernel.name,
-            reason: e.to_string(),
-        })?;
+            reason,
+        };
+        let threads_fit = kernel.check_threads(threads.into());
+        threads_fit.map_err(|e| fail(e.to_string()))?;
+        let clusters_fit = kernel.check_grid([blocks, 1, 1]);
+        clusters_fit.map_err(|e| fail(e.to_string()))?;
         let function = self.loaded(kernel.name, residency)?;
         self.allow_shared(function, shared_bytes)?;
         if !cooperative {

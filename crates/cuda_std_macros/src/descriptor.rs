@@ -21,6 +21,10 @@ pub fn descriptor(
         Some(most) => quote!(::core::option::Option::Some(#most)),
         None => quote!(::core::option::Option::None),
     };
+    let cluster = match bounds.cluster() {
+        Some([x, y, z]) => quote!(::core::option::Option::Some([#x, #y, #z])),
+        None => quote!(::core::option::Option::None),
+    };
     let (vis, kernel) = (&function.vis, &function.sig.ident);
     let name = Ident::new(&camel_case(&kernel.to_string()), kernel.span());
     let module = format_ident!("__kernel_{kernel}");
@@ -82,7 +86,7 @@ pub fn descriptor(
         let entry = entry.to_string();
         let exported = quote! {
             ::core::option::Option::Some(::cuda_std::Exported {
-                name: #entry, thread: #thread, max_threads: #max_threads,
+                name: #entry, thread: #thread, max_threads: #max_threads, cluster: #cluster,
             })
         };
         (function, exported)

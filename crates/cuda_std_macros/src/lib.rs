@@ -35,6 +35,10 @@ use proc_macro::TokenStream;
 /// multiprocessor at the same time: the compiler limits the registers of a thread accordingly (`__launch_bounds__(256, 2)` in
 /// CUDA C++). `max_registers = 64` limits them directly (`__maxnreg__(64)`). A launch with more threads in a block is an error, in the emulator, too.
 ///
+/// # Clusters
+/// `#[kernel(cluster = 4)]` makes clusters of four blocks along x, and `cluster = (2, 2, 1)` of two by two (`__cluster_dims__` in CUDA C++); see
+/// `cuda_std::cluster`. A cluster has at most 8 blocks, and the grid consists of whole clusters.
+///
 /// The hints `grid_dim = …` and `block_dim = …` of rust-cuda are accepted and have no effect.
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -17,6 +17,8 @@ pub enum KernelOption {
     Instances(Vec<Instance>),
     /// `max_threads = 256` and the like.
     Bound(Bound),
+    /// `cluster = 4` or `cluster = (2, 2, 1)`.
+    Cluster(Cluster),
 }
 
 /// All options of a kernel.
@@ -36,6 +38,7 @@ impl Parse for Options {
                 KernelOption::Hint => {}
                 KernelOption::Instances(list) => options.instances.extend(list),
                 KernelOption::Bound(bound) => options.bounds.set(bound)?,
+                KernelOption::Cluster(cluster) => options.bounds.set_cluster(cluster)?,
             }
         }
         options.bounds.check()?;
@@ -82,9 +85,47 @@ impl Bound {
     }
 }
 
-/// The limits within which a kernel is compiled, as CUDA C++'s `__launch_bounds__` and `__maxnreg__` give them.
+/// The most blocks of a cluster on every GPU that has clusters.
+const MAX_CLUSTER: u32 = 8;
+
+/// The blocks of a cluster, as CUDA C++'s `__cluster_dims__` gives them.
+pub struct Cluster {
+    name: Ident,
+    blocks: [u32; 3],
+}
+
+impl Cluster {
+    fn parse(name: Ident, input: ParseStream) -> Result<Self> {
+        input.parse::<Token![=]>()?;
+        let numbers: Vec<LitInt> = if input.peek(syn::token::Paren) {
+            let list;
+            parenthesized!(list in input);
+            Punctuated::<LitInt, Token![,]>::parse_terminated(&list)?
+                .into_iter()
+                .collect()
+        } else {
+            vec![input.parse()?]
+        };
+        let mut blocks = [1; 3];
+        let sizes: Result<Vec<u32>> = numbers.iter().map(LitInt::base10_parse).collect();
+        let sizes = sizes?;
+        let count = sizes.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+        if !(1..=3).contains(&sizes.len())
+            || !count.is_some_and(|count| (1..=MAX_CLUSTER).contains(&count))
+        {
+            let message = format!(
+                "`{name}` must have one to three numbers whose product is 1 to {MAX_CLUSTER}: the blocks along x, y and z"
+            );
+            return Err(Error::new_spanned(&name, message));
+        }
+        blocks[..sizes.len()].copy_from_slice(&sizes);
+        Ok(Self { name, blocks })
+    }
+}
+
+/// The limits within which a kernel is compiled, as CUDA C++'s `__launch_bounds__` and `__maxnreg__` give them, and its clusters.
 #[derive(Default)]
-pub struct Bounds([Option<Bound>; BOUNDS.len()]);
+pub struct Bounds([Option<Bound>; BOUNDS.len()], Option<Cluster>);
 
 impl Bounds {
     fn set(&mut self, bound: Bound) -> Result<()> {
@@ -95,6 +136,20 @@ impl Bounds {
         }
         *place = Some(bound);
         Ok(())
+    }
+
+    fn set_cluster(&mut self, cluster: Cluster) -> Result<()> {
+        if self.1.is_some() {
+            let message = format!("`{}` is given twice", cluster.name);
+            return Err(Error::new_spanned(&cluster.name, message));
+        }
+        self.1 = Some(cluster);
+        Ok(())
+    }
+
+    /// The blocks of a cluster along x, y and z.
+    pub fn cluster(&self) -> Option<[u32; 3]> {
+        self.1.as_ref().map(|cluster| cluster.blocks)
     }
 
     fn check(&self) -> Result<()> {
@@ -124,7 +179,10 @@ impl Bounds {
             let value = bound.as_ref()?.value;
             Some(format!("{name} {value}"))
         });
-        let text: Vec<String> = given.collect();
+        let cluster = self
+            .cluster()
+            .map(|[x, y, z]| format!(".explicitcluster .reqnctapercluster {x}, {y}, {z}"));
+        let text: Vec<String> = given.chain(cluster).collect();
         (!text.is_empty()).then(|| text.join(" "))
     }
 }
@@ -144,12 +202,15 @@ impl Parse for KernelOption {
         if let Some(place) = BOUNDS.iter().position(|(bound, _)| name == bound) {
             return Bound::parse(name, place, input).map(Self::Bound);
         }
+        if name == "cluster" {
+            return Cluster::parse(name, input).map(Self::Cluster);
+        }
         if name != "grid_dim" && name != "block_dim" {
             return Err(Error::new_spanned(
                 &name,
                 format!(
                     "unknown option `{name}`: #[kernel] knows `instances(…)`, `max_threads`, `min_blocks`, `max_registers`, \
-                     `grid_dim` and `block_dim`"
+                     `cluster`, `grid_dim` and `block_dim`"
                 ),
             ));
         }

@@ -171,6 +171,30 @@ fn newer_instructions_appear_when_compiled_for_their_architectures() {
 }
 
 #[test]
+fn clusters_have_their_directives_and_reach_shared_memory_of_other_blocks() {
+    let newer = builder(kernels("facilities"))
+        .arch(NvvmArch::Compute90)
+        .build_args(&["--features=sm_90"]);
+    let Some(text) = text_of(newer) else { return };
+    let body = ptx::entry(&text, "clusters").unwrap();
+    let directives = ".maxntid 64\n.explicitcluster\n.reqnctapercluster 2, 2, 1\n{";
+    assert!(body.contains(directives), "{body}");
+    for (instruction, times) in [
+        ("barrier.cluster.arrive.release;", 2),
+        ("barrier.cluster.wait.acquire;", 2),
+        ("mapa.shared::cluster.u32", 3),
+        ("ld.shared::cluster.b32", 1),
+        ("st.shared::cluster.v4.b32", 1),
+        ("%cluster_ctarank", 1),
+        ("%cluster_nctarank", 1),
+        ("%cluster_ctaid.x", 1),
+    ] {
+        assert_eq!(count(body, instruction), times, "{instruction}: {body}");
+    }
+    common::assemble(&text, &["sm_90"]);
+}
+
+#[test]
 fn launch_bounds_are_directives_of_their_entries() {
     let Some(text) = text_of(builder(kernels("facilities"))) else {
         return;

@@ -131,6 +131,8 @@ pub struct Exported {
     pub thread: unsafe fn(*const ()),
     /// The largest number of threads of a block, from `#[kernel(max_threads = …)]`.
     pub max_threads: Option<u32>,
+    /// The blocks of a cluster along x, y and z, from `#[kernel(cluster = …)]`.
+    pub cluster: Option<[u32; 3]>,
 }
 
 impl Exported {
@@ -149,6 +151,50 @@ impl Exported {
         }
     }
 }
+
+impl Exported {
+    /// Checks that a grid of this many blocks along x, y and z consists of whole clusters.
+    ///
+    /// # Errors
+    /// [`UnevenClusters`] if it does not.
+    pub fn check_grid(&self, grid: [u32; 3]) -> Result<(), UnevenClusters> {
+        match self.cluster {
+            Some(cluster) if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) => {
+                Err(UnevenClusters {
+                    kernel: self.name,
+                    grid,
+                    cluster,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The grid of a launch does not consist of whole clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnevenClusters {
+    /// The kernel's entry.
+    pub kernel: &'static str,
+    /// The blocks of the grid along x, y and z.
+    pub grid: [u32; 3],
+    /// The blocks of a cluster along x, y and z.
+    pub cluster: [u32; 3],
+}
+
+impl fmt::Display for UnevenClusters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([x, y, z], [a, b, c]) = (self.grid, self.cluster);
+        write!(
+            f,
+            "the grid of {} has {x} x {y} x {z} blocks, which must be multiples of the cluster's {a} x {b} x {c}",
+            self.kernel
+        )
+    }
+}
+
+impl core::error::Error for UnevenClusters {}
 
 /// A block of a launch has more threads than the kernel is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! - [`thread`]: indices, barriers, fences; [`warp`]: shuffles, votes, reductions
 //! - [`shared`]: shared memory; [`Constant`]: memory that the host sets; [`atomic`]: atomics with a scope
 //! - [`matrix`]: products on tensor cores; [`async_copy`], [`mbarrier`]: copies to shared memory beside the arithmetic;
-//!   [`GridBarrier`]: a barrier for the whole grid
+//!   [`cluster`]: blocks that reach each other's shared memory; [`GridBarrier`]: a barrier for the whole grid
 //! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions; [`intrinsics`]: the
 //!   functions of libdevice by its names
 //! - [`io`]: printing and assertions; [`mem`], [`misc`], [`ptr`], [`cfg`](mod@cfg)
@@ -40,6 +40,7 @@ pub mod approx;
 pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
+pub mod cluster;
 mod constant;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulator;
@@ -74,7 +75,9 @@ pub use half::{bf16, f16};
 #[cfg(target_arch = "nvptx64")]
 pub use io::{assert_eq, assert_ne, print, println};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use kernel::{Code, Entry, Exported, Kernel, RawSlice, RawSliceMut, TooManyThreads};
+pub use kernel::{
+    Code, Entry, Exported, Kernel, RawSlice, RawSliceMut, TooManyThreads, UnevenClusters,
+};
 pub use plain::Plain;
 #[cfg(feature = "vek")]
 pub use vek;

@@ -160,3 +160,26 @@ fn a_block_sees_neither_the_initial_value_nor_another_blocks_values() {
     assert_eq!(out, [0x7e7e_7e7e; 3]);
     assert_eq!(stats.shared_bytes, 0);
 }
+
+#[address_space(shared)]
+static mut OF_BLOCK: [u32; 2] = [0; 2];
+
+#[test]
+fn every_block_of_a_cluster_has_its_own_statics() {
+    let mut found = vec![0; 8];
+    let places = found.as_mut_ptr();
+    let kernel = || {
+        let i = thread::thread_idx_x() as usize;
+        let block = thread::block_idx_x() as usize;
+        // SAFETY: every thread has places of its own, and a barrier lies between writing and reading.
+        unsafe {
+            let own = (&raw mut OF_BLOCK).cast::<u32>();
+            *own.add(i) = (10 * block + i) as u32;
+            cuda_std::cluster::sync();
+            *places.add(2 * block + i) = *own.add(1 - i);
+        }
+    };
+    // SAFETY: four blocks of two threads and eight places.
+    unsafe { Launch::new(4, 2).cluster(2).run(kernel) }.unwrap();
+    assert_eq!(found, [1, 0, 11, 10, 21, 20, 31, 30]);
+}

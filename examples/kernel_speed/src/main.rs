@@ -162,7 +162,22 @@ fn check(bench: &Bench) -> Outcome<()> {
         .filter(|&block| last[block as usize] != moved(block))
         .count();
     println!("grid barrier: {blocks} blocks, {rounds} rounds, {lost} wrong");
-    if wrong > 0 || lost > 0 || error > 1e-5 {
+    let run = |device: &Arc<dyn Device>| -> Outcome<Vec<u64>> {
+        let words = Buffer::<u64>::filled(device, 64 * 64 * kernels::CLUSTER_WORDS, 0)?;
+        let grid = Grid::new(64, 64).shared(2048);
+        // SAFETY: every thread of the 64 blocks has its words.
+        unsafe { device.launch::<kernels::Clusters>(grid, (11, words.as_mut_ptr()))? };
+        let mut found = vec![0; words.len()];
+        words.download(&mut found)?;
+        Ok(found)
+    };
+    let (expected, found) = (run(&emulator)?, run(&bench.device)?);
+    let strange = expected.iter().zip(&found).filter(|(a, b)| a != b).count();
+    println!(
+        "clusters: {} words, {strange} differ from the emulator's",
+        found.len()
+    );
+    if wrong > 0 || lost > 0 || strange > 0 || error > 1e-5 {
         return Err("this device and the emulator disagree".into());
     }
     Ok(())

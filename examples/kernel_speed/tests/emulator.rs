@@ -25,7 +25,9 @@ fn every_kernel_is_right_in_the_emulator() {
     assert!(said.starts_with("emulator\n"), "{said}");
     assert_eq!(said.matches("correct").count(), 6, "{said}");
     assert!(
-        said.contains("256000 words, 0 differ") && said.contains("2 blocks, 100 rounds, 0 wrong"),
+        said.contains("256000 words, 0 differ")
+            && said.contains("2 blocks, 100 rounds, 0 wrong")
+            && said.contains("clusters: 24576 words, 0 differ"),
         "{said}"
     );
 }

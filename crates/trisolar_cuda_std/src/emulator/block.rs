@@ -4,7 +4,7 @@
 //! operations, `activemask`, the barrier. A round after which no thread can be woken is a hang.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
-use super::context::{BarrierCall, BarrierKind, BlockContext, Context, Wait, set_current};
+use super::context::{Arrival, BarrierCall, BarrierKind, BlockContext, Context, Wait, set_current};
 use super::error::{EmulatorError, SendFault, Waiting};
 use super::launch::{AnyKernel, Launch, Random, Stats};
 use super::memory::{MAX_SHARED_BYTES, SharedMemory};
@@ -21,7 +21,7 @@ use super::statics::Turn;
 use super::warp::{WarpCall, resolve};
 use crate::warp::WARP_SIZE;
 
-/// The part of a launch that one CPU thread runs: one block after another, reusing the same structures.
+/// Runs one block after another of those with one rank in their clusters, reusing the same structures.
 pub(super) struct Worker<'a> {
     launch: &'a Launch,
     kernel: AnyKernel,
@@ -31,7 +31,9 @@ pub(super) struct Worker<'a> {
     stacks: Stacks,
     runnable: Vec<u32>,
     finished: usize,
-    stats: Stats,
+    random: Option<Random>,
+    /// The statics of this block while another one of the cluster runs.
+    statics: Vec<u8>,
 }
 
 /// A thread of the block.
@@ -46,11 +48,17 @@ impl<'a> Worker<'a> {
         launch: &'a Launch,
         kernel: AnyKernel,
         output: Option<&'a Mutex<String>>,
+        rank: u32,
     ) -> Self {
         let block = Box::new(BlockContext {
             shared: RefCell::new(SharedMemory::default()),
             bulk: RefCell::default(),
             output: output.map(ptr::from_ref),
+            rank,
+            cluster_dim: launch.cluster.array(),
+            cluster: OnceCell::new(),
+            begun: Cell::new(false),
+            ended: Cell::new(false),
         });
         let [x, y, z] = launch.block.array();
         let threads = x * y * z;
@@ -68,6 +76,7 @@ impl<'a> Worker<'a> {
                     answer: Cell::new((0, false)),
                     copies: RefCell::default(),
                     cancelled: Cell::new(false),
+                    arrival: Cell::new(Arrival::No),
                 },
                 coroutine: None,
                 done: false,
@@ -81,91 +90,121 @@ impl<'a> Worker<'a> {
             stacks: Stacks::new(launch.stack_bytes, threads as usize),
             runnable: Vec::with_capacity(threads as usize),
             finished: 0,
-            stats: Stats::default(),
+            random: None,
+            statics: Vec::new(),
         }
     }
 
-    pub(super) fn stats(&self) -> &Stats {
-        &self.stats
+    pub(super) fn context(&self) -> *const BlockContext {
+        &raw const *self.block
     }
 
-    /// Runs the block with this linear index to its end. `turn` is its turn to use the statics of shared memory.
-    pub(super) fn run_block(
-        &mut self,
-        linear: u64,
-        mut turn: Option<Turn>,
-    ) -> Result<(), EmulatorError> {
-        let (x, y) = (u64::from(self.launch.grid.x), u64::from(self.launch.grid.y));
-        let index = [
-            (linear % x) as u32,
-            (linear / x % y) as u32,
-            (linear / x / y) as u32,
-        ];
+    /// Sets the blocks of the cluster.
+    pub(super) fn join(&self, cluster: Vec<*const BlockContext>) {
+        self.block.cluster.get_or_init(|| cluster);
+    }
+
+    pub(super) fn place_in_cluster(&self) -> [u32; 3] {
+        self.block.place_in_cluster()
+    }
+
+    pub(super) fn statics(&mut self) -> &mut Vec<u8> {
+        &mut self.statics
+    }
+
+    /// Starts the block with this index, whose linear index is `linear`.
+    pub(super) fn start(&mut self, index: [u32; 3], linear: u64) {
         self.block
             .shared
             .borrow_mut()
             .start_block(self.launch.shared_bytes);
         self.block.bulk.take();
+        self.block.begun.set(false);
+        self.block.ended.set(false);
         for slot in &mut self.slots {
             slot.context.block_idx.set(index);
             slot.context.wait.set(Wait::Nothing);
             slot.context.copies.take();
+            slot.context.arrival.set(Arrival::No);
             slot.done = false;
         }
         self.finished = 0;
-        let outcome = self.run_rounds(linear, turn.as_mut());
-        if outcome.is_err() {
-            self.unwind();
-        }
-        outcome?;
+        self.random = (self.launch.seed)
+            .map(|seed| Random::new(seed ^ linear.wrapping_mul(0xd134_2543_de82_ef95)));
+        self.runnable.clear();
+        self.runnable.extend(0..self.slots.len() as u32);
+    }
+
+    /// Checks a block that has ended, and counts it. `turn` has its statics.
+    pub(super) fn finish(
+        &mut self,
+        turn: Option<&Turn>,
+        stats: &mut Stats,
+    ) -> Result<(), EmulatorError> {
         let shared = self.block.shared.borrow();
-        shared.check(index)?;
-        let statics = turn.as_ref().map_or(0, Turn::written);
+        shared.check(self.index())?;
+        let statics = turn.map_or(0, Turn::written);
         let shared_bytes = shared.total_bytes() + statics;
         if shared_bytes > MAX_SHARED_BYTES {
             return Err(EmulatorError::SharedMemory {
-                block: index,
+                block: self.index(),
                 bytes: shared_bytes,
                 limit: MAX_SHARED_BYTES,
             });
         }
-        self.stats.blocks += 1;
-        self.stats.threads += self.slots.len() as u64;
-        self.stats.shared_bytes = self.stats.shared_bytes.max(shared_bytes);
+        stats.blocks += 1;
+        stats.threads += self.slots.len() as u64;
+        stats.shared_bytes = stats.shared_bytes.max(shared_bytes);
         Ok(())
     }
 
-    fn run_rounds(
-        &mut self,
-        linear: u64,
-        mut turn: Option<&mut Turn>,
-    ) -> Result<(), EmulatorError> {
-        let mut random = self
-            .launch
-            .seed
-            .map(|seed| Random::new(seed ^ linear.wrapping_mul(0xd134_2543_de82_ef95)));
-        self.runnable.clear();
-        self.runnable.extend(0..self.slots.len() as u32);
-        while self.finished < self.slots.len() {
-            if let Some(random) = &mut random {
-                random.shuffle(&mut self.runnable);
-            }
-            let mut round = std::mem::take(&mut self.runnable);
-            for &thread in &round {
-                self.run_thread(thread)?;
-            }
-            if let (Some(turn), false) = (&mut turn, self.runnable.is_empty()) {
-                // Some threads paused; they may be waiting for other blocks.
-                turn.pass();
-            }
-            // Threads that only paused are already runnable again.
-            round.clear();
-            round.append(&mut self.runnable);
-            self.runnable = round;
-            if self.finished < self.slots.len() {
-                self.wake()?;
+    pub(super) fn has_ended(&self) -> bool {
+        self.finished == self.slots.len()
+    }
+
+    /// Whether a thread can go on.
+    pub(super) fn is_runnable(&self) -> bool {
+        !self.runnable.is_empty()
+    }
+
+    /// The threads that have not ended.
+    pub(super) fn running(&self) -> impl Iterator<Item = &Context> {
+        self.slots
+            .iter()
+            .filter(|slot| !slot.done)
+            .map(|slot| &slot.context)
+    }
+
+    pub(super) fn waits_for_cluster_alone(&self) -> bool {
+        self.running()
+            .all(|thread| matches!(thread.wait.get(), Wait::Cluster(_)))
+    }
+
+    /// Calls `complete` for the threads that have not ended, and lets those go on for which it is true.
+    pub(super) fn complete_arrivals(&mut self, complete: impl Fn(&Context) -> bool) {
+        for (thread, slot) in (0..).zip(&self.slots) {
+            if !slot.done && complete(&slot.context) {
+                slot.context.wait.set(Wait::Nothing);
+                self.runnable.push(thread);
             }
         }
+    }
+
+    /// Runs every thread that can go on until it waits or ends.
+    pub(super) fn round(&mut self) -> Result<(), EmulatorError> {
+        if let Some(random) = &mut self.random {
+            random.shuffle(&mut self.runnable);
+        }
+        let mut round = std::mem::take(&mut self.runnable);
+        self.block.begun.set(true);
+        for &thread in &round {
+            self.run_thread(thread)?;
+        }
+        self.block.ended.set(self.has_ended());
+        // Threads that only paused are already runnable again.
+        round.clear();
+        round.append(&mut self.runnable);
+        self.runnable = round;
         Ok(())
     }
 
@@ -207,23 +246,20 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Ends the waits that are complete.
-    fn wake(&mut self) -> Result<(), EmulatorError> {
+    /// Ends the waits that are complete without other blocks.
+    pub(super) fn wake(&mut self, stats: &mut Stats) -> Result<(), EmulatorError> {
         // Pausing threads are already runnable; they may still change what the others wait for.
-        self.wake_warps()?;
+        self.wake_warps(stats)?;
         if self.runnable.is_empty() {
             self.wake_active();
         }
         if self.runnable.is_empty() {
-            self.wake_barrier()?;
-        }
-        if self.runnable.is_empty() {
-            return Err(self.hang());
+            self.wake_barrier(stats)?;
         }
         Ok(())
     }
 
-    fn wake_warps(&mut self) -> Result<(), EmulatorError> {
+    fn wake_warps(&mut self, stats: &mut Stats) -> Result<(), EmulatorError> {
         for first in (0..self.slots.len()).step_by(WARP_SIZE as usize) {
             let lanes = (self.slots.len() - first).min(WARP_SIZE as usize);
             let exists = u32::MAX >> (WARP_SIZE as usize - lanes);
@@ -246,7 +282,7 @@ impl<'a> Worker<'a> {
                             self.runnable.push((first + member) as u32);
                         }
                     }
-                    self.stats.warp_operations += 1;
+                    stats.warp_operations += 1;
                     seen |= members;
                 }
             }
@@ -302,7 +338,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn wake_barrier(&mut self) -> Result<(), EmulatorError> {
+    fn wake_barrier(&mut self, stats: &mut Stats) -> Result<(), EmulatorError> {
         let mut first: Option<BarrierCall> = None;
         let (mut count, mut waiting, mut mixed) = (0u32, 0usize, false);
         for slot in &self.slots {
@@ -314,7 +350,7 @@ impl<'a> Worker<'a> {
         }
         let Some(call) = first else { return Ok(()) };
         if waiting < self.slots.len() {
-            return Err(self.hang());
+            return Ok(());
         }
         if mixed {
             return Err(EmulatorError::MixedBarriers {
@@ -333,7 +369,7 @@ impl<'a> Worker<'a> {
             slot.context.wait.set(Wait::Nothing);
         }
         self.runnable.extend(0..self.slots.len() as u32);
-        self.stats.barriers += 1;
+        stats.barriers += 1;
         Ok(())
     }
 
@@ -342,7 +378,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The error of a block in which no thread can go on. A pending warp operation explains it better than a barrier does.
-    fn hang(&self) -> EmulatorError {
+    pub(super) fn hang(&self) -> EmulatorError {
         for (thread, slot) in self.slots.iter().enumerate() {
             if let (false, Wait::Warp(call)) = (slot.done, slot.context.wait.get()) {
                 let first = thread - thread % WARP_SIZE as usize;
@@ -388,6 +424,7 @@ impl<'a> Worker<'a> {
                 Wait::Barrier(call) => (call.kind.name(), call.at),
                 Wait::Warp(call) => (call.operation.name(), call.at),
                 Wait::ActiveMask(at) => ("activemask", at),
+                Wait::Cluster(at) => ("cluster::wait", at),
             };
             let new = Waiting::new(name, at, vec![slot.context.linear]);
             match groups
@@ -402,7 +439,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Unwinds the threads that still wait, so that their values are dropped.
-    fn unwind(&mut self) {
+    pub(super) fn unwind(&mut self) {
         for slot in &mut self.slots {
             if let Some(coroutine) = slot.coroutine.take() {
                 slot.context.cancelled.set(true);

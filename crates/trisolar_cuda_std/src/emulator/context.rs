@@ -1,6 +1,6 @@
 //! The emulated thread that currently runs on this CPU thread: its coordinates, and how it waits for others.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::panic::Location;
 use std::ptr;
 use std::sync::Mutex;
@@ -19,6 +19,69 @@ pub(crate) struct BlockContext {
     pub bulk: RefCell<Vec<BulkCopy>>,
     /// The destination of `print!`, if the launch captures output.
     pub output: Option<*const Mutex<String>>,
+    /// Linear index of the block in its cluster.
+    pub rank: u32,
+    /// Blocks of the cluster in each direction.
+    pub cluster_dim: [u32; 3],
+    /// The blocks of the cluster by rank.
+    pub cluster: OnceCell<Vec<*const BlockContext>>,
+    /// Whether a thread of the block has run, and whether all have ended.
+    pub begun: Cell<bool>,
+    pub ended: Cell<bool>,
+}
+
+impl BlockContext {
+    /// Index of the block in its cluster.
+    pub(crate) fn place_in_cluster(&self) -> [u32; 3] {
+        let [x, y, _] = self.cluster_dim;
+        [self.rank % x, self.rank / x % y, self.rank / x / y]
+    }
+
+    /// The block with this rank, and the place in its shared memory that `pointer` is in that of this block.
+    #[track_caller]
+    pub(crate) fn mapped(&self, pointer: *mut u8, rank: u32) -> (*const Self, *mut u8) {
+        let cluster = self.cluster.get().map_or(&[][..], Vec::as_slice);
+        let Some(&block) = cluster.get(rank as usize) else {
+            panic!(
+                "there is no block of rank {rank} in a cluster of {} blocks",
+                cluster.len()
+            );
+        };
+        let Some(place) = self.shared.borrow().locate(pointer) else {
+            panic!(
+                "map_shared_rank needs an array of shared_array!, shared_slice! or dynamic shared memory of this block"
+            );
+        };
+        // SAFETY: the blocks of a cluster live as long as each other.
+        let pointer = unsafe { &*block }.shared.borrow_mut().twin(place);
+        (block, pointer)
+    }
+
+    /// Panics unless the block's shared memory can be reached.
+    #[track_caller]
+    pub(crate) fn assert_running(&self) {
+        assert!(
+            self.begun.get(),
+            "the shared memory of block {} of the cluster was used before the block had begun: call cluster::sync first",
+            self.rank
+        );
+        assert!(
+            !self.ended.get(),
+            "the shared memory of block {} of the cluster was used after the block had ended: call cluster::sync before its end",
+            self.rank
+        );
+    }
+}
+
+/// Where a thread is with regard to the barrier of its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It has not arrived.
+    No,
+    /// It has arrived, others have not.
+    Pending,
+    /// All have arrived, and it has not yet waited.
+    Complete,
 }
 
 /// An emulated thread.
@@ -38,6 +101,7 @@ pub(crate) struct Context {
     pub copies: RefCell<Copies>,
     /// True when the launch has failed and the thread is being unwound, in which case it no longer waits for anything.
     pub cancelled: Cell<bool>,
+    pub arrival: Cell<Arrival>,
 }
 
 impl Context {
@@ -73,6 +137,8 @@ pub(crate) enum Wait {
     Warp(WarpCall),
     /// At `activemask`, until every other lane of the warp waits for something else.
     ActiveMask(&'static Location<'static>),
+    /// For the other threads of the cluster.
+    Cluster(&'static Location<'static>),
 }
 
 #[derive(Clone, Copy)]
@@ -151,6 +217,33 @@ pub(crate) fn wait_for_barrier(
             at,
         }))
         .0 as u32
+}
+
+/// Arrives at the barrier of the cluster.
+#[track_caller]
+pub(crate) fn arrive_at_cluster() {
+    let context = current();
+    assert!(
+        context.arrival.replace(Arrival::Pending) == Arrival::No || context.cancelled.get(),
+        "a thread arrives at the barrier of its cluster twice without cluster::wait"
+    );
+}
+
+/// Waits for the barrier of the cluster.
+#[track_caller]
+pub(crate) fn wait_for_cluster(at: &'static Location<'static>) {
+    let context = current();
+    match context.arrival.get() {
+        Arrival::No => assert!(
+            context.cancelled.get(),
+            "a thread waits at the barrier of its cluster without cluster::arrive"
+        ),
+        Arrival::Pending => {
+            context.suspend(Wait::Cluster(at));
+        }
+        Arrival::Complete => {}
+    }
+    context.arrival.set(Arrival::No);
 }
 
 /// Waits for the lanes in the mask of the call.

@@ -126,6 +126,9 @@ pub enum EmulatorError {
     /// The kernel is not compiled for blocks of so many threads.
     #[error(transparent)]
     LaunchBounds(#[from] crate::kernel::TooManyThreads),
+    /// The grid is not a multiple of the kernel's clusters.
+    #[error(transparent)]
+    Clusters(#[from] crate::kernel::UnevenClusters),
     /// A block uses more shared memory than any GPU has.
     #[error("block {} uses {bytes} bytes of shared memory, but at most {limit} are possible", Triple(*.block))]
     SharedMemory {

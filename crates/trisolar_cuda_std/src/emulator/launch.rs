@@ -89,6 +89,7 @@ pub struct Stats {
 pub struct Launch {
     pub(super) grid: Dim3,
     pub(super) block: Dim3,
+    pub(super) cluster: Dim3,
     pub(super) shared_bytes: usize,
     pub(super) seed: Option<u64>,
     pub(super) workers: Option<usize>,
@@ -106,6 +107,7 @@ impl Launch {
         Self {
             grid: grid.into(),
             block: block.into(),
+            cluster: 1.into(),
             shared_bytes: 0,
             seed: None,
             workers: None,
@@ -117,6 +119,12 @@ impl Launch {
     /// Sets the bytes of dynamic shared memory of each block.
     pub fn shared_bytes(mut self, bytes: usize) -> Self {
         self.shared_bytes = bytes;
+        self
+    }
+
+    /// Sets the blocks of a [cluster](crate::cluster), for kernels that are launched as closures; `#[kernel(cluster = …)]` sets it otherwise.
+    pub fn cluster(mut self, cluster: impl Into<Dim3>) -> Self {
+        self.cluster = cluster.into();
         self
     }
 
@@ -179,6 +187,20 @@ impl Launch {
                 self.block.count().to_string(),
                 "at most 1024",
             );
+        }
+        let cluster = self.cluster.array();
+        if !(1..=u64::from(crate::cluster::MAX_SIZE)).contains(&self.cluster.count()) {
+            let given = format!("{} x {} x {}", cluster[0], cluster[1], cluster[2]);
+            return bad("the cluster", given, "1 to 8 blocks");
+        }
+        for ((blocks, of_cluster), what) in (self.grid.array().into_iter()).zip(cluster).zip([
+            "the grid's x",
+            "the grid's y",
+            "the grid's z",
+        ]) {
+            if !blocks.is_multiple_of(of_cluster) {
+                return bad(what, blocks.to_string(), "a multiple of the cluster's");
+            }
         }
         if self.shared_bytes > MAX_SHARED_BYTES {
             let block = [0; 3];

@@ -100,6 +100,14 @@ impl Drop for Region {
     }
 }
 
+/// An array as it is in every block of a cluster.
+pub(crate) struct Twin {
+    key: Key,
+    name: &'static str,
+    bytes: usize,
+    align: usize,
+}
+
 /// The shared arrays of a block. The next block on the same CPU thread reuses their memory.
 #[derive(Default)]
 pub(crate) struct SharedMemory {
@@ -175,6 +183,31 @@ impl SharedMemory {
         });
         self.regions[index].refresh();
         self.regions[index].start().as_ptr()
+    }
+
+    /// The place in this block of what [`locate`](Self::locate) found in another one.
+    pub(crate) fn twin(&mut self, place: (Twin, usize)) -> *mut u8 {
+        let (twin, offset) = place;
+        let start = self.region(twin.key, twin.name, twin.bytes, twin.align);
+        // SAFETY: the offset was found within an array of this size.
+        unsafe { start.add(offset) }
+    }
+
+    /// The array that holds this address, and the address's offset in it.
+    pub(crate) fn locate(&self, pointer: *const u8) -> Option<(Twin, usize)> {
+        self.regions
+            .iter()
+            .filter(|region| region.live)
+            .find_map(|region| {
+                let offset = pointer.addr().checked_sub(region.start().as_ptr().addr())?;
+                let twin = Twin {
+                    key: region.key,
+                    name: region.name,
+                    bytes: region.bytes,
+                    align: region.layout.align(),
+                };
+                (offset < region.bytes.max(1)).then_some((twin, offset))
+            })
     }
 
     /// Checks whether something was written next to an array.

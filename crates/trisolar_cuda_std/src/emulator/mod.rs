@@ -38,6 +38,7 @@
 //! - missing barriers, by their wrong results: threads run one after another, in a different order for each
 //!   [seed](Launch::seed), and shared memory starts with a pattern instead of zeros;
 //! - asynchronous copies that are read before the wait for them: the bytes move when a thread waits, not before;
+//! - shared memory of another block of the cluster, used out of bounds, before that block has begun or after it has ended;
 //! - launch dimensions and sizes of shared memory that no GPU accepts.
 //!
 //! # What it does not detect
@@ -46,6 +47,7 @@
 //! [`nanosleep`](crate::thread::nanosleep).
 
 mod block;
+mod cluster;
 mod context;
 mod copies;
 mod error;
@@ -64,8 +66,8 @@ pub use run::launch;
 pub use statics::{SHARED_STATICS, SharedStatic};
 
 pub(crate) use context::{
-    BarrierKind, Context, current, pause, together, try_current, wait_for_active, wait_for_barrier,
-    wait_for_warp,
+    BarrierKind, BlockContext, Context, arrive_at_cluster, current, pause, together, try_current,
+    wait_for_active, wait_for_barrier, wait_for_cluster, wait_for_warp,
 };
 pub(crate) use copies::{BulkCopy, Copy};
 pub(crate) use error::{Fault, fail};

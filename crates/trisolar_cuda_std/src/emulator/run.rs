@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::block::Worker;
+use super::cluster::Team;
 use super::error::EmulatorError;
 use super::launch::{AnyKernel, Dim3, Launch, Random, Stats};
 use super::statics::Turn;
@@ -18,7 +18,7 @@ impl Launch {
     /// Runs `kernel` once for every thread of the grid, and returns when all have finished.
     ///
     /// # Errors
-    /// See [`EmulatorError`]. If several blocks fail, the error is that of the block that comes first in the grid's order,
+    /// See [`EmulatorError`]. If several blocks fail, the error is that of the block whose cluster comes first in the grid's order,
     /// among those that had started.
     ///
     /// # Safety
@@ -39,10 +39,11 @@ impl Launch {
         &self,
         arguments: K::Arguments,
     ) -> Result<Stats, EmulatorError> {
-        if let Some(exported) = K::exported() {
-            exported.check_threads(self.block.count())?;
-        }
-        self.run_any(AnyKernel {
+        let launch = match K::exported() {
+            Some(exported) => self.of_kernel(&exported)?,
+            None => self.clone(),
+        };
+        launch.run_any(AnyKernel {
             closure: std::ptr::from_ref(&arguments).cast(),
             call: one_thread::<K>,
         })
@@ -62,10 +63,19 @@ impl Launch {
         kernel: &Exported,
         arguments: *const (),
     ) -> Result<Stats, EmulatorError> {
-        kernel.check_threads(self.block.count())?;
-        self.run_any(AnyKernel {
+        self.of_kernel(kernel)?.run_any(AnyKernel {
             closure: arguments,
             call: kernel.thread,
+        })
+    }
+
+    /// This launch within the bounds and with the clusters of a kernel.
+    fn of_kernel(&self, kernel: &Exported) -> Result<Self, EmulatorError> {
+        kernel.check_threads(self.block.count())?;
+        kernel.check_grid(self.grid.array())?;
+        Ok(match kernel.cluster {
+            Some([x, y, z]) => self.clone().cluster((x, y, z)),
+            None => self.clone(),
         })
     }
 
@@ -73,17 +83,17 @@ impl Launch {
     /// the call.
     fn run_any(&self, kernel: AnyKernel) -> Result<Stats, EmulatorError> {
         self.check()?;
-        let blocks = self.grid.count();
+        let clusters = self.grid.count() / self.cluster.count();
         let workers = match self.workers {
             Some(workers) => workers,
             None => thread::available_parallelism()
                 .map_or(1, usize::from)
                 .min(MAX_DEFAULT_WORKERS),
         };
-        let workers = workers.min(usize::try_from(blocks).unwrap_or(usize::MAX));
+        let workers = workers.min(usize::try_from(clusters).unwrap_or(usize::MAX));
         let shared = Progress {
             launch: self,
-            order: Order::new(self.seed, blocks),
+            order: Order::new(self.seed, clusters),
             next: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             outcome: Mutex::new((Stats::default(), None)),
@@ -141,7 +151,7 @@ struct Progress<'a> {
     order: Order,
     next: AtomicU64,
     stop: AtomicBool,
-    /// The sums so far, and the failure of the lowest block that has failed.
+    /// The sums so far, and the failure of the lowest cluster that has failed.
     outcome: Mutex<(Stats, Option<(u64, EmulatorError)>)>,
     output: Mutex<String>,
 }
@@ -149,23 +159,23 @@ struct Progress<'a> {
 impl Progress<'_> {
     fn work(&self, kernel: AnyKernel) {
         let output = self.launch.capture.then_some(&self.output);
-        let mut worker = Worker::new(self.launch, kernel, output);
+        let mut team = Team::new(self.launch, kernel, output);
         let mut failure = None;
         loop {
-            // Taking the turn before the block makes blocks begin in their order.
+            // Taking the turn before the cluster makes clusters begin in their order.
             let turn = Turn::take();
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let Some(block) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+            let Some(cluster) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
                 break;
             };
-            if let Err(error) = worker.run_block(block, turn) {
+            if let Err(error) = team.run(cluster, turn) {
                 self.stop.store(true, Ordering::Relaxed);
-                failure = Some((block, error));
+                failure = Some((cluster, error));
             }
         }
-        let stats = worker.stats();
+        let stats = team.stats();
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         let (total, first) = &mut *outcome;
         total.blocks += stats.blocks;
@@ -173,15 +183,15 @@ impl Progress<'_> {
         total.barriers += stats.barriers;
         total.warp_operations += stats.warp_operations;
         total.shared_bytes = total.shared_bytes.max(stats.shared_bytes);
-        if let Some((block, error)) = failure
-            && first.as_ref().is_none_or(|(lowest, _)| block < *lowest)
+        if let Some((cluster, error)) = failure
+            && first.as_ref().is_none_or(|(lowest, _)| cluster < *lowest)
         {
-            *first = Some((block, error));
+            *first = Some((cluster, error));
         }
     }
 }
 
-/// The order of the blocks: ascending, or a permutation i -> (i · step + start) mod count.
+/// The order of the clusters: ascending, or a permutation i -> (i · step + start) mod count.
 struct Order {
     count: u64,
     step: u64,

@@ -107,13 +107,24 @@ impl Turn {
             return;
         }
         let mut kept = Vec::new();
-        SHARED_STATICS.iter().for_each(|s| s.read(&mut kept));
+        self.save(&mut kept);
         release();
         wait();
-        let mut rest = &kept[..];
+        self.restore(&kept);
+    }
+
+    /// Copies the content of the statics.
+    pub fn save(&mut self, into: &mut Vec<u8>) {
+        into.clear();
+        SHARED_STATICS.iter().for_each(|s| s.read(into));
+    }
+
+    /// Replaces the content of the statics by what [`save`](Self::save) has copied.
+    pub fn restore(&mut self, mut from: &[u8]) {
         for s in SHARED_STATICS {
-            s.write(rest);
-            rest = &rest[s.bytes..];
+            let (first, rest) = from.split_at(s.bytes);
+            s.write(first);
+            from = rest;
         }
     }
 

@@ -23,35 +23,53 @@ pub unsafe trait SharedValue: Copy + 'static {
     /// The same as for [`load`](Self::load).
     #[cfg(target_arch = "nvptx64")]
     unsafe fn store(address: u32, value: Self);
+
+    /// Loads from the shared memory of a block of the cluster.
+    ///
+    /// # Safety
+    /// The same as for [`load`](Self::load), in a block that runs.
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn load_cluster(address: u32) -> Self;
+
+    /// Stores to the shared memory of a block of the cluster.
+    ///
+    /// # Safety
+    /// The same as for [`load_cluster`](Self::load_cluster).
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn store_cluster(address: u32, value: Self);
 }
 
 macro_rules! scalar {
     ($($ty:ty, $reg:ident, $ptx:literal;)*) => {$(
         // SAFETY: the types are plain numbers, and the instructions move exactly their size.
         unsafe impl SharedValue for $ty {
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn load(address: u32) -> Self {
-                let value: $ty;
-                // SAFETY: the caller guarantees the address. The assembly is not `readonly`, because another thread may write
-                // between two loads.
-                unsafe {
-                    asm!(concat!("ld.shared.", $ptx, " {}, [{}];"), out($reg) value, in(reg32) address,
-                        options(nostack, preserves_flags));
-                }
-                value
-            }
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn store(address: u32, value: Self) {
-                // SAFETY: the caller guarantees the address.
-                unsafe {
-                    asm!(concat!("st.shared.", $ptx, " [{}], {};"), in(reg32) address, in($reg) value,
-                        options(nostack, preserves_flags));
-                }
-            }
+            scalar!(load store "shared", $ty, $reg, $ptx);
+            scalar!(load_cluster store_cluster "shared::cluster", $ty, $reg, $ptx);
         }
     )*};
+    ($load:ident $store:ident $memory:literal, $ty:ty, $reg:ident, $ptx:literal) => {
+        #[cfg(target_arch = "nvptx64")]
+        #[inline(always)]
+        unsafe fn $load(address: u32) -> Self {
+            let value: $ty;
+            // SAFETY: the caller guarantees the address. The assembly is not `readonly`, because another thread may write
+            // between two loads.
+            unsafe {
+                asm!(concat!("ld.", $memory, ".", $ptx, " {}, [{}];"), out($reg) value, in(reg32) address,
+                    options(nostack, preserves_flags));
+            }
+            value
+        }
+        #[cfg(target_arch = "nvptx64")]
+        #[inline(always)]
+        unsafe fn $store(address: u32, value: Self) {
+            // SAFETY: the caller guarantees the address.
+            unsafe {
+                asm!(concat!("st.", $memory, ".", $ptx, " [{}], {};"), in(reg32) address, in($reg) value,
+                    options(nostack, preserves_flags));
+            }
+        }
+    };
 }
 
 scalar! {
@@ -89,30 +107,34 @@ macro_rules! vector {
 
         // SAFETY: the components are plain numbers, and the instructions move exactly the type's size.
         unsafe impl SharedValue for $name {
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn load(address: u32) -> Self {
-                $(let $field: $element;)*
-                // SAFETY: the caller guarantees the address.
-                unsafe {
-                    asm!(concat!("ld.shared.", $ptx, " {{", $slots, "}}, [{address}];"),
-                        $($field = out($reg) $field,)*
-                        address = in(reg32) address, options(nostack, preserves_flags));
-                }
-                Self { $($field),* }
-            }
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn store(address: u32, value: Self) {
-                // SAFETY: the caller guarantees the address.
-                unsafe {
-                    asm!(concat!("st.shared.", $ptx, " [{address}], {{", $slots, "}};"),
-                        $($field = in($reg) value.$field,)*
-                        address = in(reg32) address, options(nostack, preserves_flags));
-                }
-            }
+            vector!(load store "shared", $reg, $ptx, $slots, ($($field: $element),*));
+            vector!(load_cluster store_cluster "shared::cluster", $reg, $ptx, $slots, ($($field: $element),*));
         }
     )*};
+    ($load:ident $store:ident $memory:literal, $reg:ident, $ptx:literal, $slots:literal, ($($field:ident: $element:ty),*)) => {
+        #[cfg(target_arch = "nvptx64")]
+        #[inline(always)]
+        unsafe fn $load(address: u32) -> Self {
+            $(let $field: $element;)*
+            // SAFETY: the caller guarantees the address.
+            unsafe {
+                asm!(concat!("ld.", $memory, ".", $ptx, " {{", $slots, "}}, [{address}];"),
+                    $($field = out($reg) $field,)*
+                    address = in(reg32) address, options(nostack, preserves_flags));
+            }
+            Self { $($field),* }
+        }
+        #[cfg(target_arch = "nvptx64")]
+        #[inline(always)]
+        unsafe fn $store(address: u32, value: Self) {
+            // SAFETY: the caller guarantees the address.
+            unsafe {
+                asm!(concat!("st.", $memory, ".", $ptx, " [{address}], {{", $slots, "}};"),
+                    $($field = in($reg) value.$field,)*
+                    address = in(reg32) address, options(nostack, preserves_flags));
+            }
+        }
+    };
 }
 
 vector! {
@@ -267,6 +289,27 @@ impl<T: SharedValue> SharedSlice<T> {
         // SAFETY: `at` checks the index.
         unsafe {
             self.at(index).write(value);
+        }
+    }
+
+    /// The address in the shared memory of this block.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    pub(crate) fn address(self) -> u32 {
+        self.address
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(crate) fn parts(self) -> (*mut T, usize) {
+        (self.pointer, self.length)
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(crate) fn of_parts(pointer: *mut T, length: usize) -> Self {
+        Self {
+            pointer,
+            length,
+            element: PhantomData,
         }
     }
 

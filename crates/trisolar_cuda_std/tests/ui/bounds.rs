@@ -30,4 +30,9 @@ pub unsafe fn none(data: *mut f32) {
     let _ = data;
 }
 
+#[kernel(cluster = (4, 4))]
+pub unsafe fn large_cluster(data: *mut f32) {
+    let _ = data;
+}
+
 fn main() {}

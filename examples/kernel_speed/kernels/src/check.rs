@@ -3,7 +3,10 @@
 use core::sync::atomic::AtomicU32;
 
 use cuda_std::prelude::*;
-use cuda_std::{GridBarrier, async_copy, bf16, matrix, mbarrier, shared_array, unroll};
+use cuda_std::shared::{F2, SharedSlice, U4};
+use cuda_std::{
+    GridBarrier, async_copy, bf16, cluster, matrix, mbarrier, shared_array, shared_slice, unroll,
+};
 
 use crate::Four;
 
@@ -205,5 +208,68 @@ pub unsafe fn around(rounds: u32, arrived: *const AtomicU32, numbers: *mut u32) 
             }
             barrier.wait();
         }
+    }
+}
+
+/// Words that each thread of [`clusters`] writes.
+pub const CLUSTER_WORDS: usize = 6;
+
+/// Moves numbers between the blocks of clusters in every way that [`cluster`] has.
+///
+/// # Parameters
+/// - `words`: [`CLUSTER_WORDS`] for each thread
+///
+/// # Thread mapping
+/// A one-dimensional grid of a multiple of 4 blocks of 64 threads, with 2048 bytes of dynamic shared memory.
+///
+/// # Safety
+/// The pointer is valid, and nothing else uses `words` during the launch.
+#[kernel(cluster = 4, max_threads = 64)]
+pub unsafe fn clusters(seed: u64, words: *mut u64) {
+    let thread = thread::index_1d() as usize;
+    let i = thread::thread_idx_x() as usize;
+    let numbers = shared_slice![u64; 64];
+    let pairs = shared_slice![F2; 64];
+    let counter = shared_array![u32; 1];
+    let (rank, size) = (cluster::rank(), cluster::size());
+    let next = (rank + 1) % size;
+    // SAFETY: every thread writes its own words and elements; barriers lie between writes and reads of others, and before the end of a block.
+    unsafe {
+        let counters = SharedSlice::from_raw_parts(counter, 1);
+        let dynamic = SharedSlice::<U4>::dynamic(1024, 64);
+        if i == 0 {
+            counters.set(0, 0);
+        }
+        numbers.set(i, hash(seed, thread as u64));
+        cluster::sync();
+        let mut sum = 0u64;
+        for rank in 0..size {
+            sum = sum.wrapping_add(cluster::map_shared_rank(numbers, rank).get(63 - i));
+        }
+        let other = sum as f64;
+        cluster::map_shared_rank(pairs, next).set(i, F2::new(other, other + 1.0));
+        let four = U4::new(rank, i as u32, sum as u32, (sum >> 32) as u32);
+        cluster::map_shared_rank(dynamic, next).set(i, four);
+        let first = cluster::map_shared_rank(counters, 0).as_mut_ptr();
+        (*first.cast::<AtomicU32>())
+            .fetch_add(rank + 1 + i as u32, core::sync::atomic::Ordering::Relaxed);
+        cluster::arrive();
+        let own = hash(seed, sum);
+        cluster::wait();
+        let (pair, four) = (pairs.get(i), dynamic.get(i));
+        let place = cluster::block_idx().x | cluster::dim().x << 8 | rank << 16 | size << 24;
+        let count = cluster::map_shared_rank(counters, 0).get(0);
+        let found = [
+            sum,
+            own,
+            pair.x.to_bits() ^ pair.y.to_bits(),
+            u64::from(four.x) | u64::from(four.y) << 32,
+            u64::from(four.z) | u64::from(four.w) << 32,
+            u64::from(place) | u64::from(count) << 32,
+        ];
+        unroll!(for word in 0..6 {
+            *words.add(thread * CLUSTER_WORDS + word) = found[word];
+        });
+        cluster::sync();
     }
 }

@@ -255,3 +255,23 @@ pub unsafe fn bounded(out: &mut [f32]) {
 pub unsafe fn few_registers<T: Copy + core::ops::Add<Output = T>>(out: *mut T) {
     *out = *out + *out;
 }
+
+/// Clusters of two by two blocks that read, write and count in each other's shared memory.
+#[cfg(feature = "sm_90")]
+#[kernel(cluster = (2, 2), max_threads = 64)]
+pub unsafe fn clusters(out: *mut f32) {
+    use cuda_std::cluster;
+    let four = shared_slice![F4; 64];
+    let one = shared_slice![f32; 64];
+    let i = thread::thread_idx_x() as usize;
+    one.set(i, cluster::block_idx_x() as f32);
+    cluster::sync();
+    let next = (cluster::rank() + 1) % cluster::size();
+    let x = cluster::map_shared_rank(one, next).get(i);
+    cluster::map_shared_rank(four, next).set(i, F4::new(x, x, x, x));
+    let counter = cluster::map_shared_rank(one, 0).as_mut_ptr();
+    (*counter.cast::<AtomicU32>()).fetch_add(1, Ordering::Relaxed);
+    cluster::arrive();
+    cluster::wait();
+    *out.add(i) = four.get(i).w + one.get(0);
+}
