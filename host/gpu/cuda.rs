@@ -233,7 +233,7 @@ impl Device for Gpu {
         }
     }
 
-    fn reach(&self, other: &dyn Device) -> Result<(), GpuError> {
+    fn reach(&self, other: &dyn Device) -> Result<bool, GpuError> {
         Self::reach(self, self.peer(other)?)
     }
 

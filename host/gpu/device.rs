@@ -377,7 +377,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`GpuError::Call`].
-    pub fn reach(&self, other: &Self) -> Result<(), GpuError> {
+    pub fn reach(&self, other: &Self) -> Result<bool, GpuError> {
         self.enter()?;
         let raw = |gpu: &Self| {
             Device::get_device(gpu.info.index)
@@ -389,7 +389,7 @@ impl Gpu {
         // SAFETY: both devices exist; the result is an integer of ours.
         let asked = unsafe { crate::cust::sys::cuDeviceCanAccessPeer(&raw mut can, mine, theirs) };
         if asked != crate::cust::sys::cudaError_enum::CUDA_SUCCESS || can == 0 {
-            return Ok(());
+            return Ok(false);
         }
         // SAFETY: the context of `other` lives as long as `other`, and its memory is freed before.
         let enabled = unsafe { crate::cust::sys::cuCtxEnablePeerAccess(other.context.as_raw(), 0) };
@@ -397,7 +397,7 @@ impl Gpu {
             CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, CUDA_SUCCESS,
         };
         match enabled {
-            CUDA_SUCCESS | CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            CUDA_SUCCESS | CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(true),
             _ => Err(self.fail("reaching another GPU's memory", CudaError::UnknownError)),
         }
     }

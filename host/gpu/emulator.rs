@@ -156,8 +156,8 @@ impl Device for Emulator {
         unsafe { self.copy(to, from, bytes) }
     }
 
-    fn reach(&self, _: &dyn Device) -> Result<(), GpuError> {
-        Ok(())
+    fn reach(&self, _: &dyn Device) -> Result<bool, GpuError> {
+        Ok(true)
     }
 
     fn wait_for(&self, _: &dyn Device) -> Result<(), GpuError> {

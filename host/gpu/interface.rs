@@ -189,9 +189,9 @@ pub trait Device: fmt::Debug + Send + Sync {
         bytes: usize,
     ) -> Result<(), GpuError>;
 
-    /// Lets this device access the memory of `other` directly, if the machine supports it; otherwise copies between them go through
-    /// the host.
-    fn reach(&self, other: &dyn Device) -> Result<(), GpuError>;
+    /// Lets this device access the memory of `other` directly, if the machine supports it, and returns whether it does; otherwise copies
+    /// between them go through the host.
+    fn reach(&self, other: &dyn Device) -> Result<bool, GpuError>;
 
     /// Makes work that is queued here from now on wait for all work queued on `other`, a device of the same kind.
     fn wait_for(&self, other: &dyn Device) -> Result<(), GpuError>;

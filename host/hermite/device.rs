@@ -1,8 +1,10 @@
 //! The engine of devices that run the kernels: GPUs, or the emulator of the grid.
 //!
-//! Every device holds and predicts all particles. The partial sums of the forces are distributed over the devices; each device sums
-//! and folds its own, and the host folds the results of the devices. A single device does all of this itself.
+//! Every device holds and predicts all particles. When the host performs block steps, the partial sums of the forces are distributed over
+//! the devices; each device sums and folds its own, and the host folds the results of the devices. When the devices perform block steps,
+//! the active particles are distributed.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use kernels_gpu::Vec3;
@@ -51,26 +53,22 @@ pub fn on_devices(devices: Vec<Arc<dyn Device>>, workers: Workers) -> Box<dyn En
 /// An engine that runs the code of the kernels in emulated grids. No parameter changes a bit of the result: `devices` emulated
 /// devices share the work; up to `few` active particles have a block each, and more are computed in blocks of `block` threads.
 pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<dyn Engine> {
-    let emulator = || Arc::new(machine::emulator().seed(seed)) as Arc<dyn Device>;
-    let devices = (0..devices).map(|_| emulator()).collect();
-    Box::new(DeviceEngine::new(
-        devices,
-        block,
-        Some(few),
-        Workers::default(),
-    ))
+    resident_emulator(devices, 1, few, block, seed)
 }
 
-/// An [`emulator`] of one device that performs whole block steps in grids of `resident` blocks, which wait for each other.
+/// An [`emulator`] of `devices` devices that perform whole block steps in grids of `resident` blocks, which wait for each other.
 pub fn resident_emulator(
+    devices: usize,
     resident: u32,
     few: u32,
     block: u32,
     seed: Option<u64>,
 ) -> Box<dyn Engine> {
-    let emulator = Arc::new(machine::emulator().seed(seed).resident(resident));
+    let emulator =
+        || Arc::new(machine::emulator().seed(seed).resident(resident)) as Arc<dyn Device>;
+    let devices = (0..devices).map(|_| emulator()).collect();
     Box::new(DeviceEngine::new(
-        vec![emulator],
+        devices,
         block,
         Some(few),
         Workers::default(),
@@ -135,6 +133,8 @@ struct DeviceEngine {
     host: Vec<f64>,
     /// The threads that do the part of the host.
     workers: Workers,
+    /// The reason why the devices do not perform whole block steps, once it has been asked for.
+    no_block_steps: OnceCell<Option<String>>,
 }
 
 struct DeviceMemory {
@@ -180,6 +180,7 @@ impl DeviceEngine {
             memories: Vec::new(),
             host: Vec::new(),
             workers,
+            no_block_steps: OnceCell::new(),
         }
     }
 
@@ -606,7 +607,7 @@ impl Engine for DeviceEngine {
     }
 
     fn no_block_steps(&self) -> Option<String> {
-        self.why_no_block_steps()
+        self.why_no_block_steps().map(Into::into)
     }
 
     fn perform_block_steps(

@@ -69,12 +69,11 @@ impl Options {
             return wrong("--gpus", gpus.to_string(), allowed);
         }
         let device = self.block_step == BlockStep::By(BlockSteps::Device);
-        let allowed = match (device, gpus) {
-            (false, _) => return Ok(()),
-            (true, _) if !on_gpus => "needs --backend gpu",
-            (true, 2..) => "works on one GPU only: --gpus 1",
-            (true, _) if scheme == Some(Scheme::AhmadCohen) => "needs --scheme plain",
-            (true, _) => return Ok(()),
+        let allowed = match device {
+            false => return Ok(()),
+            true if !on_gpus => "needs --backend gpu",
+            true if scheme == Some(Scheme::AhmadCohen) => "needs --scheme plain",
+            true => return Ok(()),
         };
         wrong("--block-step", self.block_step.name().to_owned(), allowed)
     }
@@ -90,6 +89,16 @@ impl Options {
             )),
             (None, _) => Ok(numbers),
         }
+    }
+
+    /// Opens the GPUs: the first one, unless a number is given.
+    ///
+    /// # Errors
+    /// [`EngineError`] if one of them cannot be used.
+    pub fn open_gpus(&self) -> Result<Vec<Arc<dyn Device>>, EngineError> {
+        let numbers = self.numbers(trisolar_device::devices().as_deref())?;
+        let open = numbers.map(trisolar_device::open);
+        Ok(open.collect::<Result<_, _>>()?)
     }
 
     /// Opens the devices for a run of this many bodies. `auto` takes a GPU for many bodies if one can be used.
@@ -115,8 +124,11 @@ impl Options {
             }
             Backend::Auto => bodies >= MIN_BODIES_FOR_GPU,
         };
-        if wanted && let Err(error) = devices.open_gpus() {
-            devices.notes.extend(error.passed_over(self.backend)?);
+        if wanted {
+            match self.open_gpus() {
+                Ok(gpus) => devices.gpus = gpus,
+                Err(error) => devices.notes.extend(error.passed_over(self.backend)?),
+            }
         }
         Ok(devices)
     }
@@ -131,15 +143,6 @@ pub struct OpenDevices {
 }
 
 impl OpenDevices {
-    fn open_gpus(&mut self) -> Result<(), EngineError> {
-        let numbers = self
-            .options
-            .numbers(trisolar_device::devices().as_deref())?;
-        let open = numbers.map(trisolar_device::open);
-        self.gpus = open.collect::<Result<_, _>>()?;
-        Ok(())
-    }
-
     /// An engine on them.
     ///
     /// # Errors

@@ -75,11 +75,6 @@ def test_a_specification_gives_the_same_run() -> None:
             ValueError,
             "'device' for '--block-step': needs --scheme plain",
         ),
-        (
-            {"block_step": "device", "backend": "gpu", "gpus": 2},
-            ValueError,
-            "'device' for '--block-step': works on one GPU only",
-        ),
         ({"bodies": {"mass": [-1], "position": [[0, 0, 0]], "velocity": [[0, 0, 0]]}}, ValueError, "mass"),
         ({"bodies": {"mass": [1], "position": [[0, 0]], "velocity": [[0, 0]]}}, ValueError, r"\(1, 3\)"),
     ],

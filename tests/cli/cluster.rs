@@ -134,10 +134,6 @@ fn invalid_input_is_rejected_with_the_option_and_what_is_allowed() {
         ("--block-step device", "needs --backend gpu"),
         ("--block-step gpu", "must be auto, host or device"),
         (
-            "--block-step device --backend gpu --gpus 2",
-            "works on one GPU only",
-        ),
-        (
             "--block-step device --backend gpu --scheme ahmad-cohen",
             "needs --scheme plain",
         ),

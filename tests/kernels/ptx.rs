@@ -191,10 +191,12 @@ const MAY_SPILL: [&str; 2] = [
     "map_ftle_adams_bashforth_4_f64",
 ];
 
-/// Bytes that a kernel may spill. Block steps of clusters exceed the registers by a few.
+/// Bytes that a kernel may spill. Block steps of clusters exceed the registers by a few, those by several devices by more.
 fn may_spill(kernel: &str) -> usize {
     if MAY_SPILL.contains(&kernel) {
         usize::MAX
+    } else if kernel.starts_with("hermite_steps_together_") {
+        800
     } else if kernel.starts_with("hermite_steps_") {
         160
     } else {

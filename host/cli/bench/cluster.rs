@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use serde_json::json;
 use trisolar::bodies::Model;
-use trisolar::divergence::{Backend, EngineError};
-use trisolar::gpu::{Device, devices, open};
+use trisolar::divergence::Backend;
+use trisolar::gpu::Device;
 use trisolar::hermite::{
-    BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification, Split,
-    on_devices,
+    BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Options, Order, Precision, Specification,
+    Split, on_devices,
 };
 use trisolar::machine;
 use trisolar::run::Workers;
@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// What to measure: auto (all there is), cpu or gpu
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
     backend: Backend,
+    /// Number of GPUs; with more than 1, runs on all of them together follow those on the first one [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::gpu_count)]
+    gpus: Option<u32>,
     /// Print one JSON object instead of the tables
     #[arg(long)]
     json: bool,
@@ -114,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     interrupt::watch()?;
-    let gpus = open_gpus(args.backend)?;
+    let gpus = open_gpus(args)?;
     let mut rates = Vec::new();
     let mut units = Vec::new();
     for maker in force_makers(args, &gpus) {
@@ -172,28 +175,42 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 type Gpus = Vec<Arc<dyn Device>>;
 
-fn open_gpus(backend: Backend) -> Result<Gpus, Failure> {
-    if backend == Backend::Cpu {
+fn open_gpus(args: &Args) -> Result<Gpus, Failure> {
+    let options = Options {
+        backend: args.backend,
+        gpus: args.gpus,
+        ..Options::default()
+    };
+    options
+        .check(None)
+        .map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;
+    if args.backend == Backend::Cpu {
         return Ok(Vec::new());
     }
-    match devices().and_then(|_| open(0)) {
-        Ok(gpu) => Ok(vec![gpu]),
-        Err(error) if backend == Backend::Auto => {
+    match options.open_gpus() {
+        Ok(gpus) => Ok(gpus),
+        Err(error) if args.backend == Backend::Auto && args.gpus.is_none() => {
             report::to_stderr(&format!("note: {error}"));
             Ok(Vec::new())
         }
-        Err(error) => Err(EngineError::from(error).into()),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn on_gpu(gpus: &Gpus, cpu: CpuArgs) -> Option<Maker<'_>> {
-    gpus.first().map(|gpu| Maker {
-        name: gpu.info().name.clone(),
+/// The first GPU, and all of them together.
+fn on_gpus(gpus: &Gpus, cpu: CpuArgs) -> impl Iterator<Item = Maker<'_>> {
+    let first = (!gpus.is_empty()).then_some(1);
+    let all = (gpus.len() > 1).then_some(gpus.len());
+    first.into_iter().chain(all).map(move |count| Maker {
+        name: match count {
+            1 => gpus[0].info().name.clone(),
+            _ => format!("{count} x {}", gpus[0].info().name),
+        },
         particles: GPU_PARTICLES,
         block_steps: &[BlockSteps::Host, BlockSteps::Device],
         make: Box::new(move || {
             let workers = Workers::with_simd(cpu.threads, cpu.simd())?.with_short_tasks()?;
-            Ok(on_devices(gpus.clone(), workers))
+            Ok(on_devices(gpus[..count].to_vec(), workers))
         }),
     })
 }
@@ -211,7 +228,7 @@ fn force_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
             });
         }
     }
-    list.extend(on_gpu(gpus, args.cpu));
+    list.extend(on_gpus(gpus, args.cpu));
     list
 }
 
@@ -234,7 +251,7 @@ fn run_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
             make: Box::new(move || Ok(Box::new(CpuEngine::with_simd(threads, simd)?))),
         });
     }
-    list.extend(on_gpu(gpus, args.cpu));
+    list.extend(on_gpus(gpus, args.cpu));
     list
 }
 

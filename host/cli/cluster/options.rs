@@ -46,8 +46,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) cpu: CpuArgs,
 
-    /// Where particles are corrected and steps chosen: host, device (one GPU performs whole block steps, many in a launch), or auto
-    /// (the device, on one GPU with --scheme plain); the bits are the same
+    /// Where particles are corrected and steps chosen: host, device (the GPUs perform whole block steps, many in a launch; several GPUs
+    /// must reach each other's memory), or auto (the device wherever it can); the bits are the same
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = str::parse::<BlockStep>)]
     block_step: BlockStep,
 

@@ -128,6 +128,17 @@ pub(super) fn outcomes(simds: &[Simd], sizes: &Sizes) -> Result<Vec<Outcome>, Fa
                 add(name, BlockSteps::Device, engine())?;
             }
         }
+        if gpus.len() > 1 && on_device {
+            let together = gpus
+                .iter()
+                .map(|(_, gpu)| gpu.clone())
+                .collect::<Result<_, _>>();
+            let engine = together
+                .map(|all| on_devices(all, Workers::default()))
+                .map_err(|e| HermiteError::Engine(e.into()));
+            let name = format!("{} gpus, their block steps", gpus.len());
+            add(name, BlockSteps::Device, engine)?;
+        }
     }
     Ok(list)
 }

@@ -6,27 +6,30 @@ use std::time::Instant;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::steps::{
-    ACTIVE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS, NOISY,
-    REPORT, REST_WIDTH, STEPS, Steps, TIME, moved_width,
+    ACTIVE, ALONE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS,
+    NOISY, REPORT, REST_WIDTH, STEPS, Steps, TIME, moved_width,
 };
 use kernels_gpu::device::hermite::tiles::Capacity;
+use kernels_gpu::device::hermite::together::{ADDRESSES, Arrays, Devices, MOST_DEVICES};
 use kernels_gpu::device::hermite::{lanes, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
-use kernels_gpu::kernels::HermiteSteps;
+use kernels_gpu::kernels::{HermiteSteps, HermiteStepsTogether};
 
 use super::array::Array;
-use super::{DeviceEngine, DeviceMemory, records, shape};
+use super::{DeviceEngine, DeviceMemory, SumSubset, records, shape};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
 use crate::{HermiteError, Order, Precision, Split, Star};
-use trisolar_device::{Device, Entry, Grid};
+use trisolar_device::{Device, Entry, GpuError, Grid};
 use trisolar_run::EngineError;
 
 /// Largest number of block steps in a launch, so that cancellation is checked between launches.
 const MAX_BLOCK_STEPS: u64 = 1024;
 /// Largest number of pairs in a launch: about a second on a slow device, so that a display is not blocked for longer.
 const MAX_PAIRS: u64 = 2_000_000_000;
+/// Nanoseconds after which a device that waits for another one gives up: much longer than any launch takes to begin, or a block step.
+const PATIENCE_NS: u64 = 30_000_000_000;
 /// Least number of threads per block.
 const MIN_BLOCK_THREADS: u32 = 64;
 
@@ -37,16 +40,27 @@ pub(super) struct Resident {
     levels: Array<u32>,
     control: Array<u32>,
     report: Array<f64>,
+    /// The arrays of all devices to which all devices write.
+    everywhere: Array<u64>,
+    /// Whether `everywhere` has been written.
+    introduced: bool,
 }
 
 impl Resident {
-    fn new(device: &Arc<dyn Device>, order: usize, bodies: usize) -> Result<Self, EngineError> {
+    fn new(
+        device: &Arc<dyn Device>,
+        order: usize,
+        bodies: usize,
+        devices: usize,
+    ) -> Result<Self, EngineError> {
         Ok(Self {
             rest: Array::new(device, bodies * REST_WIDTH, false)?,
             moved: Array::new(device, bodies * moved_width(order), false)?,
             levels: Array::new(device, LEVELS as usize, true)?,
             control: Array::new(device, CONTROL, true)?,
             report: Array::new(device, REPORT, true)?,
+            everywhere: Array::new(device, devices * ADDRESSES, false)?,
+            introduced: false,
         })
     }
 }
@@ -66,16 +80,44 @@ type StepsArguments = (
     *const AtomicU64,
 );
 
+/// Those of the kernels that take block steps on several devices together: the same, and the arrays of all devices.
+type TogetherArguments = (
+    Steps,
+    *mut f64,
+    *mut f64,
+    *mut f64,
+    *mut f64,
+    *mut u32,
+    *mut f64,
+    *mut f64,
+    *const AtomicU32,
+    *const AtomicU32,
+    *const AtomicU64,
+    *const u64,
+);
+
+/// The instance of a kernel for an order and a precision.
+macro_rules! entry {
+    ($kernel:ident, $order:expr, $precision:expr) => {
+        match ($precision, $order) {
+            (Precision::F64, Order::Four) => Entry::of::<$kernel<Plain<f64>, 4, 2, 2>>(),
+            (Precision::F64, Order::Six) => Entry::of::<$kernel<Plain<f64>, 6, 3, 2>>(),
+            (Precision::F64, Order::Eight) => Entry::of::<$kernel<Plain<f64>, 8, 4, 2>>(),
+            (Precision::SplitF32, Order::Four) => Entry::of::<$kernel<SplitF32<f32>, 4, 2, 4>>(),
+            (Precision::SplitF32, Order::Six) => Entry::of::<$kernel<SplitF32<f32>, 6, 3, 4>>(),
+            (Precision::SplitF32, Order::Eight) => Entry::of::<$kernel<SplitF32<f32>, 8, 4, 4>>(),
+        }
+    };
+}
+
 /// The kernel that takes block steps.
 fn steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments> {
-    match (precision, order) {
-        (Precision::F64, Order::Four) => Entry::of::<HermiteSteps<Plain<f64>, 4, 2, 2>>(),
-        (Precision::F64, Order::Six) => Entry::of::<HermiteSteps<Plain<f64>, 6, 3, 2>>(),
-        (Precision::F64, Order::Eight) => Entry::of::<HermiteSteps<Plain<f64>, 8, 4, 2>>(),
-        (Precision::SplitF32, Order::Four) => Entry::of::<HermiteSteps<SplitF32<f32>, 4, 2, 4>>(),
-        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteSteps<SplitF32<f32>, 6, 3, 4>>(),
-        (Precision::SplitF32, Order::Eight) => Entry::of::<HermiteSteps<SplitF32<f32>, 8, 4, 4>>(),
-    }
+    entry!(HermiteSteps, order, precision)
+}
+
+/// The kernel that takes block steps on several devices together.
+fn together_entry(order: Order, precision: Precision) -> Entry<TogetherArguments> {
+    entry!(HermiteStepsTogether, order, precision)
 }
 
 /// Numbers of a star beyond its record: its step, and the two vectors after the first `order`.
@@ -99,12 +141,27 @@ fn levels_of(stars: &[Star], longest: f64) -> [u32; LEVELS as usize] {
 
 impl DeviceEngine {
     /// The reason why these devices cannot perform block steps; `None` if they can.
-    pub(super) fn why_no_block_steps(&self) -> Option<String> {
-        match &self.devices[..] {
-            [device] if device.is_cooperative().unwrap_or(false) => None,
-            [_] => Some("it cannot launch grids whose blocks wait for each other".into()),
-            _ => Some("whole block steps are made by one device".into()),
-        }
+    pub(super) fn why_no_block_steps(&self) -> Option<&str> {
+        let reason = || {
+            if self.devices.len() > MOST_DEVICES {
+                return Some(format!(
+                    "at most {MOST_DEVICES} devices perform block steps together"
+                ));
+            }
+            for device in &self.devices {
+                if !device.is_cooperative().unwrap_or(false) {
+                    return Some("it cannot launch grids whose blocks wait for each other".into());
+                }
+                for other in &self.devices {
+                    if !Arc::ptr_eq(device, other) && !device.reach(&**other).unwrap_or(false) {
+                        let (one, other) = (device.info().index, other.info().index);
+                        return Some(format!("GPU {one} cannot reach the memory of GPU {other}"));
+                    }
+                }
+            }
+            None
+        };
+        self.no_block_steps.get_or_init(reason).as_deref()
     }
 
     /// As [`Engine::perform_block_steps`](crate::Engine::perform_block_steps).
@@ -115,24 +172,81 @@ impl DeviceEngine {
         if let Some(reason) = self.why_no_block_steps() {
             return Err(HermiteError::NoBlockSteps {
                 device: self.devices[0].info().name.clone(),
-                reason,
+                reason: reason.into(),
             });
         }
         let begin = Instant::now();
-        let (memory, block) = (&mut self.memories[0], self.block);
-        let mut resident = match memory.resident.take() {
-            Some(resident) => resident,
-            None => Resident::new(
-                &memory.device,
-                memory.order.number() as usize,
-                memory.bodies,
-            )?,
-        };
-        let report = memory.launch_steps(&mut resident, request, block);
-        memory.resident = Some(resident);
-        let mut outcome = told(&report?);
+        let devices = self.devices.len();
+        for memory in &mut self.memories {
+            memory.ready_steps(request, devices)?;
+        }
+        self.introduce()?;
+        let reports = self.launch_everywhere(request)?;
+        let mut outcome = told(&reports[0]);
+        for (device, report) in self.devices.iter().zip(&reports) {
+            if report[ENDED].to_bits() == ALONE {
+                return Err(HermiteError::Engine(alone(&**device)));
+            }
+        }
         share_out(&mut outcome, begin);
         Ok(outcome)
+    }
+
+    /// Tells every device the addresses of the others' arrays, and waits until all devices are ready.
+    fn introduce(&mut self) -> Result<(), EngineError> {
+        if self.devices.len() == 1 {
+            return Ok(());
+        }
+        let addresses: Vec<u64> = self.memories.iter().flat_map(|m| m.addresses()).collect();
+        for memory in &mut self.memories {
+            let Some(resident) = &mut memory.resident else {
+                unreachable!("made ready")
+            };
+            if !resident.introduced {
+                resident.everywhere.put(&addresses)?;
+                resident.introduced = true;
+            }
+        }
+        for device in &self.devices {
+            device.synchronise()?;
+        }
+        Ok(())
+    }
+
+    /// Performs one launch on every device, all at the same time, and returns their reports.
+    fn launch_everywhere(
+        &mut self,
+        request: &BlockStepRequest<'_>,
+    ) -> Result<Vec<Vec<f64>>, EngineError> {
+        let (block, count) = (self.block, self.devices.len() as u32);
+        if let [memory] = &mut self.memories[..] {
+            let alone = Devices {
+                this: 0,
+                count,
+                patience: 0,
+            };
+            return Ok(vec![memory.launch_steps(request, alone, block)?]);
+        }
+        // A launch on an emulated device returns when it is done, so each has a thread.
+        std::thread::scope(|scope| {
+            let running: Vec<_> = (0..count)
+                .zip(&mut self.memories)
+                .map(|(this, memory)| {
+                    let devices = Devices {
+                        this,
+                        count,
+                        patience: PATIENCE_NS,
+                    };
+                    scope.spawn(move || memory.launch_steps(request, devices, block))
+                })
+                .collect();
+            let ended = running.into_iter().map(|thread| {
+                let joined = thread.join();
+                joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            // All threads are joined, whatever the results.
+            ended.collect::<Vec<_>>().into_iter().collect()
+        })
     }
 
     /// As [`Engine::fetch`](crate::Engine::fetch).
@@ -168,25 +282,55 @@ impl DeviceEngine {
 }
 
 impl DeviceMemory {
-    /// Performs one launch and returns its report.
-    fn launch_steps(
+    /// Makes the buffers, and copies what the launch needs.
+    fn ready_steps(
         &mut self,
-        resident: &mut Resident,
         request: &BlockStepRequest<'_>,
-        least: u32,
-    ) -> Result<Vec<f64>, EngineError> {
+        devices: usize,
+    ) -> Result<(), EngineError> {
         let p = self.order.number() as usize;
-        let spec = request.specification;
+        let mut resident = match self.resident.take() {
+            Some(resident) => resident,
+            None => Resident::new(&self.device, p, self.bodies, devices)?,
+        };
         if let Some(stars) = request.stars {
+            let longest = request.specification.max_step;
             self.stars.put(&records(stars, p))?;
             resident.rest.put(&rest_of(stars, p))?;
-            resident.levels.put(&levels_of(stars, spec.max_step))?;
+            resident.levels.put(&levels_of(stars, longest))?;
         }
         resident.control.put(&[0; CONTROL])?;
         resident.report.put(&[0.0; REPORT])?;
+        self.resident = Some(resident);
+        Ok(())
+    }
+
+    /// The addresses of the arrays to which all devices write; none before these are made.
+    fn addresses(&self) -> impl Iterator<Item = u64> {
+        let arrays = self.resident.as_ref().map(|resident| Arrays {
+            predicted: self.predicted.as_mut_ptr(),
+            moved: resident.moved.as_mut_ptr(),
+            levels: resident.levels.as_mut_ptr(),
+            control: resident.control.as_mut_ptr(),
+        });
+        arrays.map(|a| a.addresses()).into_iter().flatten()
+    }
+
+    /// Performs one launch, which is ready, and returns its report.
+    fn launch_steps(
+        &mut self,
+        request: &BlockStepRequest<'_>,
+        devices: Devices,
+        least: u32,
+    ) -> Result<Vec<f64>, EngineError> {
+        let spec = request.specification;
         // The kernel overwrites the list of active places.
         self.listed.clear();
-        let part = self.out[0].0;
+        // Every device sums the forces on its own bodies completely.
+        let part = SumSubset {
+            first: 0,
+            stride: 1,
+        };
         let force = self.launch(part, 0, self.force_softening2);
         let values = 3 * self.order.derivatives();
         let threads = lanes::threads(force.parts())
@@ -197,11 +341,16 @@ impl DeviceMemory {
         if self.few > 0 {
             shared = shared.max(lanes::shared_bytes(values, force.parts()));
         }
-        let entry = steps_entry(self.order, self.precision);
+        let alone = steps_entry(self.order, self.precision);
+        let together = together_entry(self.order, self.precision);
+        let many = devices.count > 1;
         // With more registers for each thread, fewer blocks are resident. That is faster: the barriers of many blocks take longer.
         let grid = Grid::new(1, threads).shared(shared).cooperative();
         let multiprocessors = self.device.info().multiprocessors.max(1);
-        let blocks = self.device.resident_blocks(entry, grid)?;
+        let blocks = match many {
+            true => self.device.resident_blocks(together, grid)?,
+            false => self.device.resident_blocks(alone, grid)?,
+        };
         let grid = Grid { blocks, ..grid };
         let job = Steps {
             force,
@@ -211,7 +360,7 @@ impl DeviceMemory {
             time: request.time,
             end: request.end,
             most_blocks: MAX_BLOCK_STEPS,
-            most_pairs: MAX_PAIRS,
+            most_pairs: MAX_PAIRS * u64::from(devices.count),
             bodies: self.bodies as u32,
             iterations: spec.iterations,
             few: self.few,
@@ -220,27 +369,55 @@ impl DeviceMemory {
                 multiprocessors: multiprocessors.min(blocks),
                 blocks,
             },
+            devices,
         };
-        let arguments = (
-            job,
-            self.stars.as_mut_ptr(),
-            resident.rest.as_mut_ptr(),
-            resident.moved.as_mut_ptr(),
-            self.predicted.as_mut_ptr(),
-            self.active.as_mut_ptr(),
-            self.out[0].1.as_mut_ptr(),
+        let Some(resident) = &mut self.resident else {
+            unreachable!("made ready")
+        };
+        let (stars, rest) = (self.stars.as_mut_ptr(), resident.rest.as_mut_ptr());
+        let (moved, predicted) = (resident.moved.as_mut_ptr(), self.predicted.as_mut_ptr());
+        let (active, forces) = (self.active.as_mut_ptr(), self.out[0].1.as_mut_ptr());
+        let (partial, levels) = (
             self.partial.as_mut_ptr(),
-            resident.levels.as_ptr().cast(),
-            resident.control.as_ptr().cast(),
-            resident.report.as_ptr().cast(),
+            resident.levels.as_ptr().cast::<AtomicU32>(),
         );
-        // SAFETY: every array is as long as the kernel asks for; no more blocks than are resident at the same time.
-        unsafe { self.device.launch_entry(entry, grid, arguments)? };
+        let (control, report) = (
+            resident.control.as_ptr().cast::<AtomicU32>(),
+            resident.report.as_ptr().cast::<AtomicU64>(),
+        );
+        let everywhere = resident.everywhere.as_ptr();
+        // SAFETY: every array is as long as the kernel asks for; no more blocks than are resident at the same time. The arrays of the other
+        // devices exist as long as this launch, because all launches are waited for.
+        unsafe {
+            if many {
+                let arguments = (
+                    job, stars, rest, moved, predicted, active, forces, partial, levels, control,
+                    report, everywhere,
+                );
+                self.device.launch_entry(together, grid, arguments)?;
+            } else {
+                let arguments = (
+                    job, stars, rest, moved, predicted, active, forces, partial, levels, control,
+                    report,
+                );
+                self.device.launch_entry(alone, grid, arguments)?;
+            }
+        }
         resident.report.ask(REPORT)?;
         let mut report = vec![0.0; REPORT];
         resident.report.get(&mut report)?;
         Ok(report)
     }
+}
+
+/// The error of a device whose partners did not take part in a launch.
+fn alone(device: &dyn Device) -> EngineError {
+    let info = device.info();
+    EngineError::from(GpuError::Call {
+        device: info.name.clone(),
+        call: "block steps on several devices",
+        reason: format!("device {} waited in vain for another one", info.index),
+    })
 }
 
 /// Reads the report of a launch.
@@ -283,4 +460,48 @@ fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
         correct,
         ..Split::default()
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Engine, Specification};
+    use trisolar_bodies::Model;
+    use trisolar_run::{Workers, machine};
+
+    #[test]
+    fn a_device_whose_partner_does_not_start_ends_its_launch_and_says_so() {
+        let device = || Arc::new(machine::emulator()) as Arc<dyn Device>;
+        let devices = vec![device(), device()];
+        let mut engine = DeviceEngine::new(devices, 32, Some(1), Workers::default());
+        let specification = Specification::new(Order::Four);
+        let bodies = Model::Plummer.build(Some(8), 1, 1.0, 3).expect("a model");
+        let mut stars = Star::of(&bodies);
+        for star in &mut stars {
+            star.step = specification.max_step;
+        }
+        engine.load(&specification, &stars).expect("memory");
+        let request = BlockStepRequest {
+            specification: &specification,
+            time: 0.0,
+            end: 1.0,
+            stars: Some(&stars),
+        };
+        for memory in &mut engine.memories {
+            memory.ready_steps(&request, 2).expect("memory");
+        }
+        engine.introduce().expect("memory");
+        let impatient = Devices {
+            this: 0,
+            count: 2,
+            patience: 1_000_000,
+        };
+        let report = engine.memories[0]
+            .launch_steps(&request, impatient, 32)
+            .expect("a launch");
+        assert_eq!(report[ENDED].to_bits(), ALONE);
+        assert_eq!(report[BLOCKS].to_bits(), 0);
+        let said = alone(&*engine.devices[0]).to_string();
+        assert!(said.contains("waited in vain"), "{said}");
+    }
 }

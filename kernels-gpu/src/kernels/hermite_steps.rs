@@ -58,7 +58,67 @@ pub unsafe fn hermite_steps<A: Record<D>, const P: usize, const D: usize, const 
         levels,
         control,
         report,
+        everywhere: core::ptr::null(),
     };
     // SAFETY: the caller guarantees the same.
-    unsafe { steps::<A, P, D, BODIES>(&job, &at) };
+    unsafe { steps::<A, P, D, BODIES, false>(&job, &at) };
+}
+
+/// [`hermite_steps`] on several devices together, each with its share of the active bodies. It is a kernel of its own because a single
+/// device would be slower with the registers that this takes.
+///
+/// # Parameters
+/// - `job`: the problem, by value
+/// - the others: the fields of [`State`]
+///
+/// # Tiling
+/// The same as for `hermite_steps`
+///
+/// # Thread mapping
+/// The same as for `hermite_steps`, on each device; the grids of all devices must run at the same time.
+///
+/// # Safety
+/// The same as for `hermite_steps`; each device must reach the memory of the others.
+#[kernel(instances(
+    4: <Plain<f64>, 4, 2, 2>,
+    6: <Plain<f64>, 6, 3, 2>,
+    8: <Plain<f64>, 8, 4, 2>,
+    4_split_f32: <SplitF32<f32>, 4, 2, 4>,
+    6_split_f32: <SplitF32<f32>, 6, 3, 4>,
+    8_split_f32: <SplitF32<f32>, 8, 4, 4>,
+))]
+pub unsafe fn hermite_steps_together<
+    A: Record<D>,
+    const P: usize,
+    const D: usize,
+    const BODIES: usize,
+>(
+    job: Steps,
+    stars: *mut f64,
+    rest: *mut f64,
+    moved: *mut f64,
+    predicted: *mut f64,
+    active: *mut u32,
+    forces: *mut f64,
+    partial: *mut f64,
+    levels: *const AtomicU32,
+    control: *const AtomicU32,
+    report: *const AtomicU64,
+    everywhere: *const u64,
+) {
+    let at = State {
+        stars,
+        rest,
+        moved,
+        predicted,
+        active,
+        forces,
+        partial,
+        levels,
+        control,
+        report,
+        everywhere,
+    };
+    // SAFETY: the caller guarantees the same.
+    unsafe { steps::<A, P, D, BODIES, true>(&job, &at) };
 }

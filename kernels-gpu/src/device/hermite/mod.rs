@@ -13,6 +13,7 @@ pub mod neighbours;
 mod record;
 pub mod steps;
 pub mod tiles;
+pub mod together;
 
 pub use record::{Record, split_body, star_width, width};
 

@@ -6,6 +6,9 @@
 //!
 //! Corrected steps are written to separate records. The first phase of the next block copies them to the stars, because only then do
 //! all threads know whether the block is valid.
+//!
+//! Several devices that reach each other's memory perform the same block steps together ([`together`]): each holds and predicts all
+//! particles, and computes the forces on its share of those that are due.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -15,6 +18,7 @@ use cuda_std::warp::{warp_shuffle_idx, warp_vote_ballot};
 
 use super::record::vector;
 use super::tiles::{Capacity, Shape};
+use super::together::{self, Devices};
 use super::{Launch, Record, fold, lanes, put, put_all, star_width, tiles, vectors, width};
 use crate::Vec3;
 use crate::physics::hermite::correct::correct;
@@ -26,6 +30,10 @@ use crate::physics::hermite::{TERMS, Taylor};
 #[cfg(doc)]
 use crate::physics::summation::partial_sums::SHORT_PARTIAL_SUMS;
 use cuda_std::GridBarrier;
+use cuda_std::atomic::intrinsics::{
+    atomic_fetch_add_relaxed_u32_system, atomic_fetch_sub_relaxed_u32_system,
+    atomic_store_relaxed_32_system,
+};
 
 /// Number of step lengths, each half of the previous one.
 pub const LEVELS: u32 = 64;
@@ -60,6 +68,8 @@ pub struct Steps {
     pub room: u32,
     /// The blocks that run at a time.
     pub capacity: Capacity,
+    /// The devices of this launch.
+    pub devices: Devices,
 }
 
 /// The addresses of all arrays.
@@ -85,6 +95,8 @@ pub struct State {
     pub control: *const AtomicU32,
     /// The report of the launch, [`REPORT`] numbers, 0 before the launch.
     pub report: *const AtomicU64,
+    /// The arrays of all devices, see [`together::Arrays`]; not used by a single device.
+    pub everywhere: *const u64,
 }
 
 /// Values of a star beyond its record: the next step, and the two highest derivatives of the interpolation.
@@ -95,11 +107,15 @@ pub const fn moved_width(p: usize) -> usize {
     2 + 3 * (p + 2)
 }
 
-/// Number of counters that threads share: that of the barrier, three counters of active bodies that are used in turn, and one that
-/// says whether to stop.
-pub const CONTROL: usize = 5;
+/// Number of counters that threads share: that of the barrier, three counters of this device's active bodies that are used in turn, one
+/// that says whether to stop, three counters of the active bodies of all devices, and the signals of each device.
+pub const CONTROL: usize = SIGNALS + together::MOST_DEVICES;
 const COUNTS: usize = 1;
-const STOPPED: usize = 4;
+/// Index of the reason to stop, a value of [`ENDED`]; 0 to go on.
+pub(super) const STOPPED: usize = 4;
+const TOTALS: usize = 5;
+/// Index of the signal of the first device.
+pub(super) const SIGNALS: usize = 8;
 
 /// Length of the report: the values below, then the numbers of blocks by the binary logarithm of the number of active bodies, then the
 /// numbers of steps by length.
@@ -110,7 +126,7 @@ pub const TIME: usize = 0;
 pub const BLOCKS: usize = 1;
 /// Index of the number of steps of bodies.
 pub const STEPS: usize = 2;
-/// Index of the reason for the end: 1 if no block is due up to the end time, 2 if the host has to perform the next one, 0 otherwise.
+/// Index of the reason for the end: [`AT_END`], [`FOR_HOST`], [`ALONE`], or 0 after the largest number of blocks or pairs.
 pub const ENDED: usize = 3;
 /// Index of the number of steps that were not shortened because the criterion followed rounding noise.
 pub const NOISY: usize = 4;
@@ -127,6 +143,8 @@ pub const LENGTHS: usize = ACTIVE + 32;
 pub const AT_END: u64 = 1;
 /// Value of [`ENDED`] if the host has to perform the next block.
 pub const FOR_HOST: u64 = 2;
+/// Value of [`ENDED`] if another device did not answer.
+pub const ALONE: u64 = 3;
 
 /// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
 const IS_NOISY: f64 = 1.0;
@@ -142,19 +160,25 @@ struct Block {
     number: u64,
 }
 
-/// Takes block steps. All threads of the grid must call this.
+/// Takes block steps, with `MANY` together with other devices. All threads of the grid must call this.
 ///
 /// # Safety
 /// The pointers must be valid as [`State`] requires, and nothing else may use their memory. Blocks must have as many threads as
 /// [`lanes::threads`] requires and shared memory for [`lanes`] and [`tiles`]. All blocks of the grid must be resident at the same
 /// time.
 #[inline(always)]
-pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize>(
+pub unsafe fn steps<
+    A: Record<D>,
+    const P: usize,
+    const D: usize,
+    const I: usize,
+    const MANY: bool,
+>(
     job: &Steps,
     at: &State,
 ) {
     const { assert!(P == 2 * D, "order P has P / 2 forces") };
-    let mut barrier = GridBarrier::new(at.control);
+    let mut barrier = together::Barrier::new(at.control);
     let leader = thread::index_1d() == 0;
     let (mut time, mut number, mut taken, mut pairs, mut ended) = (job.time, 0, 0, 0, 0);
     let mut cycles = [0; 3];
@@ -172,39 +196,45 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize
         }
         let last = ended == AT_END || number >= job.most_blocks || pairs >= job.most_pairs;
         // SAFETY: each thread has places of its own.
-        unsafe { settle::<P, D>(job, at, &block, last) };
+        unsafe { settle::<P, D, MANY>(job, at, &block, last) };
         if last {
             break;
         }
-        // SAFETY: all threads of the grid call it.
-        unsafe { barrier.wait() };
+        // No device writes to the others before they have read the results of the last block.
+        // SAFETY: all threads of all grids call it.
+        unsafe { barrier.wait_for_all::<MANY>(&job.devices, at) };
         let listed = clock();
-        // SAFETY: no thread changes this counter before the next barrier.
-        let count = unsafe { counter(at, number).load(Relaxed) };
+        // SAFETY: no thread changes these counters before the next barrier.
+        let (count, total) = unsafe { counted::<MANY>(at, number) };
         if leader {
-            // SAFETY: this is the next block's counter; the threads that used it before have passed two barriers.
-            unsafe { counter(at, number + 1).store(0, Relaxed) };
+            // SAFETY: these are the next block's counters; the threads that used them before have passed two barriers.
+            unsafe {
+                counter(at, COUNTS, number + 1).store(0, Relaxed);
+                counter(at, TOTALS, number + 1).store(0, Relaxed);
+            }
         }
         // SAFETY: all threads of the grid call it; `count` places are listed.
-        let correcting = unsafe { evaluate::<A, P, D, I>(job, at, &block, count, &mut barrier) };
-        // SAFETY: all threads of the grid call it.
-        unsafe { barrier.wait() };
+        let correcting =
+            unsafe { evaluate::<A, P, D, I, MANY>(job, at, &block, count, &mut barrier) };
+        // SAFETY: all threads of all grids call it.
+        unsafe { barrier.wait_for_all::<MANY>(&job.devices, at) };
         cycles[0] += listed - begin;
         cycles[1] += clock() - listed - correcting;
         cycles[2] += correcting;
         // SAFETY: no thread sets it before the next barrier.
-        if unsafe { (*at.control.add(STOPPED)).load(Relaxed) } != 0 {
-            ended = FOR_HOST;
+        let stopped = unsafe { (*at.control.add(STOPPED)).load(Relaxed) };
+        if stopped != 0 {
+            ended = stopped as u64;
             break;
         }
         if leader {
             // SAFETY: the logarithm is below 32.
-            unsafe { count_up(at.report, ACTIVE + count.ilog2() as usize, 1) };
+            unsafe { count_up(at.report, ACTIVE + total.ilog2() as usize, 1) };
         }
         time = next;
         number += 1;
-        taken += count as u64;
-        pairs += count as u64 * (job.bodies as u64 * job.iterations as u64);
+        taken += total as u64;
+        pairs += total as u64 * (job.bodies as u64 * job.iterations as u64);
     }
     if leader {
         let tell = |what: usize, value: u64| {
@@ -221,14 +251,29 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize
     }
 }
 
-/// The counter of a block's active bodies.
+/// The counter of a block's active bodies: of this device from `COUNTS` on, of all devices from `TOTALS` on.
 ///
 /// # Safety
 /// `at.control` must be valid.
 #[inline(always)]
-unsafe fn counter(at: &State, number: u64) -> &AtomicU32 {
+unsafe fn counter(at: &State, first: usize, number: u64) -> &AtomicU32 {
     // SAFETY: the index is below CONTROL.
-    unsafe { &*at.control.add(COUNTS + (number % 3) as usize) }
+    unsafe { &*at.control.add(first + (number % 3) as usize) }
+}
+
+/// The numbers of a block's active bodies: of this device, and of all devices.
+///
+/// # Safety
+/// The same as for [`counter`].
+#[inline(always)]
+unsafe fn counted<const MANY: bool>(at: &State, number: u64) -> (u32, u32) {
+    // SAFETY: the caller guarantees this.
+    let count = unsafe { counter(at, COUNTS, number).load(Relaxed) };
+    if !MANY {
+        return (count, count);
+    }
+    // SAFETY: as above.
+    (count, unsafe { counter(at, TOTALS, number).load(Relaxed) })
 }
 
 /// # Safety
@@ -269,7 +314,7 @@ unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f64 {
 /// # Safety
 /// The same as for [`steps`]; a barrier must separate this from the correction.
 #[inline(always)]
-unsafe fn settle<const P: usize, const D: usize>(
+unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
@@ -289,7 +334,7 @@ unsafe fn settle<const P: usize, const D: usize>(
         }
         if !last {
             // SAFETY: whole warps call it, because first is the same for all lanes.
-            unsafe { list(at, block.number, place, due) };
+            unsafe { list::<MANY>(&job.devices, at, block.number, place, due) };
         }
         first += threads;
     }
@@ -366,22 +411,39 @@ unsafe fn take_over<const P: usize>(
     }
 }
 
-/// Appends the places of a warp that are due to the list of active bodies, in any order, because no sum depends on it.
+/// Appends those places of a warp that are due and belong to this device to the list of active bodies, in any order, because no sum
+/// depends on it.
 ///
 /// # Safety
 /// Whole warps must call this; the list must have room for all bodies.
 #[inline(always)]
-unsafe fn list(at: &State, number: u64, place: u32, due: bool) {
+unsafe fn list<const MANY: bool>(
+    devices: &Devices,
+    at: &State,
+    number: u64,
+    place: u32,
+    mut due: bool,
+) {
     let lane = thread::thread_idx_x() % 32;
     // SAFETY: whole warps call it.
     unsafe {
-        let votes = warp_vote_ballot(u32::MAX, due);
+        let mut votes = warp_vote_ballot(u32::MAX, due);
         if votes == 0 {
             return;
         }
+        if MANY {
+            if lane == 0 {
+                counter(at, TOTALS, number).fetch_add(votes.count_ones(), Relaxed);
+            }
+            due = due && place % devices.count == devices.this;
+            votes = warp_vote_ballot(u32::MAX, due);
+            if votes == 0 {
+                return;
+            }
+        }
         let mut to = 0;
         if lane == 0 {
-            to = counter(at, number).fetch_add(votes.count_ones(), Relaxed);
+            to = counter(at, COUNTS, number).fetch_add(votes.count_ones(), Relaxed);
         }
         let to = warp_shuffle_idx(u32::MAX, to, 0, 32).0;
         if due {
@@ -397,23 +459,29 @@ unsafe fn list(at: &State, number: u64, place: u32, due: bool) {
 /// # Safety
 /// The same as for [`steps`]; `count` places must be listed, and a barrier must follow the prediction.
 #[inline(always)]
-unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>(
+unsafe fn evaluate<
+    A: Record<D>,
+    const P: usize,
+    const D: usize,
+    const I: usize,
+    const MANY: bool,
+>(
     job: &Steps,
     at: &State,
     block: &Block,
     count: u32,
-    barrier: &mut GridBarrier,
+    barrier: &mut together::Barrier,
 ) -> u64 {
     let launch = Launch { count, ..job.force };
     let mut correcting = 0;
     let mut iteration = 0;
     while iteration < job.iterations {
         if iteration > 0 {
-            // SAFETY: all threads of the grid call it; each replaces its own bodies between two barriers.
+            // SAFETY: all threads of all grids call it; each replaces its own bodies between two barriers.
             unsafe {
-                barrier.wait();
-                replace::<P, D>(at, count);
-                barrier.wait();
+                barrier.wait_for_all::<MANY>(&job.devices, at);
+                replace::<P, D, MANY>(job, at, count);
+                barrier.wait_for_all::<MANY>(&job.devices, at);
             }
         }
         iteration += 1;
@@ -427,15 +495,16 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
                 let begin = clock();
                 if thread::thread_idx_x() == 0 {
                     // SAFETY: the force has been computed, and only this block works on the body.
-                    unsafe { correct_body::<P, D>(job, at, block, k, last) };
+                    unsafe { correct_body::<P, D, MANY>(job, at, block, k, last) };
                 }
                 correcting += clock() - begin;
                 k += thread::grid_dim_x();
             }
         } else {
             // SAFETY: all threads of the grid call it.
-            correcting +=
-                unsafe { step_many::<A, P, D, I>(job, at, block, &launch, last, barrier) };
+            correcting += unsafe {
+                step_many::<A, P, D, I, MANY>(job, at, block, &launch, last, &mut barrier.grid)
+            };
         }
     }
     correcting
@@ -447,7 +516,13 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
 /// # Safety
 /// The same as for [`evaluate`].
 #[inline(always)]
-unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const I: usize>(
+unsafe fn step_many<
+    A: Record<D>,
+    const P: usize,
+    const D: usize,
+    const I: usize,
+    const MANY: bool,
+>(
     job: &Steps,
     at: &State,
     block: &Block,
@@ -508,7 +583,7 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const I: usize
             let begin = clock();
             if t < bodies {
                 // SAFETY: the forces have been computed, and each thread has bodies of its own.
-                unsafe { correct_body::<P, D>(job, at, block, first + from + t, last) };
+                unsafe { correct_body::<P, D, MANY>(job, at, block, first + from + t, last) };
             }
             correcting += clock() - begin;
             from += thread::grid_dim_x() * group;
@@ -518,20 +593,27 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const I: usize
     correcting
 }
 
-/// Replaces the predicted motions of active bodies by their corrected motions.
+/// Replaces the predicted motions of active bodies by their corrected motions, on all devices.
 ///
 /// # Safety
 /// The same as for [`evaluate`], between two barriers.
 #[inline(always)]
-unsafe fn replace<const P: usize, const D: usize>(at: &State, count: u32) {
+unsafe fn replace<const P: usize, const D: usize, const MANY: bool>(
+    job: &Steps,
+    at: &State,
+    count: u32,
+) {
     let mut k = thread::index_1d();
     while k < count {
         // SAFETY: k is below the number of listed places, and each is that of a different body.
         unsafe {
             let place = *at.active.add(k as usize) as usize;
             let moved = at.moved.add(place * const { moved_width(P) } + 2);
-            let to = at.predicted.add(place * const { width(D) } + 1);
-            put_all(to, &vectors::<D>(moved));
+            let (to, motion) = (place * const { width(D) } + 1, vectors::<D>(moved));
+            put_all(at.predicted.add(to), &motion);
+            if MANY {
+                (job.devices).others(at, |other| put_all(other.predicted.add(to), &motion));
+            }
         }
         k += thread::grid_dim_x() * thread::block_dim_x();
     }
@@ -542,7 +624,7 @@ unsafe fn replace<const P: usize, const D: usize>(at: &State, count: u32) {
 /// # Safety
 /// The same as for [`evaluate`]; the force on the body must have been computed, and no other thread may work on it.
 #[inline(always)]
-unsafe fn correct_body<const P: usize, const D: usize>(
+unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
@@ -567,7 +649,19 @@ unsafe fn correct_body<const P: usize, const D: usize>(
     }
     if last {
         // SAFETY: as above.
-        unsafe { choose_step::<P>(job, at, block, moved, &y, before) };
+        unsafe {
+            choose_step::<P, MANY>(job, at, block, moved, &y, before);
+            if MANY {
+                job.devices.others(at, |other| {
+                    let to = other.moved.add(place * const { moved_width(P) });
+                    let mut n = 0;
+                    while n < const { moved_width(P) } {
+                        *to.add(n) = *moved.add(n);
+                        n += 1;
+                    }
+                });
+            }
+        }
     }
 }
 
@@ -597,7 +691,7 @@ unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
 /// # Safety
 /// The same as for [`correct_body`]; `moved` must be the body's record.
 #[inline(always)]
-unsafe fn choose_step<const P: usize>(
+unsafe fn choose_step<const P: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
@@ -618,7 +712,12 @@ unsafe fn choose_step<const P: usize>(
     // SAFETY: the caller guarantees this; levels are below LEVELS.
     unsafe {
         if !verdict.finite || verdict.abrupt || (verdict.clamped && !forced) {
-            (*at.control.add(STOPPED)).store(1, Relaxed);
+            (*at.control.add(STOPPED)).store(FOR_HOST as u32, Relaxed);
+            if MANY {
+                job.devices.others(at, |other| {
+                    atomic_store_relaxed_32_system(other.control.add(STOPPED), FOR_HOST as u32);
+                });
+            }
         }
         *moved = verdict.step;
         *moved.add(1) = if verdict.noisy {
@@ -632,7 +731,15 @@ unsafe fn choose_step<const P: usize>(
             halvings(job.longest, before),
             halvings(job.longest, verdict.step),
         );
-        if old != new {
+        if old == new {
+            return;
+        }
+        if MANY {
+            job.devices.all(at, |_, each| {
+                atomic_fetch_sub_relaxed_u32_system(each.levels.add(old as usize), 1);
+                atomic_fetch_add_relaxed_u32_system(each.levels.add(new as usize), 1);
+            });
+        } else {
             (*at.levels.add(old as usize)).fetch_sub(1, Relaxed);
             (*at.levels.add(new as usize)).fetch_add(1, Relaxed);
         }

@@ -1,0 +1,181 @@
+//! Block steps by several devices that reach each other's memory.
+//!
+//! Body i belongs to device i modulo their number, which computes the force on it, corrects it, and writes the result to the memory of
+//! all devices. Then every device does the rest of the block, which depends on all bodies, by itself: the devices have the same times,
+//! the same active bodies and the same bits.
+
+use core::ptr::with_exposed_provenance_mut;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use cuda_std::atomic::intrinsics::{atomic_load_acquire_32_system, atomic_store_release_32_system};
+use cuda_std::{GridBarrier, thread};
+
+use super::steps::{ALONE, SIGNALS, STOPPED, State};
+use crate::device::clock::timer_ns;
+
+/// Largest number of devices.
+pub const MOST_DEVICES: usize = 16;
+
+/// The devices of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Devices {
+    /// The number of this device.
+    pub this: u32,
+    /// Their number, at most [`MOST_DEVICES`].
+    pub count: u32,
+    /// Nanoseconds after which a device that waits for another one gives up.
+    pub patience: u64,
+}
+
+/// Length of [`Arrays::addresses`].
+pub const ADDRESSES: usize = 4;
+
+/// The arrays of a device to which all devices write, as in [`State`].
+#[derive(Clone, Copy, Debug)]
+pub struct Arrays {
+    /// The predicted bodies.
+    pub predicted: *mut f64,
+    /// Corrected steps.
+    pub moved: *mut f64,
+    /// Number of bodies with steps of each length.
+    pub levels: *mut u32,
+    /// The counters that threads share.
+    pub control: *mut u32,
+}
+
+impl Arrays {
+    /// The addresses, as every device has them of all devices.
+    pub fn addresses(&self) -> [u64; ADDRESSES] {
+        [
+            self.predicted.expose_provenance() as u64,
+            self.moved.expose_provenance() as u64,
+            self.levels.expose_provenance() as u64,
+            self.control.expose_provenance() as u64,
+        ]
+    }
+
+    /// # Safety
+    /// `table` must be valid for [`ADDRESSES`] numbers for each device.
+    #[inline(always)]
+    unsafe fn of(table: *const u64, device: u32) -> Self {
+        // SAFETY: the caller guarantees this.
+        let address = |n| unsafe { *table.add(device as usize * ADDRESSES + n) as usize };
+        Self {
+            predicted: with_exposed_provenance_mut(address(0)),
+            moved: with_exposed_provenance_mut(address(1)),
+            levels: with_exposed_provenance_mut(address(2)),
+            control: with_exposed_provenance_mut(address(3)),
+        }
+    }
+}
+
+impl Devices {
+    /// Calls `f` with the arrays of each other device.
+    ///
+    /// # Safety
+    /// `at.everywhere` must have the addresses of each device.
+    #[inline(always)]
+    pub(super) unsafe fn others(&self, at: &State, f: impl Fn(Arrays)) {
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            self.all(at, |device, arrays| {
+                if device != self.this {
+                    f(arrays);
+                }
+            });
+        }
+    }
+
+    /// Calls `f` with the number and the arrays of each device.
+    ///
+    /// # Safety
+    /// The same as for [`others`](Self::others).
+    #[inline(always)]
+    pub(super) unsafe fn all(&self, at: &State, f: impl Fn(u32, Arrays)) {
+        let mut device = 0;
+        while device < self.count {
+            // SAFETY: the caller guarantees this.
+            f(device, unsafe { Arrays::of(at.everywhere, device) });
+            device += 1;
+        }
+    }
+}
+
+/// A barrier for the threads of one device, and for those of all devices.
+pub(super) struct Barrier {
+    pub grid: GridBarrier,
+    /// Number of waits for all devices so far.
+    waits: u32,
+}
+
+impl Barrier {
+    #[inline(always)]
+    pub fn new(control: *const AtomicU32) -> Self {
+        Self {
+            grid: GridBarrier::new(control),
+            waits: 0,
+        }
+    }
+
+    /// Waits until all threads have arrived, of all devices if there are `MANY`. Their earlier writes to any device are then visible to all of them. If a
+    /// device does not arrive, all threads of this device go on, with [`ALONE`] as the reason to stop.
+    ///
+    /// # Safety
+    /// All threads of all grids must call it the same number of times, and [`State`] must be valid.
+    #[inline(always)]
+    pub unsafe fn wait_for_all<const MANY: bool>(&mut self, devices: &Devices, at: &State) {
+        if MANY {
+            thread::sync_threads();
+            if thread::thread_idx_x() == 0 {
+                // Makes the writes of this block visible to the other devices before its arrival.
+                thread::system_fence();
+            }
+            // SAFETY: all threads of the grid call it.
+            unsafe { self.grid.wait() };
+            self.waits += 1;
+            if thread::index_1d() == 0 {
+                // SAFETY: the caller guarantees this.
+                unsafe { exchange(devices, at, self.waits) };
+            }
+        }
+        // SAFETY: all threads of the grid call it.
+        unsafe { self.grid.wait() };
+    }
+}
+
+/// Tells the other devices that this one has arrived for the `waits`-th time, and waits for them.
+///
+/// # Safety
+/// One thread of each device must call this after all threads of its grid have arrived; [`State`] must be valid.
+#[inline(always)]
+unsafe fn exchange(devices: &Devices, at: &State, waits: u32) {
+    let this = SIGNALS + devices.this as usize;
+    // SAFETY: the caller guarantees this; the numbers of devices are below MOST_DEVICES.
+    unsafe {
+        thread::system_fence();
+        devices.others(at, |other| {
+            atomic_store_release_32_system(other.control.add(this), waits);
+        });
+        let stopped = &*at.control.add(STOPPED);
+        let begin = timer_ns();
+        let mut device = 0;
+        while device < devices.count {
+            let signal = at.control.add(SIGNALS + device as usize).cast::<u32>();
+            while device != devices.this
+                && stopped.load(Relaxed) != ALONE as u32
+                && atomic_load_acquire_32_system(signal) < waits
+            {
+                if timer_ns() - begin > devices.patience {
+                    stopped.store(ALONE as u32, Relaxed);
+                }
+                // Emulated devices may share a core.
+                #[cfg(not(target_arch = "nvptx64"))]
+                thread::nanosleep(0);
+            }
+            device += 1;
+        }
+        // Orders reads of the other devices' writes after their arrivals.
+        thread::system_fence();
+    }
+}
