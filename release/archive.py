@@ -2,7 +2,7 @@
 
 usage: python archive.py FOLDER ARCHIVE SECONDS
 
-ARCHIVE ends in .tar.gz. Its names begin with the name of FOLDER and are sorted; every file has the time SECONDS (after 1970, UTC), no
+ARCHIVE ends in .tar.gz or .zip. Its names begin with the name of FOLDER and are sorted; every file has the time SECONDS (after 1970, UTC), no
 owner, and one of two modes, for what may be executed and what may not.
 """
 
@@ -10,6 +10,8 @@ import gzip
 import io
 import sys
 import tarfile
+import time
+import zipfile
 from pathlib import Path
 
 
@@ -27,6 +29,15 @@ def tar_gz(files: "list[tuple[str, Path]]", archive: Path, seconds: int) -> None
                 tar.addfile(entry, io.BytesIO(data))
 
 
+def zipped(files: "list[tuple[str, Path]]", archive: Path, seconds: int) -> None:
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, path in files:
+            entry = zipfile.ZipInfo(name, time.gmtime(seconds)[:6])
+            entry.create_system = 3  # modes as in tar archives
+            entry.external_attr = (0o100000 | mode(path)) << 16
+            packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+
+
 def main() -> None:
     if len(sys.argv) != 4:
         sys.exit(__doc__)
@@ -37,8 +48,10 @@ def main() -> None:
     files = [(p.relative_to(folder.parent).as_posix(), p) for p in paths]
     if archive.name.endswith(".tar.gz"):
         tar_gz(files, archive, seconds)
+    elif archive.suffix == ".zip":
+        zipped(files, archive, seconds)
     else:
-        sys.exit(f"{archive}: the name must end in .tar.gz")
+        sys.exit(f"{archive}: the name must end in .tar.gz or .zip")
 
 
 main()

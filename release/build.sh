@@ -12,10 +12,13 @@ set -euo pipefail
 [ $# -ge 2 ] || { echo "usage: $0 COMMIT OUT [TARGET...]" >&2; exit 2; }
 fail() { echo "$*" >&2; exit 2; }
 
-# The target, what zig calls it with the oldest glibc (the tag of the wheels must be the same), and the tag. The first one is for this machine: its program writes the manual pages and completions for all.
+# The target; what zig calls it, with the oldest glibc; what maturin checks of the wheel (manylinux must name the same glibc, `off` is no check); the
+# kind of the archive; the program; the files of the C library. The first target is for this machine: its program writes the
+# manual pages and completions for all.
 table="\
-x86_64-unknown-linux-gnu   x86_64-linux-gnu.2.17   manylinux_2_17
-aarch64-unknown-linux-gnu  aarch64-linux-gnu.2.17  manylinux_2_17"
+x86_64-unknown-linux-gnu   x86_64-linux-gnu.2.17   manylinux_2_17  tar.gz  trisolar      libtrisolar_c.so
+aarch64-unknown-linux-gnu  aarch64-linux-gnu.2.17  manylinux_2_17  tar.gz  trisolar      libtrisolar_c.so
+x86_64-pc-windows-gnu      x86_64-windows-gnu      off             zip     trisolar.exe  trisolar_c.dll libtrisolar_c.dll.a"
 native=x86_64-unknown-linux-gnu
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -62,6 +65,9 @@ archive() { python3 "$work/source/release/archive.py" "$1" "$2" "$SOURCE_DATE_EP
 say "Tools"
 [ -x "$work/tools/bin/pip" ] || python3 -m venv "$work/tools"
 "$work/tools/bin/pip" install -q --disable-pip-version-check -r release/requirements.txt
+# rustc looks for MinGW's dlltool when it links for Windows.
+printf '#!/bin/sh\nexec python-zig dlltool "$@"\n' >"$work/tools/bin/x86_64-w64-mingw32-dlltool"
+chmod +x "$work/tools/bin/x86_64-w64-mingw32-dlltool"
 PATH=$work/tools/bin:$PATH
 
 say "The source archive and the source distribution"
@@ -92,12 +98,17 @@ prepare() {
     fi
     export RUSTFLAGS=$remapped
     # One linker for cargo and maturin, so that nothing is compiled twice.
-    # libcuda is an empty file (.cargo/config.toml), of a kind that zig does not look for.
+    # libcuda is an empty file (.cargo/config.toml), of a kind that zig does not look for. The list of what a library for Windows exports reaches
+    # zig only as a file; without it, every function is exported.
     cat >"$work/link-$target" <<LINK
 #!/bin/sh
 for option; do
     shift
-    [ "\$option" = -lcuda ] || set -- "\$@" "\$option"
+    case \$option in
+    -lcuda) continue ;;
+    -Wl,*.def) option=\${option#-Wl,} ;;
+    esac
+    set -- "\$@" "\$option"
 done
 exec cargo-zigbuild zig cc -- -target $zig "\$@"
 LINK
@@ -105,7 +116,7 @@ LINK
     export "${variable}_LINKER=$work/link-$target"
 }
 
-while read -r target zig tag; do
+while read -r target zig tag kind program libraries; do
     case " ${targets[*]} " in *" $target "*) ;; *) continue ;; esac
     say "$target"
     prepare "$target" "$zig"
@@ -113,9 +124,8 @@ while read -r target zig tag; do
     cargo build "${using[@]}" -p trisolar -p trisolar_c -p trisolar-python
     folder=$work/packed/trisolar-$version-$target
     rm -rf "$folder"
-    mkdir -p "$folder/include"
+    mkdir -p "$folder"
     cp README.md CHANGELOG.md CITATION.cff LICENSE-* "$folder"
-    cp include/trisolar.h "$folder/include"
     if [ "$target" = $native ]; then
         rm -rf "$work/pages"
         mkdir -p "$work/pages/completions"
@@ -125,10 +135,11 @@ while read -r target zig tag; do
         done
     fi
     cp -r "$work/pages/." "$folder"
-    mkdir "$folder/lib"
-    cp "$work/target/$target/$built/trisolar" "$folder"
-    cp "$work/target/$target/$built/libtrisolar_c.so" "$folder/lib"
-    archive "$folder" "$out/${folder##*/}.tar.gz"
+    cp "$work/target/$target/$built/$program" "$folder"
+    mkdir "$folder/include" "$folder/lib"
+    cp include/trisolar.h "$folder/include"
+    for file in $libraries; do cp "$work/target/$target/$built/$file" "$folder/lib"; done
+    archive "$folder" "$out/${folder##*/}.$kind"
 
     # maturin refuses a library that needs more than the tag allows.
     (cd python && maturin build "${using[@]}" --compatibility "$tag" --auditwheel check --out "$out")

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the wheel for aarch64 with Debian's Python and uses it under an emulator of the processor: its files must have the bytes of the files
-# of this machine's wheel.
+# of this machine's wheel. Of the wheel for Windows, for which neither Debian nor PyPI has a Python, it checks that pip accepts it there, that it
+# uses nothing but Python's stable ABI and Windows, and that its library loads under Wine.
 #
 # usage: tests/machines/wheels.sh NATIVE [WHEEL...]
-# NATIVE is the wheel of this machine, built from the same sources. Without a WHEEL, it is built here, without much
-# optimisation; CUDA_BUILDER_RUST_SRC and TRISOLAR_MACHINES_TARGET are as in the other scripts of this folder, and maturin is that of
-# python/ci.sh. What is downloaded stays in .ci-cache.
+# NATIVE is the wheel of this machine, built from the same sources. Without a WHEEL, that for aarch64 is built here, without much
+# optimisation, by the maturin of python/ci.sh; build_std.sh says which variables of the environment are used then. What is downloaded stays in
+# .ci-cache.
 set -euo pipefail
 [ $# -ge 1 ] && [ -f "$1" ] || { echo "usage: $0 NATIVE [WHEEL...], which are wheels" >&2; exit 2; }
 native=$(realpath "$1")
@@ -15,11 +16,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cache=$PWD/.ci-cache
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 
+. tests/machines/install.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 if [ ${#wheels[@]} = 0 ]; then
-    : "${CUDA_BUILDER_RUST_SRC:?names the folder library of the sources of rustc}"
     (
         . tests/machines/build_std.sh
         export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
@@ -49,8 +50,6 @@ numpy.save(out / "cluster.npy", cluster.position)
 trisolar.encounters(n=4, backend="cpu").save(str(out / "encounters.npz"))
 print(f"trisolar {trisolar.__version__} with NumPy {numpy.__version__} on {sys.implementation.name} {sys.version.split()[0]}")
 PYTHON
-python3 -m pip install -q --target "$work/native" "$native" numpy
-PYTHONPATH=$work/native python3 "$work/use.py" "$work/files-native"
 
 # Debian's Python for arm64, of this machine's release of Debian, unpacked privately.
 aarch64_python() {
@@ -69,6 +68,8 @@ aarch64_python() {
 
 use_aarch64() {
     local arm64 emulated version platforms=(--platform linux_aarch64) minor
+    python3 -m pip install -q --target "$work/native" "$native" numpy
+    PYTHONPATH=$work/native python3 "$work/use.py" "$work/files-native"
     aarch64_python
     emulated=(qemu-aarch64 -L "$arm64" -E "PYTHONHOME=$arm64/usr" -E "PYTHONPATH=$work/aarch64" "$arm64/usr/bin/python3")
     read -r version minor <<<"$("${emulated[@]}" -c 'import os, sys; print("%d.%d" % sys.version_info[:2], os.confstr("CS_GNU_LIBC_VERSION").split(".")[1])')"
@@ -82,9 +83,41 @@ use_aarch64() {
     echo "same bytes: $(cd "$work/files-native" && echo *)"
 }
 
+use_windows() {
+    local missing=() library name others
+    command -v x86_64-w64-mingw32-gcc >/dev/null || missing+=(gcc-mingw-w64-x86-64-win32)
+    command -v wine >/dev/null || missing+=(wine wine64)
+    install_missing "${missing[@]}"
+    [ -x "$cache/abi3/bin/abi3audit" ] || { python3 -m venv "$cache/abi3" && "$cache/abi3/bin/pip" install -q abi3audit; }
+    "$cache/abi3/bin/abi3audit" --strict --verbose "$1"
+
+    # As pip on Windows would, with what the wheel needs.
+    python3 -m pip install -q --target "$work/windows" --only-binary=:all: --python-version 3.12 --implementation cp --abi cp312 --abi abi3 \
+        --platform win_amd64 "$1" numpy
+    library=$work/windows/trisolar/_trisolar.pyd
+    x86_64-w64-mingw32-objdump -p "$library" >"$work/headers"
+    others=$(sed -n 's/^[[:space:]]*DLL Name: //p' "$work/headers" | grep -viE "$of_windows") || true
+    [ "${others,,}" = python3.dll ] || { printf '%s\n' "the library needs other libraries than those of Windows and python3.dll:" "$others" >&2; exit 1; }
+
+    # The imports of python3.dll, from its line to the next library's.
+    awk '/DLL Name:/ { own = tolower($3) == "python3.dll"; next } own && $3 ~ /^_?Py/ { print $3 }' "$work/headers" >"$work/imports"
+    [ "$(wc -l <"$work/imports")" -gt 20 ] || { echo "the imports of $library are not found" >&2; exit 1; }
+    grep -vx PyModuleDef_Init "$work/imports" | sed 's/.*/STAND_IN(&)/' >"$work/stand_ins.h"
+    x86_64-w64-mingw32-gcc -shared -DPYTHON3 "-DSTAND_INS=\"$work/stand_ins.h\"" tests/machines/load_module.c -o "$work/windows/python3.dll"
+    x86_64-w64-mingw32-gcc -Wall -Werror tests/machines/load_module.c -o "$work/windows/load.exe"
+    . tests/machines/wine.sh
+    name=$(wine "$work/windows/load.exe" "$(winepath -w "$library")" | tr -d '\r')
+    wineserver -k || true
+    [ "$name" = _trisolar ] || { echo "the module calls itself '$name'" >&2; exit 1; }
+    echo "the library loads under Wine, with $(wc -l <"$work/imports") names of Python's stable ABI"
+}
+# What a 64-bit Windows 10 has.
+of_windows='^(api-ms-win-.*|advapi32|bcrypt|bcryptprimitives|kernel32|msvcrt|ntdll|shell32|ucrtbase|user32|userenv|ws2_32)\.dll$'
+
 for wheel in "${wheels[@]}"; do
     case $wheel in
     *aarch64.whl) use_aarch64 "$wheel" ;;
-    *) echo "$wheel is not for aarch64" >&2; exit 2 ;;
+    *win_amd64.whl) use_windows "$wheel" ;;
+    *) echo "$wheel is neither for aarch64 nor for Windows" >&2; exit 2 ;;
     esac
 done
