@@ -39,7 +39,8 @@ python=$cache/venv/bin/python
 
 say "The program and the C library"
 # The wheel's crate among them: so maturin finds the library compiled, with the same features.
-cargo build --profile "$profile" --locked --quiet "${features[@]}" -p trisolar -p trisolar_c -p trisolar-python
+[ ${#features[@]} -gt 0 ] || features=(--features program)
+cargo build --profile "$profile" --locked --quiet "${features[@]/#program/trisolar-python/program}" -p trisolar -p trisolar_c -p trisolar-python
 
 say "The wheel"
 rm -rf "$cache/wheels"

@@ -121,7 +121,7 @@ while read -r target zig tag kind program libraries; do
     say "$target"
     prepare "$target" "$zig"
     # The wheel's crate among them: so maturin finds the library compiled, with the same features.
-    cargo build "${using[@]}" -p trisolar -p trisolar_c -p trisolar-python
+    cargo build "${using[@]}" --features trisolar-python/program -p trisolar -p trisolar_c -p trisolar-python
     folder=$work/packed/trisolar-$version-$target
     rm -rf "$folder"
     mkdir -p "$folder"
@@ -142,7 +142,7 @@ while read -r target zig tag kind program libraries; do
     archive "$folder" "$out/${folder##*/}.$kind"
 
     # maturin refuses a library that needs more than the tag allows.
-    (cd python && maturin build "${using[@]}" --compatibility "$tag" --auditwheel check --out "$out")
+    (cd python && maturin build "${using[@]}" --features program --compatibility "$tag" --auditwheel check --out "$out")
 done <<<"$table"
 
 say "What may not be in the files: paths of this machine"

@@ -25,7 +25,7 @@ if [ ${#wheels[@]} = 0 ]; then
         . tests/machines/build_std.sh
         export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
         cd python
-        "$cache/python/venv/bin/maturin" build --profile dev --locked --quiet -Zbuild-std=std,panic_unwind --target aarch64-unknown-linux-gnu \
+        "$cache/python/venv/bin/maturin" build --profile dev --locked --quiet --features program -Zbuild-std=std,panic_unwind --target aarch64-unknown-linux-gnu \
             --out "$work/wheels"
     )
     wheels=("$work"/wheels/*.whl)
