@@ -4,7 +4,7 @@
 # uses nothing but Python's stable ABI and Windows, and that its library loads under Wine.
 #
 # usage: tests/machines/wheels.sh NATIVE [WHEEL...]
-# NATIVE is the wheel of this machine, built from the same sources. Without a WHEEL, that for aarch64 is built here, without much
+# NATIVE is the wheel of this machine, built from the same sources. Without a WHEEL, both are built here, without much
 # optimisation, by the maturin of python/ci.sh; build_std.sh says which variables of the environment are used then. What is downloaded stays in
 # .ci-cache.
 set -euo pipefail
@@ -25,8 +25,10 @@ if [ ${#wheels[@]} = 0 ]; then
         . tests/machines/build_std.sh
         export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
         cd python
-        "$cache/python/venv/bin/maturin" build --profile dev --locked --quiet --features program -Zbuild-std=std,panic_unwind --target aarch64-unknown-linux-gnu \
-            --out "$work/wheels"
+        for target in aarch64-unknown-linux-gnu x86_64-pc-windows-gnu; do
+            "$cache/python/venv/bin/maturin" build --profile dev --locked --quiet --features program -Zbuild-std=std,panic_unwind \
+                --target $target --out "$work/wheels"
+        done
     )
     wheels=("$work"/wheels/*.whl)
 fi

@@ -18,7 +18,8 @@ install_missing "${missing[@]}"
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine
 target=(-Zbuild-std=std,panic_unwind --locked --target x86_64-pc-windows-gnu)
 
-cargo build "${target[@]}" -p trisolar --bin trisolar
+# The crate of the wheel among them, so that wheels.sh finds its dependencies compiled.
+cargo build "${target[@]}" -p trisolar -p trisolar-python
 windows=(wine "$(realpath "$CARGO_TARGET_DIR")/x86_64-pc-windows-gnu/debug/trisolar.exe")
 
 . tests/machines/wine.sh
