@@ -16,6 +16,7 @@ pub mod files;
 mod king;
 mod models;
 pub mod near;
+mod nearest;
 mod points;
 mod shape;
 mod shells;

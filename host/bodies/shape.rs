@@ -3,6 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::nearest::Nearest;
 use super::{Bodies, Shells};
 
 /// Fractions of the mass whose radii [`Shape::lagrange`] holds.
@@ -24,7 +25,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Determines the shape, in a time proportional to the square of the number of bodies.
+    /// Determines the shape, in a time proportional to n log n for n bodies at different places.
     pub fn of(bodies: &Bodies) -> Self {
         let Bodies { mass, position, .. } = bodies;
         let (centre, core_radius) = if bodies.len() > NEIGHBOURS {
@@ -49,30 +50,15 @@ impl Shape {
 
 /// Density at each body: the mass of its five nearest neighbours in the sphere up to the sixth.
 fn densities(bodies: &Bodies) -> Vec<f64> {
-    let density = |(i, here): (usize, &DVec3)| {
-        // The nearest bodies so far, in ascending order of distance.
-        let mut nearest = [(f64::INFINITY, 0.0); NEIGHBOURS];
-        for (j, there) in bodies.position.iter().enumerate() {
-            let d2 = here.distance_squared(*there);
-            if d2 < nearest[NEIGHBOURS - 1].0 && j != i {
-                let at = nearest
-                    .iter()
-                    .position(|n| d2 < n.0)
-                    .unwrap_or(NEIGHBOURS - 1);
-                nearest.copy_within(at..NEIGHBOURS - 1, at + 1);
-                nearest[at] = (d2, bodies.mass[j]);
-            }
-        }
-        let within: f64 = nearest[..NEIGHBOURS - 1].iter().map(|n| n.1).sum();
-        let r2 = nearest[NEIGHBOURS - 1].0;
+    let nearest = Nearest::new(&bodies.position);
+    let density = |i| {
+        let neighbours = nearest.of::<NEIGHBOURS>(i);
+        let mass = |j: u32| bodies.mass.get(j as usize).copied().unwrap_or(0.0);
+        let within: f64 = neighbours[..NEIGHBOURS - 1].iter().map(|n| mass(n.1)).sum();
+        let r2 = neighbours[NEIGHBOURS - 1].0;
         within / (4.0 / 3.0 * std::f64::consts::PI * r2 * r2.sqrt())
     };
-    bodies
-        .position
-        .par_iter()
-        .enumerate()
-        .map(density)
-        .collect()
+    (0..bodies.len()).into_par_iter().map(density).collect()
 }
 
 fn weighted_mean(places: &[DVec3], weights: &[f64]) -> DVec3 {
