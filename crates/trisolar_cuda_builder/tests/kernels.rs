@@ -195,6 +195,23 @@ fn clusters_have_their_directives_and_reach_shared_memory_of_other_blocks() {
 }
 
 #[test]
+fn registers_move_between_groups_of_warps() {
+    let newer = builder(kernels("facilities"))
+        .arch(NvvmArch::Compute90a)
+        .build_args(&["--features=sm_90a"]);
+    let Some(text) = text_of(newer) else { return };
+    assert!(text.contains(".target sm_90a"), "{text}");
+    let body = ptx::entry(&text, "moved_registers").unwrap();
+    for instruction in [
+        "setmaxnreg.dec.sync.aligned.u32 40;",
+        "setmaxnreg.inc.sync.aligned.u32 232;",
+    ] {
+        assert_eq!(count(body, instruction), 1, "{body}");
+    }
+    common::assemble(&text, &["sm_90a"]);
+}
+
+#[test]
 fn launch_bounds_are_directives_of_their_entries() {
     let Some(text) = text_of(builder(kernels("facilities"))) else {
         return;

@@ -57,6 +57,7 @@ pub mod mem;
 pub mod misc;
 mod plain;
 pub mod ptr;
+pub mod registers;
 #[cfg(target_arch = "nvptx64")]
 mod runtime;
 pub mod shared;

@@ -1,4 +1,6 @@
-//! The heap of the device, and the sizes of a block's shared memory.
+//! The heap of the device, the sizes of a block's shared memory, and stores that spare the caches.
+
+use crate::shared::U4;
 
 /// The global allocator of device code, which calls the driver's `malloc` and `free`. Every thread allocates for itself, which
 /// is slow, from a heap of 8 MiB unless the host sets another size. Memory outlives the kernel until it is freed.
@@ -106,5 +108,31 @@ pub fn total_smem_size() -> u32 {
             .shared
             .borrow()
             .total_bytes() as u32
+    }
+}
+
+/// Stores four numbers that are not read again soon, so that the caches drop them first: `__stcs` of CUDA C++.
+///
+/// # Safety
+/// `place` is valid global memory, and nothing else accesses it at the same time.
+#[inline(always)]
+pub unsafe fn store_streaming(place: *mut U4, value: U4) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller guarantees this.
+    unsafe {
+        core::arch::asm!(
+            "{{",
+            ".reg .b64 a;",
+            "cvta.to.global.u64 a, {place};",
+            "st.global.cs.v4.b32 [a], {{{x}, {y}, {z}, {w}}};",
+            "}}",
+            place = in(reg64) place, x = in(reg32) value.x, y = in(reg32) value.y, z = in(reg32) value.z, w = in(reg32) value.w,
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller guarantees this.
+    unsafe {
+        place.write(value);
     }
 }

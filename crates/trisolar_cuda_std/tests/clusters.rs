@@ -1,9 +1,9 @@
-//! Thread block clusters in the emulator: indices, barriers, shared memory of other blocks, and the errors.
+//! Thread block clusters in the emulator: indices, barriers, shared memory of other blocks, and the errors; registers of groups of warps.
 
 use cuda_std::emulator::{EmulatorError, Launch};
 use cuda_std::prelude::*;
 use cuda_std::shared::{SharedSlice, U4};
-use cuda_std::{cluster, shared_array, shared_slice, warp};
+use cuda_std::{cluster, registers, shared_array, shared_slice, warp};
 
 const THREADS: u32 = 40;
 
@@ -243,6 +243,26 @@ fn threads_that_have_ended_are_not_waited_for() {
         })
     }
     .unwrap();
+}
+
+#[test]
+fn registers_belong_to_groups_of_128_threads() {
+    let kernel = || {
+        // SAFETY: whole warps call it.
+        unsafe {
+            if thread::thread_idx_x() < 128 {
+                registers::decrease::<24>();
+            } else {
+                registers::increase::<240>();
+            }
+        }
+    };
+    // SAFETY: the kernel accesses no memory.
+    unsafe { Launch::new(2, 256).run(kernel) }.unwrap();
+    // SAFETY: as above.
+    let error = unsafe { Launch::new(2, 192).run(kernel) }.unwrap_err();
+    let expected = "groups of 128 threads, but the block has 192";
+    assert!(error.to_string().contains(expected), "{error}");
 }
 
 #[test]

@@ -85,11 +85,15 @@ pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
     match builder.build_recorded() {
         Ok((path, record)) => {
             let later = |sm: &&str| sm[3..].parse::<u32>().unwrap() >= arch.capability_value();
-            let some = ["sm_75", "sm_90", "sm_120"].into_iter().filter(later);
-            assemble(
-                &fs::read_to_string(&path).unwrap(),
-                &some.collect::<Vec<_>>(),
-            );
+            let own = arch.target_cpu();
+            let some: Vec<&str> = if own.ends_with('a') {
+                // Such PTX is for this architecture alone.
+                vec![&own]
+            } else {
+                let some = ["sm_75", "sm_90", "sm_120"].into_iter();
+                some.filter(later).collect()
+            };
+            assemble(&fs::read_to_string(&path).unwrap(), &some);
             Some((path, record))
         }
         Err(error @ CudaBuilderError::NoRustSource { .. }) => {

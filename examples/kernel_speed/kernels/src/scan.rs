@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
-use cuda_std::{shared_array, unroll, warp};
+use cuda_std::{mem, shared_array, unroll, warp};
 
 use crate::Four;
 
@@ -93,11 +93,15 @@ pub unsafe fn scan(x: *const Four, sums: *mut Four, fours: usize, known: *const 
         let before = before_warp.wrapping_add(*before_tile);
         unroll!(for group in 0..8 {
             if place(group) < fours {
-                *sums.add(place(group)) = plus(items[group], before);
+                // The sums would otherwise push what other blocks are about to load out of the cache.
+                mem::store_streaming(sums.add(place(group)), plus(items[group], before));
             }
         });
     }
 }
+
+/// Nanoseconds until a block looks again whether the tiles before it have made their sums known.
+const LOOK_AGAIN: u32 = 200;
 
 /// The sum of all tiles before `tile`, whose own sum it makes known.
 ///
@@ -129,9 +133,8 @@ unsafe fn look_back(known: *const AtomicU64, tile: u32, lane: u32, of_tile: u32)
                 if warp::warp_vote_all(ALL, word >= OWN) {
                     break word;
                 }
-                // The blocks of the emulator may share a core.
-                #[cfg(not(target_arch = "nvptx64"))]
-                thread::nanosleep(0);
+                // Leaves the memory to the blocks that load. The blocks of the emulator may share a core.
+                thread::nanosleep(LOOK_AGAIN);
             };
             let complete = warp::warp_vote_ballot(ALL, word >= UP_TO_END);
             let last = complete.trailing_zeros();

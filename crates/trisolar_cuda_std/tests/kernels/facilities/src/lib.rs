@@ -275,3 +275,18 @@ pub unsafe fn clusters(out: *mut f32) {
     cluster::wait();
     *out.add(i) = four.get(i).w + one.get(0);
 }
+
+/// A group of threads gives registers to another one.
+#[cfg(feature = "sm_90a")]
+#[kernel(max_threads = 256, min_blocks = 1)]
+pub unsafe fn moved_registers(out: *mut f32) {
+    use cuda_std::registers;
+    let i = thread::thread_idx_x() as usize;
+    if i < 128 {
+        registers::decrease::<40>();
+        *out.add(i) = 1.0;
+    } else {
+        registers::increase::<232>();
+        *out.add(i) = 2.0;
+    }
+}
