@@ -56,7 +56,8 @@ impl<'a> Nearest<'a> {
         self.search(near, next, i, found);
         self.consider(i, median, found);
         // Rounding keeps the order of numbers, so no squared distance to a point beyond the median is less than that along the axis.
-        if !(way * way > found[K - 1].0) {
+        let out_of_reach = way * way > found[K - 1].0;
+        if !out_of_reach {
             self.search(far, next, i, found);
         }
     }
