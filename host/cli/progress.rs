@@ -23,11 +23,7 @@ impl Progress {
             };
         }
         let bar = ProgressBar::new(1).with_message(title.to_owned());
-        // The bar takes what a narrow terminal leaves.
-        let style = "{msg} {percent:>3} % [{wide_bar}] {elapsed} ETA {eta}";
-        if let Ok(style) = ProgressStyle::with_template(style) {
-            bar.set_style(style.progress_chars("=> "));
-        }
+        bar.set_style(style());
         // The bar moves even while a GPU's driver compiles the kernels.
         bar.enable_steady_tick(Duration::from_millis(250));
         Self { bar }
@@ -47,6 +43,13 @@ impl Progress {
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The line of a bar, which takes what a narrow terminal leaves.
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{msg} {percent:>3} % [{wide_bar}] {elapsed} ETA {eta}")
+        .expect("a template that a test has drawn")
+        .progress_chars("=> ")
 }
 
 impl Drop for Progress {
@@ -91,5 +94,103 @@ impl Monitor for Rest<'_> {
 
     fn cancelled(&self) -> bool {
         interrupt::interrupted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::{ProgressDrawTarget, TermLike};
+
+    /// A terminal of this many columns, which keeps the lines that are drawn.
+    #[derive(Debug, Clone)]
+    struct Terminal {
+        columns: u16,
+        drawn: Arc<Mutex<Vec<String>>>,
+        cleared: Arc<Mutex<bool>>,
+    }
+
+    impl TermLike for Terminal {
+        fn width(&self) -> u16 {
+            self.columns
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, line: &str) -> io::Result<()> {
+            self.write_str(line)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            if !text.trim().is_empty() {
+                self.drawn.lock().unwrap().push(text.to_owned());
+                *self.cleared.lock().unwrap() = false;
+            }
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            *self.cleared.lock().unwrap() = true;
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_fits_a_narrow_terminal_and_leaves_nothing() {
+        for columns in [40, 60, 120] {
+            let terminal = Terminal {
+                columns,
+                drawn: Arc::default(),
+                cleared: Arc::default(),
+            };
+            let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+            // The longest title of a computation, and a run that takes days.
+            let bar = ProgressBar::with_draw_target(Some(1_000_000), target);
+            bar.set_style(style());
+            bar.set_message("outer-planets");
+            let bar = bar.with_elapsed(Duration::from_secs(90_000));
+            let progress = Progress { bar };
+            for done in [1, 10_000, 500_000, 999_999] {
+                progress.progress(done, 1_000_000);
+                progress.bar.force_draw();
+            }
+            progress.finish();
+            let drawn = terminal.drawn.lock().unwrap();
+            assert!(drawn.len() >= 4, "{drawn:?}");
+            for line in drawn.iter() {
+                assert!(line.chars().count() <= usize::from(columns), "{line:?}");
+                assert!(
+                    line.starts_with("outer-planets ") && line.contains("ETA "),
+                    "{line:?}"
+                );
+            }
+            assert!(
+                drawn.iter().any(|line| line.contains("50 % [=")),
+                "{drawn:?}"
+            );
+            assert!(*terminal.cleared.lock().unwrap());
+        }
     }
 }

@@ -637,7 +637,7 @@ pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
     let effort = &outcome.effort;
     let (all, new) = (outcome.summaries.len(), outcome.computed);
     if new > 0 {
-        lines.add("engine", &effort.engine);
+        lines.add("engine", &format!("{}: {}", effort.engine, effort.device));
     }
     let before = match all as u64 - u64::from(new) {
         0 => String::new(),
@@ -683,6 +683,7 @@ pub(crate) fn object(
         "maps": outcome.summaries,
         "computed": outcome.computed,
         "engine": outcome.effort.engine,
+        "device": outcome.effort.device,
         "pixel_steps": outcome.effort.steps,
     }))
 }
@@ -697,7 +698,7 @@ pub(crate) fn common<S>(outcome: &Outcome<S>, folder: &Folder, format: PictureFo
         files: pictures.filter(|path| path.exists()).collect(),
         devices: match outcome.computed {
             0 => json!([]),
-            _ => report::device(&effort.engine),
+            _ => report::device(&effort.device),
         },
         seconds,
         rate: (seconds > 0.0).then(|| effort.steps as f64 / seconds),

@@ -123,7 +123,7 @@ impl Style {
 }
 
 /// The note on a picture of a map of which no pixel parted.
-fn never_parted(specification: &Specification, values: ValueSlice<'_>) -> Option<String> {
+pub fn never_parted(specification: &Specification, values: ValueSlice<'_>) -> Option<String> {
     let steps = specification.steps;
     let never = specification.quantity.counts_steps()
         && values.numbers().all(|value| value >= steps as f64);

@@ -12,6 +12,7 @@
 //! - [`sum`]: checksums, which show whether a file has changed
 //! - [`system`]: what differs between operating systems
 
+mod as_text;
 pub mod atomic;
 mod axes;
 mod canvas;

@@ -3,11 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 /// Width and height in pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PictureSize {
     /// Pixels of a row.
     pub width: u32,
@@ -54,19 +51,7 @@ impl fmt::Display for PictureSize {
     }
 }
 
-impl TryFrom<String> for PictureSize {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<PictureSize> for String {
-    fn from(size: PictureSize) -> Self {
-        size.to_string()
-    }
-}
+crate::as_text!(PictureSize);
 
 #[cfg(test)]
 mod tests {

@@ -6,13 +6,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use crate::io::system;
 
 /// A part of a run: number `number` of `of`, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
     of: u32,
     number: u32,
@@ -96,19 +93,7 @@ impl FromStr for Part {
     }
 }
 
-impl TryFrom<String> for Part {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Part> for String {
-    fn from(part: Part) -> Self {
-        part.to_string()
-    }
-}
+trisolar_io::as_text!(Part);
 
 /// The end of a part (counted from 1) if `total` items are divided into `parts` whose sizes differ by one item at most.
 fn boundary(total: u64, part: u64, parts: u64) -> u64 {

@@ -5,21 +5,25 @@
 //! [`Cache::Rounded`] is the cache of rounded coordinates of Badger's study, which is not exact.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::finished::FrameState;
 use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, Summary};
+use super::partial::Partial;
 use super::runner::{
     Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps, steps,
 };
 use super::sequence::Frame;
+use trisolar_io::IoError;
 use trisolar_map::{
-    Devices, EngineError, Executor as _, Items, Monitor, Resuming, RunOptions, Sink, Validated,
-    Value as _, beside, can_resume,
+    Devices, EngineError, Executor as _, Items, Monitor, Resolution, Resuming, RunOptions, Sink,
+    Validated, Value as _, beside, can_resume,
 };
 
 mod exact;
@@ -142,60 +146,49 @@ pub fn run_cached(
     }
     let board = Board::new(frames, steps(frames), monitor);
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
-    let (mut exact, mut rounded) = (exact::Layers::default(), rounded::RoundedCache::default());
+    let mut known = KnownPixels::new(cache);
     let most = most_steps(frames);
     let plan = |frame: &Frame| {
         let damage = match frame::state(frame, most, &settings.style, folder)? {
             FrameState::Finished(summary) => {
                 // The run that finished the frame may have ended before it removed this file.
                 remove(&folder.file(frame.index, "part"))?;
-                if cache == Cache::Rounded {
-                    rounded.replay(frame, folder)?;
-                }
+                known.replay(frame, folder)?;
                 return Ok(FramePlan::Finished(summary));
             }
             FrameState::Unfinished => None,
             FrameState::Damaged(what) => Some(what),
         };
-        Ok(match cache {
-            Cache::Rounded => FramePlan::Rounded(rounded.plan(&frame.specification), damage),
-            _ => FramePlan::Exact(exact.plan(&frame.specification), damage),
-        })
+        Ok(FramePlan::Computed(
+            known.plan(&frame.specification),
+            damage,
+        ))
     };
     let work = |_: usize, frame: &Frame, plan: FramePlan| -> Result<Done, Error> {
+        let (plan, damage) = match plan {
+            FramePlan::Finished(summary) => {
+                board.finished(frame);
+                return Ok((summary, None));
+            }
+            FramePlan::Computed(plan, damage) => (plan, damage),
+        };
+        let path = folder.file(frame.index, "part");
         let computing = Computing {
             spec: &frame.specification,
-            settings,
+            options: settings.options,
+            file: Some((&path, settings.checkpoint)),
             devices,
             monitor: &Watch {
                 board: &board,
                 index: frame.index,
             },
         };
-        let path = folder.file(frame.index, "part");
-        let mut report = CacheReport {
-            pixels: frame.specification.pixels(),
-            ..CacheReport::default()
-        };
-        if let FramePlan::Finished(summary) = plan {
-            board.finished(frame);
-            return Ok((summary, None));
-        }
-        let compute = || match plan {
-            FramePlan::Exact(plan, damage) => plan
-                .compute(&computing, &path, &mut report)
-                .map(|computed| (computed, damage)),
-            FramePlan::Rounded(plan, damage) => plan
-                .compute(&computing, &path, &mut report)
-                .map(|computed| (computed, damage)),
-            FramePlan::Finished(_) => unreachable!("returned above"),
-        };
-        let (((times, mut effort), damage), unresolved) = beside(
-            computing.spec,
-            &settings.options,
-            computing.monitor,
-            compute,
-        )?;
+        let CachedMap {
+            times,
+            mut effort,
+            unresolved,
+            report,
+        } = plan.compute(&computing)?;
         effort.notes.extend(damage.map(|what| computed_anew(&what)));
         let summary = frame::write_found(
             frame,
@@ -223,19 +216,100 @@ const OF_STEPS: &str = "a map that can be resumed is of divergence";
 enum FramePlan {
     Finished(Summary),
     /// With a description of the damage of existing files.
-    Exact(exact::ReusePlan, Option<String>),
-    Rounded(rounded::ReusePlan, Option<String>),
+    Computed(ReusePlan, Option<String>),
 }
 
-/// The devices and settings with which a frame is computed.
+/// The known pixels of earlier maps.
+#[derive(Debug)]
+enum KnownPixels {
+    Exact(Box<exact::Layers>),
+    Rounded(rounded::RoundedCache),
+}
+
+impl KnownPixels {
+    /// None yet.
+    fn new(cache: Cache) -> Self {
+        match cache {
+            Cache::Rounded => Self::Rounded(rounded::RoundedCache::default()),
+            Cache::None | Cache::Exact => Self::Exact(Box::default()),
+        }
+    }
+
+    /// Plans which pixels the next map reuses. Maps that are not yet computed count as computed.
+    fn plan(&mut self, spec: &Validated) -> ReusePlan {
+        match self {
+            Self::Exact(known) => ReusePlan::Exact(known.plan(spec)),
+            Self::Rounded(known) => ReusePlan::Rounded(known.plan(spec)),
+        }
+    }
+
+    /// Adds the pixels that a finished frame had added, if later frames would not have the same values without them.
+    fn replay(&mut self, frame: &Frame, folder: &Folder) -> Result<(), IoError> {
+        match self {
+            Self::Exact(_) => Ok(()),
+            Self::Rounded(known) => known.replay(frame, folder),
+        }
+    }
+}
+
+/// The pixels that a map reuses, and those that it computes.
+#[derive(Debug)]
+enum ReusePlan {
+    Exact(exact::ReusePlan),
+    Rounded(rounded::ReusePlan),
+}
+
+/// A map that was computed with a cache.
+struct CachedMap {
+    /// The number of steps of each pixel.
+    times: Vec<u32>,
+    effort: Effort,
+    unresolved: Option<Resolution>,
+    /// The effect of the cache.
+    report: CacheReport,
+}
+
+impl ReusePlan {
+    fn compute(self, computing: &Computing<'_>) -> Result<CachedMap, Error> {
+        let mut report = CacheReport {
+            pixels: computing.spec.pixels(),
+            ..CacheReport::default()
+        };
+        let compute = || match self {
+            Self::Exact(plan) => plan.compute(computing, &mut report),
+            Self::Rounded(plan) => plan.compute(computing, &mut report),
+        };
+        let options = &computing.options;
+        let ((times, effort), unresolved) =
+            beside(computing.spec, options, computing.monitor, compute)?;
+        Ok(CachedMap {
+            times,
+            effort,
+            unresolved,
+            report,
+        })
+    }
+}
+
+/// The devices and settings with which a map is computed.
 struct Computing<'a> {
     spec: &'a Validated,
-    settings: &'a Settings,
+    options: RunOptions,
+    /// The file of the finished pixels, and the time between two records in it; `None` if they are not kept.
+    file: Option<(&'a Path, Duration)>,
     devices: &'a Devices,
     monitor: &'a dyn Monitor,
 }
 
 impl Computing<'_> {
+    /// This many pixels, of which the file may have some.
+    fn partial(&self, pixels: usize) -> Result<Partial, Error> {
+        Ok(match self.file {
+            Some((path, interval)) => Partial::open(path, self.spec, pixels, interval)?,
+            None => Partial::in_memory(self.spec, pixels)?,
+        })
+    }
+
     /// Computes `count` items to their ends; `left` pixels of the frame, including these, are not done.
     fn go_on(
         &self,
@@ -261,19 +335,16 @@ impl Computing<'_> {
             items,
             sink,
         };
-        let streamed = self.devices.resume(&task, &self.options(), &part)?;
+        let streamed = self.devices.resume(&task, &self.options, &part)?;
         effort.elapsed += streamed.ran.elapsed;
-        effort.engine = format!("{}: {}", streamed.engine, streamed.device);
+        effort.engine = streamed.engine;
+        effort.device = streamed.device;
         for note in streamed.ran.notes {
             if !effort.notes.contains(&note) {
                 effort.notes.push(note);
             }
         }
         Ok(())
-    }
-
-    fn options(&self) -> RunOptions {
-        self.settings.options
     }
 
     fn steps(&self) -> u32 {

@@ -290,7 +290,8 @@ fn one(
     let effort = Effort {
         elapsed,
         steps,
-        engine: format!("{engine}: {device}"),
+        engine,
+        device,
         notes,
     };
     store.finish(&main)?;

@@ -191,8 +191,10 @@ pub struct Effort {
     pub elapsed: Duration,
     /// Steps taken in this run: pixel-steps of a map, each of which advances a system and its twin, or steps of encounters.
     pub steps: u64,
-    /// `cpu` or `gpu`, and the device in words; empty if there was nothing left to compute.
-    pub engine: String,
+    /// `cpu`, `gpu` or `gpu+cpu`; empty if there was nothing left to compute.
+    pub engine: &'static str,
+    /// The device in words; empty if there was nothing left to compute.
+    pub device: String,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
@@ -255,7 +257,8 @@ pub fn compute_on(
     Ok(Effort {
         elapsed: streamed.ran.elapsed,
         steps: partial.steps_taken(),
-        engine: format!("{}: {}", streamed.engine, streamed.device),
+        engine: streamed.engine,
+        device: streamed.device,
         notes: streamed.ran.notes,
     })
 }
@@ -493,7 +496,12 @@ fn draw(
         }
         (true, _) => {}
     }
-    let mut labels = output::labels(specification, &title(frame));
+    let lines = [
+        Some(title(frame)),
+        output::never_parted(specification, values),
+    ];
+    let lines: Vec<String> = lines.into_iter().flatten().collect();
+    let mut labels = output::labels(specification, &lines.join("\n"));
     let (value, unit) = style.colours.labels(quantity, most);
     (labels.value, labels.unit) = (value, unit.to_owned());
     labels.y_upwards = y_upwards;

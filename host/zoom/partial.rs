@@ -17,6 +17,7 @@ use trisolar_map::{EngineError, Quantity, Sink, Validated, ValueSlice, ValueVec}
 /// An unfinished frame. Results can be [put](Sink::put) in any order, from any thread.
 #[derive(Debug)]
 pub struct Partial {
+    /// Empty if there is no file.
     path: PathBuf,
     interval: Duration,
     state: Mutex<PartialFrameState>,
@@ -24,7 +25,8 @@ pub struct Partial {
 
 #[derive(Debug)]
 struct PartialFrameState {
-    file: File,
+    /// `None` if the pixels are in memory only.
+    file: Option<File>,
     values: ValueVec,
     done: PixelSet,
     /// Pixels that the file does not have yet.
@@ -74,19 +76,30 @@ impl Partial {
         let (done, valid) = records(&bytes, &mut values);
         file.set_len(valid as u64).map_err(failed("write"))?;
         file.seek(SeekFrom::End(0)).map_err(failed("write"))?;
+        let state = PartialFrameState::new(Some(file), values, done, spec);
         Ok(Self {
             path: path.to_owned(),
             interval,
-            state: Mutex::new(PartialFrameState {
-                file,
-                values,
-                done,
-                unwritten: PixelSet::new(pixels),
-                written: Instant::now(),
-                taken: 0,
-                quantity: spec.specification().quantity,
-                steps: spec.specification().steps,
-            }),
+            state: Mutex::new(state),
+        })
+    }
+
+    /// This many pixels of a map, none of them done, without a file.
+    ///
+    /// # Errors
+    /// [`EngineError::OutOfMemory`].
+    pub(crate) fn in_memory(spec: &Validated, pixels: usize) -> Result<Self, EngineError> {
+        let values = spec.value_type().zeroed(pixels);
+        let values = values.ok_or_else(|| EngineError::OutOfMemory {
+            device: "host".into(),
+            needed: (pixels * spec.value_type().size()) as u64,
+            available: trisolar_io::system::available_memory(),
+        })?;
+        let state = PartialFrameState::new(None, values, PixelSet::new(pixels), spec);
+        Ok(Self {
+            path: PathBuf::new(),
+            interval: Duration::MAX,
+            state: Mutex::new(state),
         })
     }
 
@@ -170,7 +183,23 @@ impl Sink for Partial {
 }
 
 impl PartialFrameState {
+    fn new(file: Option<File>, values: ValueVec, done: PixelSet, spec: &Validated) -> Self {
+        Self {
+            file,
+            unwritten: PixelSet::new(values.len()),
+            values,
+            done,
+            written: Instant::now(),
+            taken: 0,
+            quantity: spec.specification().quantity,
+            steps: spec.specification().steps,
+        }
+    }
+
     fn write(&mut self) -> std::io::Result<()> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
         let mut bytes = Vec::new();
         for span in self.unwritten.runs() {
             let starts = span.clone().step_by(MAX_RECORD_VALUES as usize);
@@ -181,14 +210,11 @@ impl PartialFrameState {
             }
         }
         // A failure may leave an incomplete record, which ends the valid part, so nothing may follow it.
-        let end = self.file.stream_position()?;
-        let written = self
-            .file
-            .write_all(&bytes)
-            .and_then(|()| self.file.sync_data());
+        let end = file.stream_position()?;
+        let written = file.write_all(&bytes).and_then(|()| file.sync_data());
         if let Err(error) = written {
-            let _ = self.file.set_len(end);
-            let _ = self.file.seek(SeekFrom::Start(end));
+            let _ = file.set_len(end);
+            let _ = file.seek(SeekFrom::Start(end));
             return Err(error);
         }
         self.unwritten.clear();

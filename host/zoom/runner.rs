@@ -66,6 +66,7 @@ impl<S> Outcome<S> {
         all.steps += effort.steps;
         if !effort.engine.is_empty() {
             all.engine = effort.engine;
+            all.device = effort.device;
         }
         for note in effort.notes {
             if !all.notes.contains(&note) {

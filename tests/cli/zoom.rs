@@ -447,6 +447,11 @@ fn frames_with_axes_have_the_format_and_direction_that_is_wanted() {
     let down = files(&path.join("z"));
     let svg = String::from_utf8_lossy(&down["frame-00001.svg"]);
     assert!(svg.contains("<svg ") && svg.contains("start x of body 1") && svg.contains("#ffffff"));
+    assert!(!svg.contains("no twins parted"));
+    run("short", "--axes --plot-format svg --set steps=2");
+    let short = files(&path.join("short"));
+    let svg = String::from_utf8_lossy(&short["frame-00001.svg"]);
+    assert!(svg.contains("no twins parted within 2 steps"));
     // Other formats and another direction are drawn from the arrays, and the old pictures go.
     for (more, extension) in [
         ("--axes --plot-format svg --y-axis up", "svg"),

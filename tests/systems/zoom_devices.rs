@@ -104,11 +104,7 @@ fn a_zoom_opens_each_gpu_once_per_frame_in_flight_and_not_for_every_frame() {
         let (files, outcome) = plain(&frames, &with, &devices);
         assert!(files == expected, "{gpus} GPUs");
         assert_eq!(outcome.computed, 14);
-        assert!(
-            outcome.effort.engine.starts_with("gpu: "),
-            "{}",
-            outcome.effort.engine
-        );
+        assert!(outcome.effort.engine == "gpu", "{}", outcome.effort.engine);
         let opened = devices.gpus_opened();
         assert!((1..=most).contains(&opened), "{opened} of {gpus} GPUs");
         // The next sequence finds the devices open.
@@ -140,10 +136,10 @@ fn cached_frames_use_all_gpus_and_open_each_at_most_twice_per_frame_in_flight() 
             );
             assert_eq!(report, said, "{cache}, {gpus} GPUs, {in_flight} in flight");
             assert_eq!(outcome.effort.steps, one.effort.steps);
-            let engine = &outcome.effort.engine;
-            let begin = if with_cpu { "gpu+cpu: " } else { "gpu: " };
-            assert!(engine.starts_with(begin), "{engine}");
-            assert_eq!(gpus > 1, engine.contains(&format!("{gpus} x ")), "{engine}");
+            let expected_engine = if with_cpu { "gpu+cpu" } else { "gpu" };
+            assert_eq!(outcome.effort.engine, expected_engine);
+            let device = &outcome.effort.device;
+            assert_eq!(gpus > 1, device.contains(&format!("{gpus} x ")), "{device}");
             let most = 2 * u64::from(gpus) * in_flight as u64;
             let opened = devices.gpus_opened();
             assert!((1..=most).contains(&opened), "{opened} of {gpus} GPUs");

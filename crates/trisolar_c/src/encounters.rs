@@ -8,9 +8,9 @@ use serde_json::json;
 use trisolar::config;
 use trisolar::divergence::{Backend, Driver, GpuChoice, Points, SpecError};
 use trisolar::encounters::files::{Format, REALS, WHOLES};
+use trisolar::encounters::pictures::Look;
 use trisolar::encounters::{self, Devices, Ensemble, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
-use trisolar::io::plot::Theme;
 
 use crate::boundary::{self, CallFailure, Status, guard, input, text};
 use crate::{Options, keep_kernels, max_error_of, refused, run_and_monitor};
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn trisolar_encounters_save(
             ))
         })?;
         check_writable(path)?;
-        format.write(path, &found.valid, &found.ensemble, Theme::default())?;
+        format.write(path, &found.valid, &found.ensemble, &Look::default())?;
         Ok(())
     })
 }

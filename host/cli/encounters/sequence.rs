@@ -275,6 +275,7 @@ pub(super) fn object(
         "ensembles": outcome.summaries,
         "computed": outcome.computed,
         "engine": effort.engine,
+        "device": effort.device,
         "steps": effort.steps,
     }))
 }

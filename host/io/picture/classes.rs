@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{Labels, Theme, resample};
 use crate::axes::{
-    AxesStyle, below_frame, fitting, further_line, horizontal_axis, left_of_frame, tick,
-    vertical_axis, widest,
+    AxesStyle, MINOR_LENGTH, below_frame, fitting, further_line, horizontal_axis, left_of_frame,
+    tick, vertical_axis, widest,
 };
 use crate::canvas::{Align, Canvas, Image, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::Rgb;
@@ -268,6 +268,10 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
             tick(&mut canvas, [edge, y], true, 1.0, s);
             let x = edge + s.tick() + s.gap();
             canvas.text(text, [x, y], s.text(s.number(), Align::Left));
+        }
+        for at in &bar_ticks.minor {
+            let y = bar.y + (1.0 - *at as f32) * bar.height;
+            tick(&mut canvas, [edge, y], true, MINOR_LENGTH, s);
         }
         let upwards = TextStyle {
             upwards: true,

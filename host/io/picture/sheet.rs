@@ -5,7 +5,7 @@ use std::path::Path;
 use super::layout::{fill_bar, value_ticks};
 use super::{Map, PictureStyle, resample};
 use crate::IoError;
-use crate::axes::{AxesStyle, fitting, tick, widest};
+use crate::axes::{AxesStyle, MINOR_LENGTH, fitting, tick, widest};
 use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::{ColourRange, ColourScale, Rgb};
 use crate::npy::data_error;
@@ -316,6 +316,10 @@ impl SheetLayout {
             tick(canvas, [edge, y], true, 1.0, s);
             let x = edge + s.tick() + s.gap();
             canvas.text(text, [x, y], s.text(s.number(), Align::Left));
+        }
+        for at in &ticks.minor {
+            let y = bar.y + (1.0 - *at as f32) * bar.height;
+            tick(canvas, [edge, y], true, MINOR_LENGTH, s);
         }
         let upwards = TextStyle {
             upwards: true,

@@ -3,7 +3,6 @@
 //! The known pixels are in a layer for each frame, row by row, as in the frame itself. The start of a pixel consists of the
 //! coordinates of its column and row, so the common columns and rows of two frames determine their common pixels.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -198,11 +197,10 @@ impl ReusePlan {
     pub fn compute(
         self,
         computing: &Computing<'_>,
-        path: &Path,
         report: &mut CacheReport,
     ) -> Result<(Vec<u32>, Effort), Error> {
         let pixels = computing.spec.pixels() as usize;
-        let partial = Partial::open(path, computing.spec, pixels, computing.settings.checkpoint)?;
+        let partial = computing.partial(pixels)?;
         let ended = Ended::default();
         let result = self.missing(computing, &partial, &ended, report);
         partial.flush()?;

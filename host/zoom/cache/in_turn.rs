@@ -1,14 +1,10 @@
 //! Maps one after the other, without files.
 
-use std::time::Duration;
-
-use super::{Cache, CacheReport, Computing, exact, rounded};
-use crate::frame::{Error, Style};
-use crate::runner::Settings;
-use trisolar_io::IoError;
+use super::{Cache, CacheReport, CachedMap, Computing, KnownPixels};
+use crate::frame::Error;
 use trisolar_map::{
     Devices, DivergenceMap, EngineError, Executor as _, Monitor, Ran, RunOptions, Streamed,
-    Validated, Value as _, beside,
+    Validated, Value as _,
 };
 
 /// Computes maps one after the other, each from pixels of those before, as [`run_cached`](super::run_cached) computes the frames of a
@@ -16,8 +12,7 @@ use trisolar_map::{
 #[derive(Debug)]
 pub struct CachedMaps {
     cache: Cache,
-    exact: exact::Layers,
-    rounded: rounded::RoundedCache,
+    known: KnownPixels,
     report: CacheReport,
 }
 
@@ -26,8 +21,7 @@ impl CachedMaps {
     pub fn new(cache: Cache) -> Self {
         Self {
             cache,
-            exact: exact::Layers::default(),
-            rounded: rounded::RoundedCache::default(),
+            known: KnownPixels::new(cache),
             report: CacheReport::default(),
         }
     }
@@ -55,55 +49,33 @@ impl CachedMaps {
         if self.cache == Cache::None {
             return Ok(devices.run(spec, options, monitor)?);
         }
-        let folder = tempfile::tempdir()
-            .map_err(|e| IoError::system(&std::env::temp_dir(), "create a folder in", e))?;
-        let path = folder.path().join("map.part");
-        let settings = Settings {
-            options: *options,
-            // What is computed is not resumed.
-            checkpoint: Duration::MAX,
-            style: Style::default(),
-            in_flight: 1,
-            part: None,
-        };
         let computing = Computing {
             spec,
-            settings: &settings,
+            options: *options,
+            file: None,
             devices,
             monitor,
         };
-        let mut report = CacheReport {
-            pixels: spec.pixels(),
-            ..CacheReport::default()
-        };
-        let ((times, effort), resolution) = match self.cache {
-            Cache::Rounded => {
-                let plan = self.rounded.plan(spec);
-                let work = || plan.compute(&computing, &path, &mut report);
-                beside(spec, options, monitor, work)
-            }
-            _ => {
-                let plan = self.exact.plan(spec);
-                let work = || plan.compute(&computing, &path, &mut report);
-                beside(spec, options, monitor, work)
-            }
-        }?;
+        let CachedMap {
+            times,
+            effort,
+            unresolved,
+            report,
+        } = self.known.plan(spec).compute(&computing)?;
         self.report.add(&report);
-        let computed = effort.engine.split_once(": ");
-        let known = ("cpu", "all pixels were known");
-        let (engine, device) = computed.unwrap_or(known);
+        let (engine, device) = match effort.engine {
+            "" => ("cpu", "all pixels were known".to_owned()),
+            engine => (engine, effort.device),
+        };
         let streamed = Streamed {
-            engine: ["gpu", "gpu+cpu"]
-                .into_iter()
-                .find(|name| *name == engine)
-                .unwrap_or("cpu"),
-            device: device.to_owned(),
+            engine,
+            device,
             ran: Ran {
                 elapsed: effort.elapsed,
                 notes: effort.notes,
                 ..Ran::default()
             },
         };
-        Ok(DivergenceMap::new(spec, u32::vec(times), streamed).with_resolution(resolution))
+        Ok(DivergenceMap::new(spec, u32::vec(times), streamed).with_resolution(unresolved))
     }
 }

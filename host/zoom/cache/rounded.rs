@@ -1,7 +1,6 @@
 //! The cache of Badger's study: pixels whose coordinates, rounded to as many decimal places as the map's scale has digits, were
 //! computed before. Their numbers of steps grow with those of the frame.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -134,12 +133,11 @@ impl ReusePlan {
     pub fn compute(
         self,
         computing: &Computing<'_>,
-        path: &Path,
         report: &mut CacheReport,
     ) -> Result<(Vec<u32>, Effort), Error> {
         let steps = computing.steps();
         let mut effort = Effort::default();
-        let computed = self.misses(computing, path, &mut effort)?;
+        let computed = self.misses(computing, &mut effort)?;
         let mut times = vec![0; computing.spec.pixels() as usize];
         for (pixel, computed) in self.misses.iter().zip(&computed) {
             times[*pixel] = *computed;
@@ -162,18 +160,8 @@ impl ReusePlan {
     }
 
     /// The numbers of steps of the pixels that are not in the cache. The record of finished pixels has only these.
-    fn misses(
-        &self,
-        computing: &Computing<'_>,
-        path: &Path,
-        effort: &mut Effort,
-    ) -> Result<Vec<u32>, Error> {
-        let partial = Partial::open(
-            path,
-            computing.spec,
-            self.misses.len(),
-            computing.settings.checkpoint,
-        )?;
+    fn misses(&self, computing: &Computing<'_>, effort: &mut Effort) -> Result<Vec<u32>, Error> {
+        let partial = computing.partial(self.misses.len())?;
         let missing = partial.missing().into_iter().flatten();
         let places: Vec<usize> = missing.map(|place| place as usize).collect();
         let pixels: Vec<usize> = places.iter().map(|place| self.misses[*place]).collect();

@@ -1,0 +1,435 @@
+//! The checks of a specification: every value, their combinations, and what the engines derive from them.
+
+use glam::DVec3;
+use kernels_gpu::physics::three_body::{MassTerms, Relative};
+
+use super::{MAX_PIXELS, MAX_STEPS, Specification, Validated};
+use crate::method::{Precision, Start};
+use trisolar_spec::{Integrator, SpecError};
+
+impl Specification {
+    pub(super) fn check_map(&self) -> Result<(), SpecError> {
+        let [w, h] = self.size;
+        let side = 1..=u64::from(u32::MAX);
+        if !side.contains(&w) || !side.contains(&h) || w * h > MAX_PIXELS {
+            let allowed = "width and height must be from 1 to 4294967295, and their product at most 4294967296 \
+                           (2^32) pixels";
+            return Err(SpecError::new("size", format!("{w}x{h}"), allowed));
+        }
+        if !self.center.iter().all(|x| x.is_finite()) {
+            let allowed = "both must be finite numbers (length)";
+            return Err(SpecError::new("center", list(&self.center), allowed));
+        }
+        if !self.span.iter().all(|x| x.is_finite() && *x > 0.0) {
+            let allowed = "must be finite and above 0 along both axes (length)";
+            return Err(SpecError::new("span", list(&self.span), allowed));
+        }
+        if !(1..=3).contains(&self.body) {
+            return Err(SpecError::new("body", self.body, "must be 1, 2 or 3"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_bodies(&self) -> Result<(), SpecError> {
+        if !self.masses.iter().all(|m| m.is_finite() && *m >= 0.0) {
+            let allowed = "each must be a finite number of at least 0 (0 is a test body, which is attracted without \
+                           pulling)";
+            return Err(SpecError::new("masses", list(&self.masses), allowed));
+        }
+        if !self.positions.iter().all(|p| p.is_finite()) {
+            let allowed = "each body needs three finite numbers (length)";
+            return Err(SpecError::new(
+                "positions",
+                vectors(&self.positions),
+                allowed,
+            ));
+        }
+        if !self.velocities.iter().all(|v| v.is_finite()) {
+            let allowed = "each body needs three finite numbers (length / time)";
+            return Err(SpecError::new(
+                "velocities",
+                vectors(&self.velocities),
+                allowed,
+            ));
+        }
+        if self.softening != 0.0 && !(self.softening > 0.0 && square_is_normal(self.softening)) {
+            let allowed =
+                "must be 0 or from 1.5e-154 to 1.3e154, so that its square is a number (length)";
+            return Err(SpecError::new("softening", self.softening, allowed));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_stepping(&self) -> Result<(), SpecError> {
+        if !self.g.is_finite() {
+            let allowed = "must be a finite number (length^3 / mass / time^2)";
+            return Err(SpecError::new("g", self.g, allowed));
+        }
+        if self.steps == 0 || self.steps > MAX_STEPS {
+            return Err(SpecError::new(
+                "steps",
+                self.steps,
+                "must be from 1 to 4294967294",
+            ));
+        }
+        if !(self.dt.is_finite() && self.dt > 0.0) {
+            return Err(SpecError::new(
+                "dt",
+                self.dt,
+                "must be a finite number above 0 (time)",
+            ));
+        }
+        if !self.shift.is_finite() || self.shift == DVec3::ZERO {
+            let allowed = "must be finite numbers, at least one of them not 0 (length)";
+            return Err(SpecError::new(
+                "shift",
+                list(&self.shift.to_array()),
+                allowed,
+            ));
+        }
+        if !(self.critical_distance > 0.0 && square_is_normal(self.critical_distance)) {
+            let allowed =
+                "must be from 1.5e-154 to 1.3e154, so that its square is a number (length)";
+            return Err(SpecError::new(
+                "critical-distance",
+                self.critical_distance,
+                allowed,
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_method(&self) -> Result<(), SpecError> {
+        let quantity = self.quantity;
+        let has = |p: Precision, i: Integrator| quantity.has_method(p.kind(), i.name());
+        let any = |p: &Precision| Integrator::ALL.iter().any(|i| has(*p, *i));
+        if !any(&self.precision) {
+            let names = Precision::ALL.into_iter().filter(any).map(Precision::kind);
+            let allowed = format!(
+                "with --quantity {quantity} it must be {}",
+                names.collect::<Vec<_>>().join(" or ")
+            );
+            return Err(SpecError::new("precision", self.precision, allowed));
+        }
+        let has = |i: &Integrator| has(self.precision, *i);
+        if !has(&self.integrator) {
+            let names = Integrator::ALL.iter().filter(|i| has(i)).map(|i| i.name());
+            let allowed = format!(
+                "with --precision {} it must be {}",
+                self.precision,
+                names.collect::<Vec<_>>().join(" or ")
+            );
+            return Err(SpecError::new("integrator", self.integrator, allowed));
+        }
+        if self.start != Start::Euler && !self.integrator.is_multistep() {
+            let allowed = format!(
+                "is for adams-bashforth-2 and adams-bashforth-4; --integrator {} needs none",
+                self.integrator
+            );
+            return Err(SpecError::new("start", self.start.name(), allowed));
+        }
+        Ok(())
+    }
+
+    /// The numbers that the engines derive from masses must be finite and must not vanish.
+    fn check_mass_terms(&self, masses: &[f64; 3]) -> Result<(), SpecError> {
+        if !masses.iter().sum::<f64>().is_finite() {
+            let allowed = "their sum must be a finite number";
+            return Err(SpecError::new("masses", list(masses), allowed));
+        }
+        for (body, gm) in self.order().into_iter().zip(self.gm_dt2(masses)) {
+            let vanishes = gm == 0.0 && self.g != 0.0 && masses[body] != 0.0;
+            if !gm.is_finite() || vanishes || gm.is_subnormal() {
+                let allowed = format!(
+                    "--g times mass times --dt^2 must be from 2.3e-308 to 1.7e308, and is {gm:e} for body {}",
+                    body + 1
+                );
+                return Err(SpecError::new("dt", self.dt, allowed));
+            }
+        }
+        let terms = MassTerms::new(self.gm_dt2(masses), self.softening);
+        if !terms.minus_sum.iter().all(|x| x.is_finite()) {
+            let allowed = "--g times the sum of masses times --dt^2 must be at most 1.7e308";
+            return Err(SpecError::new("dt", self.dt, allowed));
+        }
+        Ok(())
+    }
+}
+
+impl Validated {
+    /// Pixels that together contain the extreme start positions of the map; all pixels if they are points.
+    fn telling_pixels(&self) -> Box<dyn Iterator<Item = u64>> {
+        match self.points {
+            Some(_) => Box::new(0..self.pixels()),
+            None => Box::new([0, self.pixels() - 1].into_iter()),
+        }
+    }
+
+    /// The error for positions at a pixel, or everywhere on the map.
+    fn misplaced(&self, pixel: u64, allowed: impl Into<String>) -> SpecError {
+        match &self.points {
+            Some(_) => SpecError::new("points", format!("point {pixel}"), allowed),
+            None => SpecError::new("positions", vectors(&self.specification.positions), allowed),
+        }
+    }
+
+    /// Without softening the bodies besides the grid body must not coincide.
+    pub(super) fn check_apart(&self) -> Result<(), SpecError> {
+        let s = &self.specification;
+        let [_, a, b] = s.order();
+        for pixel in self.telling_pixels() {
+            let positions = match &self.points {
+                Some(points) => s.state_of(points, pixel as usize)[0],
+                None => s.positions,
+            };
+            if s.softening == 0.0 && positions[a] == positions[b] {
+                let allowed = format!(
+                    "bodies {} and {} coincide; give them different positions or a --softening above 0",
+                    a.min(b) + 1,
+                    a.max(b) + 1
+                );
+                return Err(self.misplaced(pixel, allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// Warnings before the map is computed: the map can be computed, but may not be what the user intended.
+    pub fn warnings(&self) -> Vec<String> {
+        let s = &self.specification;
+        let mut found = Vec::new();
+        let pixel = [0, 1].map(|k| s.span[k] / s.size[k] as f64);
+        if self.points.is_none() && (pixel[0] / pixel[1] - 1.0).abs() > 1e-6 {
+            found.push(format!(
+                "pixels are not square: their lengths along the two axes have the ratio {:.4}; --span with one \
+                 number makes them square",
+                pixel[0] / pixel[1]
+            ));
+        }
+        let twins = s.quantity.has_twins();
+        if twins && s.shift.length() > s.critical_distance {
+            found.push(format!(
+                "the twins start {} apart, beyond the critical distance of {}: every pixel has parted before its \
+                 first step",
+                s.shift.length(),
+                s.critical_distance
+            ));
+        }
+        let worst = (0..3)
+            .map(|axis| (axis, self.extremes(axis)[1]))
+            .map(|(axis, p)| ((p + s.shift[axis]) - p - s.shift[axis]).abs() / s.shift[axis].abs())
+            .filter(|loss| loss.is_finite())
+            .fold(0.0, f64::max);
+        if twins && worst > 0.01 {
+            found.push(format!(
+                "rounding changes the shift by up to {:.0} %, because the shift is close to the resolution of the positions",
+                worst * 100.0
+            ));
+        }
+        for (k, axis) in s.plane.axes().into_iter().enumerate() {
+            if self.points.is_none() && s.size[k] > 1 && self.finest_step(k) == 0.0 {
+                let name = ["x", "y", "z"][axis];
+                found.push(format!(
+                    "neighbouring pixels start at the same {name}: the span is at the limit of 64-bit numbers"
+                ));
+            }
+        }
+        found
+    }
+
+    /// The numbers that the engines derive from the values must be finite and must not vanish.
+    pub(super) fn check_derived(&self) -> Result<(), SpecError> {
+        let s = &self.specification;
+        let job = self.job_in_lengths(0, 1);
+        for k in 0..2 {
+            let ends = [job.grid.corner[k], job.grid.corner[k] + s.span[k]];
+            let shift = s.shift[s.plane.axes()[k]];
+            if !ends
+                .iter()
+                .all(|x| x.is_finite() && (x + shift).is_finite())
+            {
+                let allowed = "the edges of the map, --center -/+ half of it, must be finite numbers (length)";
+                return Err(SpecError::new("span", list(&s.span), allowed));
+            }
+        }
+        let normal = s.plane.normal();
+        if !(s.positions[s.order()[0]][normal] + s.shift[normal]).is_finite() {
+            let allowed = "added to the grid body's position it must be a finite number (length)";
+            return Err(SpecError::new("shift", list(&s.shift.to_array()), allowed));
+        }
+        for pixel in self.telling_pixels() {
+            let [system, twin] = self.twins(&job, pixel);
+            let finite = |r: Relative<f64>| {
+                [r.a, r.b]
+                    .iter()
+                    .all(|v| [v.x, v.y, v.z].iter().all(|x| x.is_finite()))
+            };
+            if !finite(system.steps) {
+                let allowed = "velocities relative to each other and times --dt must be finite numbers (length)";
+                if self.points.is_some() {
+                    return Err(self.misplaced(pixel, allowed));
+                }
+                return Err(SpecError::new(
+                    "velocities",
+                    vectors(&s.velocities),
+                    allowed,
+                ));
+            }
+            if !finite(system.positions) || !finite(twin.positions) {
+                let allowed = "all distances must be finite numbers (length)";
+                return Err(self.misplaced(pixel, allowed));
+            }
+        }
+        let own = |pixel: u64| self.points.as_ref()?.masses(pixel as usize);
+        if own(0).is_none() {
+            return s.check_mass_terms(&s.masses);
+        }
+        for pixel in self.telling_pixels() {
+            let checked = s.check_mass_terms(&own(pixel).unwrap_or(s.masses));
+            checked.map_err(|e| {
+                let given = format!("point {pixel}");
+                SpecError::new("points", given, format!("its masses: {}", e.allowed))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The shift must not vanish in rounding at every pixel, because the twins would then be equal.
+    pub(super) fn check_shift(&self) -> Result<(), SpecError> {
+        let s = &self.specification;
+        if !s.quantity.has_twins() {
+            return Ok(());
+        }
+        let moves = |axis: usize, p: f64| p + s.shift[axis] != p;
+        let somewhere = (0..3).any(|axis| self.extremes(axis).into_iter().any(|p| moves(axis, p)));
+        if somewhere {
+            return Ok(());
+        }
+        let allowed = "is lost in rounding: added to the grid body's position it changes nothing, anywhere on the \
+                       map; give a larger one";
+        Err(SpecError::new("shift", list(&s.shift.to_array()), allowed))
+    }
+
+    /// Start positions, velocities and the critical distance must be within the range of the precision, and leave some room
+    /// to move.
+    pub(super) fn check_range(&self) -> Result<(), SpecError> {
+        let s = &self.specification;
+        let [largest, critical] = s.precision.largest().map(|length| length / self.unit());
+        if largest == f64::INFINITY {
+            return Ok(());
+        }
+        let fail = |option, given: String, what: &str, limit: f64| {
+            let allowed = format!(
+                "--precision {} can hold {what} up to {limit:e}",
+                s.precision
+            );
+            Err(SpecError::new(option, given, allowed))
+        };
+        let job = self.job_in_lengths(0, 1);
+        for pixel in self.telling_pixels() {
+            let [system, twin] = self.twins(&job, pixel);
+            let beyond = |r: Relative<f64>| {
+                [r.a, r.b]
+                    .iter()
+                    .any(|v| [v.x, v.y, v.z].iter().any(|x| x.abs() > largest))
+            };
+            let [far, fast] = [
+                beyond(system.positions) || beyond(twin.positions),
+                beyond(system.steps),
+            ];
+            if (far || fast) && self.points.is_some() {
+                let what = if far {
+                    "distances"
+                } else {
+                    "velocities times --dt"
+                };
+                return fail("points", format!("point {pixel}"), what, largest);
+            }
+            if far {
+                return fail("positions", vectors(&s.positions), "distances", largest);
+            }
+            if fast {
+                return fail(
+                    "velocities",
+                    vectors(&s.velocities),
+                    "velocities times --dt",
+                    largest,
+                );
+            }
+        }
+        if s.critical_distance > critical {
+            return fail(
+                "critical-distance",
+                s.critical_distance.to_string(),
+                "it",
+                critical,
+            );
+        }
+        Ok(())
+    }
+
+    /// Start coordinate of column or row (`k` = 0 or 1) `index`.
+    fn coordinate(&self, k: usize, index: u64) -> f64 {
+        let s = &self.specification;
+        let pixel = if k == 0 { index } else { index * s.size[0] };
+        self.job_in_lengths(0, 1).grid.start(pixel)[s.plane.axes()[k]]
+    }
+
+    /// The grid body's start coordinates nearest to 0 and farthest from it along an axis.
+    fn extremes(&self, axis: usize) -> [f64; 2] {
+        let s = &self.specification;
+        let grid_body = s.order()[0];
+        if let Some(points) = &self.points {
+            let all = (0..points.len()).map(|i| s.state_of(points, i)[0][grid_body][axis]);
+            return nearest_and_farthest(all);
+        }
+        let Some(k) = s.plane.axes().into_iter().position(|a| a == axis) else {
+            return [s.positions[grid_body][axis]; 2];
+        };
+        let last = s.size[k] - 1;
+        let zero = ((0.5 - s.center[k] / s.span[k]) * s.size[k] as f64)
+            .round()
+            .clamp(0.0, last as f64) as u64;
+        let near = [
+            0,
+            last,
+            zero,
+            zero.saturating_sub(1),
+            last.min(zero.saturating_add(1)),
+        ];
+        nearest_and_farthest(near.into_iter().map(|index| self.coordinate(k, index)))
+    }
+
+    /// The smaller difference of two neighbours' coordinates at the two ends of axis `k` (length).
+    fn finest_step(&self, k: usize) -> f64 {
+        let last = self.specification.size[k] - 1;
+        let step = |i: u64| (self.coordinate(k, i + 1) - self.coordinate(k, i)).abs();
+        step(0).min(step(last - 1))
+    }
+}
+
+/// The numbers nearest to 0 and farthest from it.
+fn nearest_and_farthest(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
+    numbers.fold([f64::INFINITY, 0.0], |[near, far], x| {
+        [
+            if x.abs() < near.abs() { x } else { near },
+            if x.abs() > far.abs() { x } else { far },
+        ]
+    })
+}
+
+fn square_is_normal(x: f64) -> bool {
+    (x * x).is_normal()
+}
+
+/// Formats numbers as on the command line.
+fn list(numbers: &[f64]) -> String {
+    let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
+    words.join(",")
+}
+
+/// Formats vectors as on the command line.
+fn vectors(vectors: &[DVec3]) -> String {
+    let words: Vec<String> = vectors.iter().map(|v| list(&v.to_array())).collect();
+    words.join(":")
+}

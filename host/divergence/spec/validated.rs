@@ -1,0 +1,121 @@
+//! A specification with which an engine can compute, and the start of each of its pixels.
+
+use std::sync::Arc;
+
+use kernels_gpu::map::{self, Grid, Job, Masses, Point};
+
+use super::Specification;
+use crate::value::ValueType;
+use trisolar_bodies::Points;
+
+/// A [`Specification`] that has passed [`Specification::validate`] or [`Specification::validate_points`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validated {
+    pub(super) specification: Specification,
+    pub(super) points: Option<Arc<Points>>,
+}
+
+impl Validated {
+    /// The values.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
+    }
+
+    /// The start states, if there is no grid.
+    pub fn points(&self) -> Option<&Arc<Points>> {
+        self.points.as_ref()
+    }
+
+    /// Width and height in pixels.
+    pub fn size(&self) -> [u32; 2] {
+        self.specification.size.map(|n| n as u32)
+    }
+
+    /// The type of the map's values.
+    pub fn value_type(&self) -> ValueType {
+        self.specification.quantity.value_type()
+    }
+
+    /// Number of pixels (up to 2³²).
+    pub fn pixels(&self) -> u64 {
+        self.specification.size[0] * self.specification.size[1]
+    }
+
+    /// The job of the engines for `count` pixels from pixel `first` (row-major) on, in the unit of length of the precision.
+    pub fn job(&self, first: u64, count: u32) -> Job {
+        self.job_in_lengths(first, count).scaled(self.unit())
+    }
+
+    /// Start position of the grid body at a pixel of the map (length).
+    pub fn start(&self, pixel: u64) -> [f64; 3] {
+        self.job_in_lengths(0, 1).grid.start(pixel)
+    }
+
+    /// The engines' units of length per unit of the specification: a power of two.
+    pub(super) fn unit(&self) -> f64 {
+        let bits = self.specification.precision.fraction_bits();
+        bits.map_or(1.0, |bits| {
+            f64::from(i32::from(bits) - kernels_gpu::number::FRACTION_BITS as i32).exp2()
+        })
+    }
+
+    /// As [`job`](Self::job), in the specification's unit of length.
+    pub(crate) fn job_in_lengths(&self, first: u64, count: u32) -> Job {
+        let s = &self.specification;
+        let order = s.order();
+        Job {
+            grid: Grid {
+                corner: [s.center[0] - s.span[0] / 2.0, s.center[1] - s.span[1] / 2.0],
+                span: s.span,
+                width: s.size[0] as u32,
+                height: s.size[1] as u32,
+                axes: s.plane.axes().map(|axis| axis as u32),
+                positions: order.map(|body| s.positions[body].to_array()),
+                velocities: order.map(|body| s.velocities[body].to_array()),
+            },
+            masses: s.weigh(&s.masses),
+            shift: s.shift.to_array(),
+            // Scaled first, because the squares of very small or large components underflow or overflow.
+            direction: (s.shift / s.shift.abs().max_element())
+                .normalize()
+                .to_array(),
+            dt: s.dt,
+            first,
+            count,
+            steps: s.steps as u32,
+            first_steps: s.start.for_kernel(),
+        }
+    }
+
+    /// The start state of a pixel in the form of the engines, if the map consists of points.
+    #[inline]
+    pub fn point(&self, pixel: u64) -> Option<Point> {
+        let points = self.points.as_ref()?;
+        Some(self.point_in_lengths(points, pixel).scaled(self.unit()))
+    }
+
+    /// The mass terms of a pixel for the engines, if it is a point with masses of its own.
+    #[inline]
+    pub fn masses(&self, pixel: u64) -> Option<Masses> {
+        let masses = self.points.as_ref()?.masses(pixel as usize)?;
+        Some(self.specification.weigh(&masses).scaled(self.unit()))
+    }
+
+    fn point_in_lengths(&self, points: &Points, pixel: u64) -> Point {
+        let s = &self.specification;
+        let [positions, velocities] = s.state_of(points, pixel as usize);
+        Point {
+            positions: s.order().map(|body| positions[body].to_array()),
+            velocities: s.order().map(|body| velocities[body].to_array()),
+        }
+    }
+
+    /// The start states of a pixel and of its twin in the specification's unit of length.
+    pub(super) fn twins(&self, job: &Job, pixel: u64) -> [map::Start<f64>; 2] {
+        let point = match &self.points {
+            Some(points) => self.point_in_lengths(points, pixel),
+            None => job.grid.point(pixel),
+        };
+        [point, point.shifted(job.shift)].map(|p| p.start(job.dt))
+    }
+}
