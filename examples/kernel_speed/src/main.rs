@@ -14,7 +14,9 @@ use kernels::{
     COPY_EACH, COPY_THREADS, Four, PRODUCT_SHARED, PRODUCT_THREADS, PRODUCT_TILE, SCAN_THREADS,
     SCAN_TILE, SIDE, SUM_THREADS,
 };
-use trisolar_device::{Buffer, Device, Emulator, GpuError, Grid, gpu_or_emulator, include_kernels};
+use trisolar_device::{
+    Buffer, Device, Emulator, GpuError, Grid, Plain, gpu_or_emulator, include_kernels,
+};
 
 include_kernels!();
 
@@ -299,14 +301,22 @@ fn check_product(a: &[i32], b: &[i32], n: usize, element: impl Fn(usize) -> f64)
     Ok(())
 }
 
+/// A matrix of whole numbers with `n` rows and columns, here and as numbers of the device.
+fn matrix<T: Plain>(
+    bench: &Bench,
+    n: usize,
+    seed: u64,
+    number: impl Fn(i32) -> T,
+) -> Outcome<(Vec<i32>, Buffer<T>)> {
+    let numbers: Vec<i32> = whole_numbers(n * n, seed).collect();
+    let there: Vec<T> = numbers.iter().map(|&x| number(x)).collect();
+    Ok((numbers, Buffer::of(&bench.device, &there)?))
+}
+
 fn tiled(bench: &Bench) -> Outcome<()> {
     let n = bench.size(4096, 50);
-    let [a, b]: [Vec<i32>; 2] = [1, 2].map(|seed| whole_numbers(n * n, seed).collect());
-    let [on_a, on_b] = [&a, &b].map(|x| x.iter().map(|&x| x as f32).collect::<Vec<_>>());
-    let (on_a, on_b) = (
-        Buffer::of(&bench.device, &on_a)?,
-        Buffer::of(&bench.device, &on_b)?,
-    );
+    let (a, on_a) = matrix(bench, n, 1, |x| x as f32)?;
+    let (b, on_b) = matrix(bench, n, 2, |x| x as f32)?;
     let mut c = Buffer::<f32>::filled(&bench.device, n * n, 0xff)?;
     let blocks = n.div_ceil(SIDE).pow(2) as u32;
     let grid = Grid::new(blocks, (SIDE * SIDE) as u32);
@@ -336,12 +346,8 @@ fn tiled(bench: &Bench) -> Outcome<()> {
 
 fn product(bench: &Bench) -> Outcome<()> {
     let n = bench.size(8192, PRODUCT_TILE);
-    let [a, b]: [Vec<i32>; 2] = [1, 2].map(|seed| whole_numbers(n * n, seed).collect());
-    let [on_a, on_b] = [&a, &b].map(|x| x.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
-    let (on_a, on_b) = (
-        Buffer::of(&bench.device, &on_a)?,
-        Buffer::of(&bench.device, &on_b)?,
-    );
+    let (a, on_a) = matrix(bench, n, 1, f64::from)?;
+    let (b, on_b) = matrix(bench, n, 2, f64::from)?;
     let c = Buffer::<f64>::filled(&bench.device, n * n, 0xff)?;
     let grid = Grid::new((n / PRODUCT_TILE).pow(2) as u32, PRODUCT_THREADS).shared(PRODUCT_SHARED);
     let launch = || {

@@ -1,8 +1,9 @@
 //! Atomics with a scope, and atomic floats.
 //!
 //! The scope says which other threads may use the value at the same time: those of the *block*, of the *device*, or of the
-//! *system* (which includes other devices and the host). [`core::sync::atomic`] works in kernels as well; its atomics have
-//! system scope.
+//! *system* (which includes other devices and the host). [`core::sync::atomic`] works in kernels as well; rustc writes its
+//! operations on memory without a scope, which in PTX means the device. Values that other devices or the host change at the same time need
+//! the functions and types of this module.
 //!
 //! - [`AtomicF32`], [`AtomicF64`] and their `Block…` and `System…` counterparts
 //! - [`mid`]: functions on pointers that take an [`Ordering`]
