@@ -23,6 +23,7 @@ mod module;
 #[cfg_attr(not(feature = "devices"), path = "no_power.rs")]
 mod power;
 mod select;
+mod tensor;
 mod typed;
 
 pub use cuda_std::{Code, Entry, Plain};

@@ -90,9 +90,17 @@ pub struct Driver {
     library: OsString,
     missing: Vec<&'static str>,
     get_version: Option<unsafe extern "C" fn(*mut c_int) -> c_int>,
+    loaded: Library,
 }
 
 impl Driver {
+    /// The address of a function that is not among [`SYMBOLS`]; `None` if the library does not have it.
+    pub fn function(&self, name: &str) -> Option<*mut ()> {
+        // SAFETY: the type is only a pointer here; who calls it knows its signature.
+        let found = unsafe { self.loaded.get::<*mut ()>(name.as_bytes()) };
+        found.ok().map(|s| *s).filter(|address| !address.is_null())
+    }
+
     /// The name or path from which it was loaded.
     pub fn library(&self) -> &std::ffi::OsStr {
         &self.library
@@ -143,10 +151,12 @@ fn bind() -> Result<Driver, LoadError> {
         library: given.unwrap_or_else(|| DEFAULT_LIBRARY.into()),
         missing: Vec::new(),
         get_version: None,
+        // The table points into the library from now on: the driver is kept for the life of the process, and never unloads it.
+        loaded: library,
     };
     for (slot, symbol) in shims::table().iter().zip(SYMBOLS) {
         // SAFETY: the type is only a pointer here; the callers of the entry point know its signature.
-        let address = unsafe { library.get::<*mut ()>(symbol.as_bytes()) }.map(|s| *s);
+        let address = unsafe { driver.loaded.get::<*mut ()>(symbol.as_bytes()) }.map(|s| *s);
         match address {
             Ok(address) if !address.is_null() => {
                 if *symbol == "cuDriverGetVersion" {
@@ -165,8 +175,6 @@ fn bind() -> Result<Driver, LoadError> {
             }
         }
     }
-    // The table points into the library from now on, so the library must never be unloaded.
-    std::mem::forget(library);
     Ok(driver)
 }
 

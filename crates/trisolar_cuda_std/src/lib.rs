@@ -61,6 +61,7 @@ pub mod registers;
 #[cfg(target_arch = "nvptx64")]
 mod runtime;
 pub mod shared;
+pub mod tensor;
 pub mod thread;
 mod unroll;
 pub mod warp;

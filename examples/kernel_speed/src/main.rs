@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuda_std::Entry;
+use cuda_std::tensor::{TensorMap, Tiles};
 use kernel_speed_kernels as kernels;
 use kernels::{
     COPY_EACH, COPY_THREADS, Four, PRODUCT_SHARED, PRODUCT_THREADS, PRODUCT_TILE, SCAN_THREADS,
@@ -179,10 +180,85 @@ fn check(bench: &Bench) -> Outcome<()> {
         "clusters: {} words, {strange} differ from the emulator's",
         found.len()
     );
-    if wrong > 0 || lost > 0 || strange > 0 || error > 1e-5 {
+    let (expected, found) = (moved_tiles(&emulator)?, moved_tiles(&bench.device)?);
+    let misplaced = expected.iter().zip(&found).filter(|(a, b)| a != b).count();
+    println!(
+        "tiles in one, two and three dimensions: {} bytes, {misplaced} differ from the emulator's",
+        found.len()
+    );
+    if wrong > 0 || lost > 0 || strange > 0 || misplaced > 0 || error > 1e-5 {
         return Err("this device and the emulator disagree".into());
     }
     Ok(())
+}
+
+/// The bytes of the arrays that [`kernels::tiles`] writes.
+fn moved_tiles(device: &Arc<dyn Device>) -> Outcome<Vec<u8>> {
+    let mut found = Vec::new();
+    let one = Tiled::<f64, 1>::new(device, Tiles::packed([1000], kernels::TILE_1), f64::from)?;
+    let two = Tiles {
+        strides: [1, 112],
+        ..Tiles::packed([100, 37], kernels::TILE_2)
+    };
+    let two = Tiled::<f32, 2>::new(device, two, |x| x as f32)?;
+    let three = Tiles::packed([40, 6, 5], kernels::TILE_3);
+    let three = Tiled::<u16, 3>::new(device, three, |x| x as u16)?;
+    let arguments = (
+        one.from_map.as_ptr(),
+        one.to_map.as_ptr(),
+        two.from_map.as_ptr(),
+        two.to_map.as_ptr(),
+        three.from_map.as_ptr(),
+        three.to_map.as_ptr(),
+        5,
+        3,
+    );
+    // SAFETY: the maps are those of arrays that nothing else uses.
+    unsafe { device.launch::<kernels::Tiles>(Grid::new(50, 32), arguments)? };
+    found.extend(one.bytes()?);
+    found.extend(two.bytes()?);
+    found.extend(three.bytes()?);
+    Ok(found)
+}
+
+/// An array that is read and one that is written, and their maps.
+struct Tiled<T: Plain, const D: usize> {
+    /// The map needs it.
+    _from: Buffer<T>,
+    to: Buffer<T>,
+    from_map: Buffer<TensorMap<T, D>>,
+    to_map: Buffer<TensorMap<T, D>>,
+}
+
+impl<T: Plain, const D: usize> Tiled<T, D> {
+    fn new(device: &Arc<dyn Device>, tiles: Tiles<D>, number: impl Fn(i32) -> T) -> Outcome<Self> {
+        let numbers: Vec<T> = (0..tiles.span() as i32).map(number).collect();
+        let from = Buffer::of(device, &numbers)?;
+        let to = Buffer::filled(device, numbers.len(), 0)?;
+        Ok(Self {
+            from_map: Buffer::of(device, &[from.tensor_map(&tiles)?])?,
+            to_map: Buffer::of(device, &[to.tensor_map(&tiles)?])?,
+            _from: from,
+            to,
+        })
+    }
+
+    /// The bytes of the array that is written.
+    fn bytes(&self) -> Outcome<Vec<u8>> {
+        let mut values = Vec::<T>::with_capacity(self.to.len());
+        // SAFETY: the download writes all values, and all bits of a plain value are valid.
+        unsafe {
+            self.to.device().download(
+                values.as_mut_ptr().cast(),
+                self.to.as_ptr() as u64,
+                self.to.len() * size_of::<T>(),
+            )?;
+            values.set_len(self.to.len());
+            let bytes =
+                std::slice::from_raw_parts(values.as_ptr().cast(), self.to.len() * size_of::<T>());
+            Ok(bytes.to_vec())
+        }
+    }
 }
 
 /// The errors of the fast functions. The sum of the bits of all results serves to compare them with CUDA C++'s.

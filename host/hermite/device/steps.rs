@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::steps::{
-    ACTIVE, ALONE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS,
-    NOISY, REPORT, REST_WIDTH, STEPS, Steps, TIME, moved_width,
+    ACTIVE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS, NOISY,
+    REPORT, REST_WIDTH, SIGNALS, STEPS, STOPPED, Steps, TIME, moved_width,
 };
 use kernels_gpu::device::hermite::tiles::Capacity;
-use kernels_gpu::device::hermite::together::{ADDRESSES, Arrays, Devices, MOST_DEVICES};
+use kernels_gpu::device::hermite::together::{ADDRESSES, ALONE, Arrays, Devices, MOST_DEVICES};
 use kernels_gpu::device::hermite::{lanes, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
@@ -184,7 +184,7 @@ impl DeviceEngine {
         let reports = self.launch_everywhere(request)?;
         let mut outcome = told(&reports[0]);
         for (device, report) in self.devices.iter().zip(&reports) {
-            if report[ENDED].to_bits() == ALONE {
+            if report[ENDED].to_bits() == u64::from(ALONE) {
                 return Err(HermiteError::Engine(alone(&**device)));
             }
         }
@@ -311,7 +311,8 @@ impl DeviceMemory {
             predicted: self.predicted.as_mut_ptr(),
             moved: resident.moved.as_mut_ptr(),
             levels: resident.levels.as_mut_ptr(),
-            control: resident.control.as_mut_ptr(),
+            stopped: resident.control.as_mut_ptr().wrapping_add(STOPPED),
+            signals: resident.control.as_mut_ptr().wrapping_add(SIGNALS),
         });
         arrays.map(|a| a.addresses()).into_iter().flatten()
     }
@@ -499,7 +500,7 @@ mod tests {
         let report = engine.memories[0]
             .launch_steps(&request, impatient, 32)
             .expect("a launch");
-        assert_eq!(report[ENDED].to_bits(), ALONE);
+        assert_eq!(report[ENDED].to_bits(), u64::from(ALONE));
         assert_eq!(report[BLOCKS].to_bits(), 0);
         let said = alone(&*engine.devices[0]).to_string();
         assert!(said.contains("waited in vain"), "{said}");

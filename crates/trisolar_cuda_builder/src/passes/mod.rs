@@ -14,9 +14,10 @@ mod origin;
 mod remainder;
 mod shared;
 mod stores;
+mod version;
 
 /// The version of the passes. It must change whenever they do, so that existing PTX is rebuilt.
-pub(crate) const NAME: &str = "launch bounds, constants, shared statics, arrays and dynamic memory, atomics of a thread's own memory, exact remainders, stores of bits";
+pub(crate) const NAME: &str = "launch bounds, constants, shared statics, arrays and dynamic memory, atomics of a thread's own memory, exact remainders, stores of bits, versions for fences of tensor maps";
 
 /// What a build asks of the passes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +38,7 @@ pub(crate) fn apply(ptx: &str, options: Options) -> Result<String, CudaBuilderEr
     let ptx = shared::placed(&ptx)?;
     let ptx = constant::placed(&ptx)?;
     let ptx = atomics::of_own_memory(&ptx)?;
-    let ptx = stores::of_bits(&remainder::exact(&ptx));
+    let ptx = version::sufficient(&stores::of_bits(&remainder::exact(&ptx)));
     Ok(match options.ftz {
         true => ftz::flushed(&ptx),
         false => ptx,

@@ -75,6 +75,7 @@ impl<'a> Worker<'a> {
                     wait: Cell::new(Wait::Nothing),
                     answer: Cell::new((0, false)),
                     copies: RefCell::default(),
+                    stores: RefCell::default(),
                     cancelled: Cell::new(false),
                     arrival: Cell::new(Arrival::No),
                 },

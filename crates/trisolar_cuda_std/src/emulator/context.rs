@@ -99,6 +99,8 @@ pub(crate) struct Context {
     pub answer: Cell<(u128, bool)>,
     /// The asynchronous copies that this thread has started.
     pub copies: RefCell<Copies>,
+    /// The stores of tiles that this thread has started.
+    pub stores: RefCell<Copies>,
     /// True when the launch has failed and the thread is being unwound, in which case it no longer waits for anything.
     pub cancelled: Cell<bool>,
     pub arrival: Cell<Arrival>,

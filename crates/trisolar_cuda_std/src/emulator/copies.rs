@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy)]
 pub(crate) struct Copy {
     pub to: *mut u8,
+    /// Null for zeros.
     pub from: *const u8,
     pub bytes: usize,
 }
@@ -13,7 +14,13 @@ pub(crate) struct Copy {
 impl Copy {
     fn finish(self) {
         // SAFETY: whoever started the copy has vouched for both places until the wait for it.
-        unsafe { self.from.copy_to(self.to, self.bytes) };
+        unsafe {
+            if self.from.is_null() {
+                self.to.write_bytes(0, self.bytes);
+            } else {
+                self.from.copy_to(self.to, self.bytes);
+            }
+        }
     }
 }
 

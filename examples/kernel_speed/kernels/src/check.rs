@@ -4,6 +4,7 @@ use core::sync::atomic::AtomicU32;
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{F2, SharedSlice, U4};
+use cuda_std::tensor::{self, TensorMap, Tile};
 use cuda_std::{
     GridBarrier, async_copy, bf16, cluster, matrix, mbarrier, shared_array, shared_slice, unroll,
 };
@@ -271,5 +272,88 @@ pub unsafe fn clusters(seed: u64, words: *mut u64) {
             *words.add(thread * CLUSTER_WORDS + word) = found[word];
         });
         cluster::sync();
+    }
+}
+
+/// The tiles of [`tiles`].
+pub const TILE_1: [u32; 1] = [64];
+/// The tiles of [`tiles`].
+pub const TILE_2: [u32; 2] = [32, 4];
+/// The tiles of [`tiles`].
+pub const TILE_3: [u32; 3] = [8, 2, 2];
+
+/// Adds 1 to each element of an array and of what is beyond it, a tile for each block, and moves the tiles by some elements.
+///
+/// # Parameters
+/// - the arrays to read and those to write in one, two and three dimensions, with the tiles [`TILE_1`], [`TILE_2`] and [`TILE_3`]
+/// - `columns`, `rows`: number of tiles along the first two dimensions
+///
+/// # Thread mapping
+/// Any one-dimensional grid of blocks of 32 threads.
+///
+/// # Safety
+/// The maps are valid, and nothing else uses the arrays during the launch.
+#[kernel(max_threads = 32)]
+pub unsafe fn tiles(
+    from_1: *const TensorMap<f64, 1>,
+    to_1: *const TensorMap<f64, 1>,
+    from_2: *const TensorMap<f32, 2>,
+    to_2: *const TensorMap<f32, 2>,
+    from_3: *const TensorMap<u16, 3>,
+    to_3: *const TensorMap<u16, 3>,
+    columns: u32,
+    rows: u32,
+) {
+    let one = shared_array![Tile<f64, 64>; 1].cast::<f64>();
+    let two = shared_array![Tile<f32, 128>; 1].cast::<f32>();
+    let three = shared_array![Tile<u16, 32>; 1].cast::<u16>();
+    let barrier = shared_array![u64; 1];
+    let lane = thread::thread_idx_x() as usize;
+    let block = thread::block_idx_x();
+    let (x, y, z) = (
+        (block % columns) as i32,
+        (block / columns % rows) as i32,
+        (block / columns / rows) as i32,
+    );
+    // SAFETY: one thread starts the copies, and all wait for them; each thread has elements of its own in between.
+    unsafe {
+        if lane == 0 {
+            mbarrier::init(barrier, 1);
+            mbarrier::fence_init();
+            tensor::acquire(from_1);
+            tensor::acquire(from_2);
+            tensor::acquire(from_3);
+            tensor::acquire(to_1);
+            tensor::acquire(to_2);
+            tensor::acquire(to_3);
+            mbarrier::arrive_expect(barrier, 64 * 8 + 128 * 4 + 32 * 2);
+            tensor::load(one, from_1, [block as i32 * 64 - 20], barrier);
+            tensor::load(
+                two,
+                from_2,
+                [x * 32 - 8, block as i32 / columns as i32 * 4 - 3],
+                barrier,
+            );
+            tensor::load(three, from_3, [x * 8 - 8, y * 2 + 1, z * 2 - 1], barrier);
+        }
+        thread::sync_threads();
+        mbarrier::wait(barrier, 0);
+        *one.add(lane) += 1.0;
+        *one.add(lane + 32) += 1.0;
+        unroll!(for k in 0..4 {
+            *two.add(lane + 32 * k) += 1.0;
+        });
+        *three.add(lane) += 1;
+        tensor::fence_shared();
+        thread::sync_threads();
+        if lane == 0 {
+            tensor::store(to_1, [block as i32 * 64], one);
+            tensor::commit();
+            tensor::store(to_2, [x * 32, block as i32 / columns as i32 * 4], two);
+            tensor::store(to_3, [x * 8, y * 2, z * 2], three);
+            tensor::commit();
+            tensor::wait::<1>();
+            tensor::wait::<0>();
+        }
     }
 }

@@ -112,10 +112,10 @@ pub const fn moved_width(p: usize) -> usize {
 pub const CONTROL: usize = SIGNALS + together::MOST_DEVICES;
 const COUNTS: usize = 1;
 /// Index of the reason to stop, a value of [`ENDED`]; 0 to go on.
-pub(super) const STOPPED: usize = 4;
+pub const STOPPED: usize = 4;
 const TOTALS: usize = 5;
 /// Index of the signal of the first device.
-pub(super) const SIGNALS: usize = 8;
+pub const SIGNALS: usize = 8;
 
 /// Length of the report: the values below, then the numbers of blocks by the binary logarithm of the number of active bodies, then the
 /// numbers of steps by length.
@@ -126,7 +126,7 @@ pub const TIME: usize = 0;
 pub const BLOCKS: usize = 1;
 /// Index of the number of steps of bodies.
 pub const STEPS: usize = 2;
-/// Index of the reason for the end: [`AT_END`], [`FOR_HOST`], [`ALONE`], or 0 after the largest number of blocks or pairs.
+/// Index of the reason for the end: [`AT_END`], [`FOR_HOST`], [`together::ALONE`], or 0 after the largest number of blocks or pairs.
 pub const ENDED: usize = 3;
 /// Index of the number of steps that were not shortened because the criterion followed rounding noise.
 pub const NOISY: usize = 4;
@@ -143,8 +143,6 @@ pub const LENGTHS: usize = ACTIVE + 32;
 pub const AT_END: u64 = 1;
 /// Value of [`ENDED`] if the host has to perform the next block.
 pub const FOR_HOST: u64 = 2;
-/// Value of [`ENDED`] if another device did not answer.
-pub const ALONE: u64 = 3;
 
 /// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
 const IS_NOISY: f64 = 1.0;
@@ -202,7 +200,7 @@ pub unsafe fn steps<
         }
         // No device writes to the others before they have read the results of the last block.
         // SAFETY: all threads of all grids call it.
-        unsafe { barrier.wait_for_all::<MANY>(&job.devices, at) };
+        unsafe { barrier.wait_for_all::<MANY>(&job.devices, at.everywhere) };
         let listed = clock();
         // SAFETY: no thread changes these counters before the next barrier.
         let (count, total) = unsafe { counted::<MANY>(at, number) };
@@ -217,7 +215,7 @@ pub unsafe fn steps<
         let correcting =
             unsafe { evaluate::<A, P, D, I, MANY>(job, at, &block, count, &mut barrier) };
         // SAFETY: all threads of all grids call it.
-        unsafe { barrier.wait_for_all::<MANY>(&job.devices, at) };
+        unsafe { barrier.wait_for_all::<MANY>(&job.devices, at.everywhere) };
         cycles[0] += listed - begin;
         cycles[1] += clock() - listed - correcting;
         cycles[2] += correcting;
@@ -479,9 +477,9 @@ unsafe fn evaluate<
         if iteration > 0 {
             // SAFETY: all threads of all grids call it; each replaces its own bodies between two barriers.
             unsafe {
-                barrier.wait_for_all::<MANY>(&job.devices, at);
+                barrier.wait_for_all::<MANY>(&job.devices, at.everywhere);
                 replace::<P, D, MANY>(job, at, count);
-                barrier.wait_for_all::<MANY>(&job.devices, at);
+                barrier.wait_for_all::<MANY>(&job.devices, at.everywhere);
             }
         }
         iteration += 1;
@@ -612,7 +610,9 @@ unsafe fn replace<const P: usize, const D: usize, const MANY: bool>(
             let (to, motion) = (place * const { width(D) } + 1, vectors::<D>(moved));
             put_all(at.predicted.add(to), &motion);
             if MANY {
-                (job.devices).others(at, |other| put_all(other.predicted.add(to), &motion));
+                (job.devices).others(at.everywhere, |other| {
+                    put_all(other.predicted.add(to), &motion)
+                });
             }
         }
         k += thread::grid_dim_x() * thread::block_dim_x();
@@ -652,7 +652,7 @@ unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
         unsafe {
             choose_step::<P, MANY>(job, at, block, moved, &y, before);
             if MANY {
-                job.devices.others(at, |other| {
+                job.devices.others(at.everywhere, |other| {
                     let to = other.moved.add(place * const { moved_width(P) });
                     let mut n = 0;
                     while n < const { moved_width(P) } {
@@ -714,8 +714,8 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
         if !verdict.finite || verdict.abrupt || (verdict.clamped && !forced) {
             (*at.control.add(STOPPED)).store(FOR_HOST as u32, Relaxed);
             if MANY {
-                job.devices.others(at, |other| {
-                    atomic_store_relaxed_32_system(other.control.add(STOPPED), FOR_HOST as u32);
+                job.devices.others(at.everywhere, |other| {
+                    atomic_store_relaxed_32_system(other.stopped, FOR_HOST as u32);
                 });
             }
         }
@@ -735,7 +735,7 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
             return;
         }
         if MANY {
-            job.devices.all(at, |_, each| {
+            job.devices.all(at.everywhere, |_, each| {
                 atomic_fetch_sub_relaxed_u32_system(each.levels.add(old as usize), 1);
                 atomic_fetch_add_relaxed_u32_system(each.levels.add(new as usize), 1);
             });

@@ -5,16 +5,21 @@
 //! the same active bodies and the same bits.
 
 use core::ptr::with_exposed_provenance_mut;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::AtomicU32;
 
-use cuda_std::atomic::intrinsics::{atomic_load_acquire_32_system, atomic_store_release_32_system};
+use cuda_std::atomic::intrinsics::{
+    atomic_load_acquire_32_system, atomic_load_relaxed_32_system, atomic_store_relaxed_32_system,
+    atomic_store_release_32_system,
+};
 use cuda_std::{GridBarrier, thread};
 
-use super::steps::{ALONE, SIGNALS, STOPPED, State};
 use crate::device::clock::timer_ns;
 
 /// Largest number of devices.
 pub const MOST_DEVICES: usize = 16;
+
+/// The reason to stop if another device did not answer.
+pub const ALONE: u32 = 3;
 
 /// The devices of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +34,9 @@ pub struct Devices {
 }
 
 /// Length of [`Arrays::addresses`].
-pub const ADDRESSES: usize = 4;
+pub const ADDRESSES: usize = 5;
 
-/// The arrays of a device to which all devices write, as in [`State`].
+/// The arrays of a device to which all devices write.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrays {
     /// The predicted bodies.
@@ -40,8 +45,10 @@ pub struct Arrays {
     pub moved: *mut f64,
     /// Number of bodies with steps of each length.
     pub levels: *mut u32,
-    /// The counters that threads share.
-    pub control: *mut u32,
+    /// The reason to stop, or 0.
+    pub stopped: *mut u32,
+    /// The signal of each device: how often it has arrived.
+    pub signals: *mut u32,
 }
 
 impl Arrays {
@@ -51,7 +58,8 @@ impl Arrays {
             self.predicted.expose_provenance() as u64,
             self.moved.expose_provenance() as u64,
             self.levels.expose_provenance() as u64,
-            self.control.expose_provenance() as u64,
+            self.stopped.expose_provenance() as u64,
+            self.signals.expose_provenance() as u64,
         ]
     }
 
@@ -65,7 +73,8 @@ impl Arrays {
             predicted: with_exposed_provenance_mut(address(0)),
             moved: with_exposed_provenance_mut(address(1)),
             levels: with_exposed_provenance_mut(address(2)),
-            control: with_exposed_provenance_mut(address(3)),
+            stopped: with_exposed_provenance_mut(address(3)),
+            signals: with_exposed_provenance_mut(address(4)),
         }
     }
 }
@@ -74,12 +83,12 @@ impl Devices {
     /// Calls `f` with the arrays of each other device.
     ///
     /// # Safety
-    /// `at.everywhere` must have the addresses of each device.
+    /// `everywhere` must have the addresses of each device.
     #[inline(always)]
-    pub(super) unsafe fn others(&self, at: &State, f: impl Fn(Arrays)) {
+    pub(super) unsafe fn others(&self, everywhere: *const u64, f: impl Fn(Arrays)) {
         // SAFETY: the caller guarantees this.
         unsafe {
-            self.all(at, |device, arrays| {
+            self.all(everywhere, |device, arrays| {
                 if device != self.this {
                     f(arrays);
                 }
@@ -92,11 +101,11 @@ impl Devices {
     /// # Safety
     /// The same as for [`others`](Self::others).
     #[inline(always)]
-    pub(super) unsafe fn all(&self, at: &State, f: impl Fn(u32, Arrays)) {
+    pub(super) unsafe fn all(&self, everywhere: *const u64, f: impl Fn(u32, Arrays)) {
         let mut device = 0;
         while device < self.count {
             // SAFETY: the caller guarantees this.
-            f(device, unsafe { Arrays::of(at.everywhere, device) });
+            f(device, unsafe { Arrays::of(everywhere, device) });
             device += 1;
         }
     }
@@ -122,9 +131,13 @@ impl Barrier {
     /// device does not arrive, all threads of this device go on, with [`ALONE`] as the reason to stop.
     ///
     /// # Safety
-    /// All threads of all grids must call it the same number of times, and [`State`] must be valid.
+    /// All threads of all grids must call it the same number of times; with `MANY`, `everywhere` must have the addresses of each device.
     #[inline(always)]
-    pub unsafe fn wait_for_all<const MANY: bool>(&mut self, devices: &Devices, at: &State) {
+    pub unsafe fn wait_for_all<const MANY: bool>(
+        &mut self,
+        devices: &Devices,
+        everywhere: *const u64,
+    ) {
         if MANY {
             thread::sync_threads();
             if thread::thread_idx_x() == 0 {
@@ -136,7 +149,7 @@ impl Barrier {
             self.waits += 1;
             if thread::index_1d() == 0 {
                 // SAFETY: the caller guarantees this.
-                unsafe { exchange(devices, at, self.waits) };
+                unsafe { exchange(devices, everywhere, self.waits) };
             }
         }
         // SAFETY: all threads of the grid call it.
@@ -147,27 +160,26 @@ impl Barrier {
 /// Tells the other devices that this one has arrived for the `waits`-th time, and waits for them.
 ///
 /// # Safety
-/// One thread of each device must call this after all threads of its grid have arrived; [`State`] must be valid.
+/// One thread of each device must call this after all threads of its grid have arrived; `everywhere` must have the addresses of each device.
 #[inline(always)]
-unsafe fn exchange(devices: &Devices, at: &State, waits: u32) {
-    let this = SIGNALS + devices.this as usize;
+unsafe fn exchange(devices: &Devices, everywhere: *const u64, waits: u32) {
     // SAFETY: the caller guarantees this; the numbers of devices are below MOST_DEVICES.
     unsafe {
         thread::system_fence();
-        devices.others(at, |other| {
-            atomic_store_release_32_system(other.control.add(this), waits);
+        devices.others(everywhere, |other| {
+            atomic_store_release_32_system(other.signals.add(devices.this as usize), waits);
         });
-        let stopped = &*at.control.add(STOPPED);
+        let own = Arrays::of(everywhere, devices.this);
         let begin = timer_ns();
         let mut device = 0;
         while device < devices.count {
-            let signal = at.control.add(SIGNALS + device as usize).cast::<u32>();
+            let signal = own.signals.add(device as usize);
             while device != devices.this
-                && stopped.load(Relaxed) != ALONE as u32
+                && atomic_load_relaxed_32_system(own.stopped) != ALONE
                 && atomic_load_acquire_32_system(signal) < waits
             {
                 if timer_ns() - begin > devices.patience {
-                    stopped.store(ALONE as u32, Relaxed);
+                    atomic_store_relaxed_32_system(own.stopped, ALONE);
                 }
                 // Emulated devices may share a core.
                 #[cfg(not(target_arch = "nvptx64"))]
