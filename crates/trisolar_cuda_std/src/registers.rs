@@ -13,9 +13,12 @@ use core::arch::asm;
 /// Threads of a group, whose warps all call the same function with the same number.
 pub const GROUP_THREADS: u32 = 128;
 
-/// The numbers that the instruction accepts.
-const fn is_allowed(registers: u32) -> bool {
-    registers >= 24 && registers <= 256 && registers.is_multiple_of(8)
+/// Refuses numbers that the instruction does not accept.
+const fn assert_allowed(registers: u32) {
+    assert!(
+        registers >= 24 && registers <= 256 && registers.is_multiple_of(8),
+        "a thread has 24 to 256 registers, a multiple of 8"
+    );
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -39,12 +42,7 @@ fn check() {
 #[inline(always)]
 #[track_caller]
 pub unsafe fn decrease<const REGISTERS: u32>() {
-    const {
-        assert!(
-            is_allowed(REGISTERS),
-            "a thread has 24 to 256 registers, a multiple of 8"
-        )
-    };
+    const { assert_allowed(REGISTERS) };
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller guarantees this.
     unsafe {
@@ -62,12 +60,7 @@ pub unsafe fn decrease<const REGISTERS: u32>() {
 #[inline(always)]
 #[track_caller]
 pub unsafe fn increase<const REGISTERS: u32>() {
-    const {
-        assert!(
-            is_allowed(REGISTERS),
-            "a thread has 24 to 256 registers, a multiple of 8"
-        )
-    };
+    const { assert_allowed(REGISTERS) };
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller guarantees this.
     unsafe {

@@ -255,6 +255,18 @@ fn coordinate<const D: usize>(at: &[i32; D], k: usize) -> i32 {
     if k < D { at[k] } else { 0 }
 }
 
+/// The copy with the instruction of `D` dimensions, and its coordinates.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! by_dimensions {
+    ($copy:ident, $dimensions:ident) => {
+        match $dimensions {
+            1 => $copy!("1d", "{{{x}}}", x = 0),
+            2 => $copy!("2d", "{{{x}, {y}}}", x = 0, y = 1),
+            _ => $copy!("3d", "{{{x}, {y}, {z}}}", x = 0, y = 1, z = 2),
+        }
+    };
+}
+
 /// Makes what the host has written to `map` visible to the copies of this thread.
 ///
 /// # Safety
@@ -304,11 +316,7 @@ pub unsafe fn load<T: Plain, const D: usize>(
                 )
             };
         }
-        match D {
-            1 => copy!("1d", "{{{x}}}", x = 0),
-            2 => copy!("2d", "{{{x}, {y}}}", x = 0, y = 1),
-            _ => copy!("3d", "{{{x}, {y}, {z}}}", x = 0, y = 1, z = 2),
-        }
+        by_dimensions!(copy, D);
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
@@ -367,11 +375,7 @@ pub unsafe fn store<T: Plain, const D: usize>(
                 )
             };
         }
-        match D {
-            1 => copy!("1d", "{{{x}}}", x = 0),
-            2 => copy!("2d", "{{{x}, {y}}}", x = 0, y = 1),
-            _ => copy!("3d", "{{{x}, {y}, {z}}}", x = 0, y = 1, z = 2),
-        }
+        by_dimensions!(copy, D);
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {

@@ -14,7 +14,7 @@ use kernels_gpu::device::hermite::together::{ADDRESSES, ALONE, Arrays, Devices, 
 use kernels_gpu::device::hermite::{lanes, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
-use kernels_gpu::kernels::{HermiteSteps, HermiteStepsTogether};
+use kernels_gpu::kernels::HermiteSteps;
 
 use super::array::Array;
 use super::{DeviceEngine, DeviceMemory, SumSubset, records, shape};
@@ -78,46 +78,25 @@ type StepsArguments = (
     *const AtomicU32,
     *const AtomicU32,
     *const AtomicU64,
-);
-
-/// Those of the kernels that take block steps on several devices together: the same, and the arrays of all devices.
-type TogetherArguments = (
-    Steps,
-    *mut f64,
-    *mut f64,
-    *mut f64,
-    *mut f64,
-    *mut u32,
-    *mut f64,
-    *mut f64,
-    *const AtomicU32,
-    *const AtomicU32,
-    *const AtomicU64,
     *const u64,
 );
 
-/// The instance of a kernel for an order and a precision.
-macro_rules! entry {
-    ($kernel:ident, $order:expr, $precision:expr) => {
-        match ($precision, $order) {
-            (Precision::F64, Order::Four) => Entry::of::<$kernel<Plain<f64>, 4, 2, 2>>(),
-            (Precision::F64, Order::Six) => Entry::of::<$kernel<Plain<f64>, 6, 3, 2>>(),
-            (Precision::F64, Order::Eight) => Entry::of::<$kernel<Plain<f64>, 8, 4, 2>>(),
-            (Precision::SplitF32, Order::Four) => Entry::of::<$kernel<SplitF32<f32>, 4, 2, 4>>(),
-            (Precision::SplitF32, Order::Six) => Entry::of::<$kernel<SplitF32<f32>, 6, 3, 4>>(),
-            (Precision::SplitF32, Order::Eight) => Entry::of::<$kernel<SplitF32<f32>, 8, 4, 4>>(),
+/// The kernel that takes block steps, with `MANY` on several devices together.
+fn steps_entry<const MANY: bool>(order: Order, precision: Precision) -> Entry<StepsArguments> {
+    match (precision, order) {
+        (Precision::F64, Order::Four) => Entry::of::<HermiteSteps<Plain<f64>, 4, 2, 2, MANY>>(),
+        (Precision::F64, Order::Six) => Entry::of::<HermiteSteps<Plain<f64>, 6, 3, 2, MANY>>(),
+        (Precision::F64, Order::Eight) => Entry::of::<HermiteSteps<Plain<f64>, 8, 4, 2, MANY>>(),
+        (Precision::SplitF32, Order::Four) => {
+            Entry::of::<HermiteSteps<SplitF32<f32>, 4, 2, 4, MANY>>()
         }
-    };
-}
-
-/// The kernel that takes block steps.
-fn steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments> {
-    entry!(HermiteSteps, order, precision)
-}
-
-/// The kernel that takes block steps on several devices together.
-fn together_entry(order: Order, precision: Precision) -> Entry<TogetherArguments> {
-    entry!(HermiteStepsTogether, order, precision)
+        (Precision::SplitF32, Order::Six) => {
+            Entry::of::<HermiteSteps<SplitF32<f32>, 6, 3, 4, MANY>>()
+        }
+        (Precision::SplitF32, Order::Eight) => {
+            Entry::of::<HermiteSteps<SplitF32<f32>, 8, 4, 4, MANY>>()
+        }
+    }
 }
 
 /// Numbers of a star beyond its record: its step, and the two vectors after the first `order`.
@@ -342,16 +321,14 @@ impl DeviceMemory {
         if self.few > 0 {
             shared = shared.max(lanes::shared_bytes(values, force.parts()));
         }
-        let alone = steps_entry(self.order, self.precision);
-        let together = together_entry(self.order, self.precision);
-        let many = devices.count > 1;
+        let entry = match devices.count {
+            1 => steps_entry::<false>(self.order, self.precision),
+            _ => steps_entry::<true>(self.order, self.precision),
+        };
         // With more registers for each thread, fewer blocks are resident. That is faster: the barriers of many blocks take longer.
         let grid = Grid::new(1, threads).shared(shared).cooperative();
         let multiprocessors = self.device.info().multiprocessors.max(1);
-        let blocks = match many {
-            true => self.device.resident_blocks(together, grid)?,
-            false => self.device.resident_blocks(alone, grid)?,
-        };
+        let blocks = self.device.resident_blocks(entry, grid)?;
         let grid = Grid { blocks, ..grid };
         let job = Steps {
             force,
@@ -375,35 +352,23 @@ impl DeviceMemory {
         let Some(resident) = &mut self.resident else {
             unreachable!("made ready")
         };
-        let (stars, rest) = (self.stars.as_mut_ptr(), resident.rest.as_mut_ptr());
-        let (moved, predicted) = (resident.moved.as_mut_ptr(), self.predicted.as_mut_ptr());
-        let (active, forces) = (self.active.as_mut_ptr(), self.out[0].1.as_mut_ptr());
-        let (partial, levels) = (
+        let arguments = (
+            job,
+            self.stars.as_mut_ptr(),
+            resident.rest.as_mut_ptr(),
+            resident.moved.as_mut_ptr(),
+            self.predicted.as_mut_ptr(),
+            self.active.as_mut_ptr(),
+            self.out[0].1.as_mut_ptr(),
             self.partial.as_mut_ptr(),
-            resident.levels.as_ptr().cast::<AtomicU32>(),
+            resident.levels.as_ptr().cast(),
+            resident.control.as_ptr().cast(),
+            resident.report.as_ptr().cast(),
+            resident.everywhere.as_ptr(),
         );
-        let (control, report) = (
-            resident.control.as_ptr().cast::<AtomicU32>(),
-            resident.report.as_ptr().cast::<AtomicU64>(),
-        );
-        let everywhere = resident.everywhere.as_ptr();
         // SAFETY: every array is as long as the kernel asks for; no more blocks than are resident at the same time. The arrays of the other
         // devices exist as long as this launch, because all launches are waited for.
-        unsafe {
-            if many {
-                let arguments = (
-                    job, stars, rest, moved, predicted, active, forces, partial, levels, control,
-                    report, everywhere,
-                );
-                self.device.launch_entry(together, grid, arguments)?;
-            } else {
-                let arguments = (
-                    job, stars, rest, moved, predicted, active, forces, partial, levels, control,
-                    report,
-                );
-                self.device.launch_entry(alone, grid, arguments)?;
-            }
-        }
+        unsafe { self.device.launch_entry(entry, grid, arguments)? };
         resident.report.ask(REPORT)?;
         let mut report = vec![0.0; REPORT];
         resident.report.get(&mut report)?;

@@ -9,7 +9,8 @@ use crate::device::hermite::steps::{State, Steps, steps};
 use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// Takes block steps of order `P` with `D` = P / 2 forces, until a given time, for a number of blocks or pairs, or until a block that
-/// the host has to perform. A thread handles `BODIES` active bodies, which must equal [`Record::BODIES`].
+/// the host has to perform. With `MANY`, the devices of the job do so together, each with its share of the active bodies; a single device has
+/// instances of its own, which need fewer registers. A thread handles `BODIES` active bodies, which must equal [`Record::BODIES`].
 ///
 /// # Parameters
 /// - `job`: the problem, by value
@@ -21,77 +22,31 @@ use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 /// # Thread mapping
 /// Places, active bodies, groups and parts are distributed cyclically over the threads and blocks of a one-dimensional grid. Blocks
 /// must be whole warps, with at least one thread for each partial sum. All blocks must be resident at the same time, which requires a
-/// cooperative launch.
+/// cooperative launch. With `MANY`, the grids of all devices must run at the same time.
 ///
 /// # Safety
-/// The pointers must be valid as [`State`] describes; nothing else may use their memory during the launch.
+/// The pointers must be valid as [`State`] describes; nothing else may use their memory during the launch. With `MANY`, each device must
+/// reach the memory of the others.
 #[kernel(instances(
-    4: <Plain<f64>, 4, 2, 2>,
-    6: <Plain<f64>, 6, 3, 2>,
-    8: <Plain<f64>, 8, 4, 2>,
-    4_split_f32: <SplitF32<f32>, 4, 2, 4>,
-    6_split_f32: <SplitF32<f32>, 6, 3, 4>,
-    8_split_f32: <SplitF32<f32>, 8, 4, 4>,
+    4: <Plain<f64>, 4, 2, 2, false>,
+    6: <Plain<f64>, 6, 3, 2, false>,
+    8: <Plain<f64>, 8, 4, 2, false>,
+    4_split_f32: <SplitF32<f32>, 4, 2, 4, false>,
+    6_split_f32: <SplitF32<f32>, 6, 3, 4, false>,
+    8_split_f32: <SplitF32<f32>, 8, 4, 4, false>,
+    together_4: <Plain<f64>, 4, 2, 2, true>,
+    together_6: <Plain<f64>, 6, 3, 2, true>,
+    together_8: <Plain<f64>, 8, 4, 2, true>,
+    together_4_split_f32: <SplitF32<f32>, 4, 2, 4, true>,
+    together_6_split_f32: <SplitF32<f32>, 6, 3, 4, true>,
+    together_8_split_f32: <SplitF32<f32>, 8, 4, 4, true>,
 ))]
-pub unsafe fn hermite_steps<A: Record<D>, const P: usize, const D: usize, const BODIES: usize>(
-    job: Steps,
-    stars: *mut f64,
-    rest: *mut f64,
-    moved: *mut f64,
-    predicted: *mut f64,
-    active: *mut u32,
-    forces: *mut f64,
-    partial: *mut f64,
-    levels: *const AtomicU32,
-    control: *const AtomicU32,
-    report: *const AtomicU64,
-) {
-    // The compiler knows that a pointer parameter points to global memory, but not that a pointer in a structure does.
-    let at = State {
-        stars,
-        rest,
-        moved,
-        predicted,
-        active,
-        forces,
-        partial,
-        levels,
-        control,
-        report,
-        everywhere: core::ptr::null(),
-    };
-    // SAFETY: the caller guarantees the same.
-    unsafe { steps::<A, P, D, BODIES, false>(&job, &at) };
-}
-
-/// [`hermite_steps`] on several devices together, each with its share of the active bodies. It is a kernel of its own because a single
-/// device would be slower with the registers that this takes.
-///
-/// # Parameters
-/// - `job`: the problem, by value
-/// - the others: the fields of [`State`]
-///
-/// # Tiling
-/// The same as for `hermite_steps`
-///
-/// # Thread mapping
-/// The same as for `hermite_steps`, on each device; the grids of all devices must run at the same time.
-///
-/// # Safety
-/// The same as for `hermite_steps`; each device must reach the memory of the others.
-#[kernel(instances(
-    4: <Plain<f64>, 4, 2, 2>,
-    6: <Plain<f64>, 6, 3, 2>,
-    8: <Plain<f64>, 8, 4, 2>,
-    4_split_f32: <SplitF32<f32>, 4, 2, 4>,
-    6_split_f32: <SplitF32<f32>, 6, 3, 4>,
-    8_split_f32: <SplitF32<f32>, 8, 4, 4>,
-))]
-pub unsafe fn hermite_steps_together<
+pub unsafe fn hermite_steps<
     A: Record<D>,
     const P: usize,
     const D: usize,
     const BODIES: usize,
+    const MANY: bool,
 >(
     job: Steps,
     stars: *mut f64,
@@ -106,6 +61,7 @@ pub unsafe fn hermite_steps_together<
     report: *const AtomicU64,
     everywhere: *const u64,
 ) {
+    // The compiler knows that a pointer parameter points to global memory, but not that a pointer in a structure does.
     let at = State {
         stars,
         rest,
@@ -120,5 +76,5 @@ pub unsafe fn hermite_steps_together<
         everywhere,
     };
     // SAFETY: the caller guarantees the same.
-    unsafe { steps::<A, P, D, BODIES, true>(&job, &at) };
+    unsafe { steps::<A, P, D, BODIES, MANY>(&job, &at) };
 }
