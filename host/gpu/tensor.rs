@@ -35,7 +35,9 @@ impl<T: Plain> Buffer<T> {
         }
         #[cfg(feature = "devices")]
         if let Some(gpu) = self.device().as_gpu() {
-            return gpu.tensor_map(self.as_mut_ptr() as u64, tiles);
+            return gpu
+                .tensor_map(self.as_mut_ptr() as u64, tiles)
+                .map_err(refused);
         }
         Ok(TensorMap::emulated(self.as_mut_ptr(), tiles))
     }
@@ -67,20 +69,16 @@ mod encoded {
     ) -> u32;
 
     impl Gpu {
+        /// The map of an array at an address of this GPU, or the reason why there is none.
         pub(super) fn tensor_map<T: Plain, const D: usize>(
             &self,
             address: u64,
             tiles: &Tiles<D>,
-        ) -> Result<TensorMap<T, D>, GpuError> {
-            let refused = |reason| GpuError::Call {
-                device: Self::info(self).name.clone(),
-                call: "making a tensor map",
-                reason,
-            };
-            let driver = libcuda_lazy::load().map_err(|e| refused(e.to_string()))?;
+        ) -> Result<TensorMap<T, D>, String> {
+            let driver = libcuda_lazy::load().map_err(|e| e.to_string())?;
             let encode = driver
                 .function("cuTensorMapEncodeTiled")
-                .ok_or_else(|| refused("the driver has no tensor maps; CUDA 12 has them".into()))?;
+                .ok_or("the driver has no tensor maps; CUDA 12 has them")?;
             // SAFETY: this is the function's signature.
             let encode = unsafe { std::mem::transmute::<*mut (), Encode>(encode) };
             // Unsigned whole numbers of this size: what is beyond the array is zero bytes for all types.
@@ -107,9 +105,9 @@ mod encoded {
             };
             match code {
                 0 => Ok(map),
-                code => Err(refused(format!(
+                code => Err(format!(
                     "the driver refuses {tiles:?} with its error {code}"
-                ))),
+                )),
             }
         }
     }
