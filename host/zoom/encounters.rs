@@ -154,7 +154,7 @@ impl EncounterSettings {
         picture_format(self.axes, self.format)
     }
 
-    /// Whether y grows upwards in the pictures of maps.
+    /// The direction of the vertical axis in the pictures of maps.
     pub fn y_direction(&self) -> YDirection {
         match self.axes {
             true => self.look.direction(),
