@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::aosoa::{LaneMemory, PACKET_PARTICLES, load_rows, store_rows};
 use super::{
-    Energies, Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Split,
-    Star, Validated, bodies_of,
+    Energies, Engine, Forces, HermiteError, Motion, Order, Parts, Schedule, Shape, Specification,
+    Split, Star, Validated, bodies_of,
 };
 use trisolar_bodies::compensated;
 use trisolar_simd::{Simd, with_lanes};
@@ -25,7 +25,7 @@ use trisolar_simd::{Simd, with_lanes};
 mod ahmad_cohen;
 mod device_steps;
 
-pub use ahmad_cohen::Parts;
+pub(crate) use ahmad_cohen::regular_accuracy;
 use device_steps::Current;
 pub use device_steps::{BlockStep, BlockSteps};
 
@@ -434,6 +434,20 @@ impl<'e> Cluster<'e> {
     /// closely for the step, so energy was lost or gained.
     pub fn abrupt(&self) -> Option<Abrupt> {
         self.abrupt
+    }
+
+    /// The warning about these steps, with `advice` on what helps besides a look at the energy error.
+    pub fn abrupt_warning(&self, advice: &str) -> Option<String> {
+        let worst = self.abrupt?;
+        Some(format!(
+            "{} steps were at least 8 times too long; the worst was at time {}: bodies {} and {} at a distance of {:.3e}. \
+             Close pairs are not regularised: check the energy error, and {advice}",
+            self.counters.abrupt,
+            self.specification.on_the_clock(worst.time),
+            worst.body,
+            worst.neighbour,
+            worst.distance
+        ))
     }
 
     /// Restores the value that [`abrupt`](Self::abrupt) had when the run was interrupted.

@@ -23,11 +23,14 @@ use kernels_gpu::physics::summation::partial_sums::{
 
 use self::array::Array;
 use super::engine::{BlockStepOutcome, BlockStepRequest};
-use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
+use super::{
+    Engine, Forces, HermiteError, Lists, Motion, Order, Parts, Precision, Specification, Star,
+};
 use trisolar_device::{Device, Entry, Grid, Residency};
 use trisolar_run::{EngineError, Workers, machine};
 
 mod array;
+mod neighbour_steps;
 mod steps;
 
 /// Threads per block of force kernels with tiles on a GPU: few, because few particles are active at a time.
@@ -160,6 +163,8 @@ struct DeviceMemory {
     lists: Option<(usize, Array<u32>, Array<u32>)>,
     /// The buffers of whole block steps, after the first one.
     resident: Option<steps::Resident>,
+    /// Those of the Ahmad–Cohen scheme.
+    split: Option<neighbour_steps::Split>,
 }
 
 /// A subset of the partial sums: `first`, `first` + `stride`, …
@@ -287,6 +292,7 @@ impl DeviceMemory {
             out,
             lists: None,
             resident: None,
+            split: None,
         };
         memory.stars.put(&records(stars, p))?;
         Ok(memory)
@@ -606,7 +612,10 @@ impl Engine for DeviceEngine {
         Ok(())
     }
 
-    fn no_block_steps(&self) -> Option<String> {
+    fn no_block_steps(&self, specification: &Specification) -> Option<String> {
+        if specification.ahmad_cohen.is_some() && self.devices.len() > 1 {
+            return Some("those of the Ahmad–Cohen scheme need a single device".into());
+        }
         self.why_no_block_steps().map(Into::into)
     }
 
@@ -617,8 +626,9 @@ impl Engine for DeviceEngine {
         self.launch_block_steps(request)
     }
 
-    fn fetch(&mut self, stars: &mut [Star]) -> Result<(), HermiteError> {
-        self.fetch_stars(stars)
+    fn fetch(&mut self, stars: &mut [Star], parts: &mut [Parts]) -> Result<(), HermiteError> {
+        self.fetch_stars(stars)?;
+        Ok(self.memories[0].fetch_parts(parts)?)
     }
 
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kernels_gpu::Vec3;
 
-use super::{Specification, Star};
+use super::{Parts, Specification, Star};
 use trisolar_run::EngineError;
 use trisolar_run::Workers;
 
@@ -56,7 +56,7 @@ impl Lists {
     }
 }
 
-/// A request for block steps that an engine performs by itself, without Ahmad–Cohen.
+/// A request for block steps that an engine performs by itself.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockStepRequest<'a> {
     /// The specification of the integration.
@@ -65,8 +65,9 @@ pub struct BlockStepRequest<'a> {
     pub time: f64,
     /// Time after which there is no block.
     pub end: f64,
-    /// The particles, if they have changed since the last block steps of the engine.
-    pub stars: Option<&'a [Star]>,
+    /// The particles and the parts of their forces in the Ahmad–Cohen scheme (none without), if they have changed since the last block
+    /// steps of the engine.
+    pub particles: Option<(&'a [Star], &'a [Parts])>,
 }
 
 /// Why a sequence of block steps ended.
@@ -100,10 +101,16 @@ pub struct BlockStepOutcome {
     pub noisy: u64,
     /// Steps that were lengthened to the shortest one allowed.
     pub clamped: u64,
+    /// Of the Ahmad–Cohen scheme: steps of the regular force.
+    pub regular_steps: u64,
+    /// Of the Ahmad–Cohen scheme: pairs of particles and neighbours.
+    pub irregular_pairs: u64,
+    /// Of the Ahmad–Cohen scheme: lists that did not fit.
+    pub overflows: u64,
     /// How the time was spent; prediction includes the list of active particles.
     pub split: Split,
-    /// Cycles of the device: predict, force, correct.
-    pub cycles: [u64; 3],
+    /// Cycles of the device: predict, force, correct, irregular.
+    pub cycles: [u64; 4],
 }
 
 /// Holds the particles, predicts all of them, and computes forces on some of them. In a precision, all engines give the same
@@ -165,8 +172,8 @@ pub trait Engine {
     /// As the device.
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError>;
 
-    /// Why the engine cannot perform whole block steps by itself; `None` if it can.
-    fn no_block_steps(&self) -> Option<String> {
+    /// Why the engine cannot perform whole block steps of such a run by itself; `None` if it can.
+    fn no_block_steps(&self, _: &Specification) -> Option<String> {
         Some("it does not perform whole block steps".into())
     }
 
@@ -176,19 +183,21 @@ pub trait Engine {
     /// [`HermiteError::NoBlockSteps`], or as the device.
     fn perform_block_steps(
         &mut self,
-        _: &BlockStepRequest<'_>,
+        request: &BlockStepRequest<'_>,
     ) -> Result<BlockStepOutcome, HermiteError> {
+        let reason = self.no_block_steps(request.specification);
         Err(HermiteError::NoBlockSteps {
             device: self.device(),
-            reason: self.no_block_steps().unwrap_or_default(),
+            reason: reason.unwrap_or_default(),
         })
     }
 
-    /// Copies the particles after block steps on the device; masses do not change.
+    /// Copies the particles, and the parts of their forces in the Ahmad–Cohen scheme, after block steps on the device; masses do not
+    /// change.
     ///
     /// # Errors
     /// As the device.
-    fn fetch(&mut self, _: &mut [Star]) -> Result<(), HermiteError> {
+    fn fetch(&mut self, _: &mut [Star], _: &mut [Parts]) -> Result<(), HermiteError> {
         Ok(())
     }
 }

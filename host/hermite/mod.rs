@@ -12,18 +12,20 @@ mod device;
 mod engine;
 pub mod files;
 mod overrides;
+mod parts;
 mod run;
 mod schedule;
 mod selection;
 mod spec;
 
-pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Parts};
+pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters};
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
 };
 pub use overrides::{Overrides, OverridesError, Scheme, StartModel, Times, order, particles};
+pub use parts::Parts;
 pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
 pub use selection::{OpenDevices, Options};

@@ -14,7 +14,7 @@ use trisolar_simd::Simd;
 /// a CPU needs for some units of time of 500 bodies.
 const MIN_BODIES_FOR_GPU: usize = 512;
 
-/// As [`MIN_BODIES_FOR_GPU`], with neighbours, which are summed on the CPU while the GPU waits.
+/// As [`MIN_BODIES_FOR_GPU`], with neighbours, for which a CPU sums fewer forces.
 const MIN_BODIES_FOR_GPU_WITH_NEIGHBOURS: usize = 8192;
 
 /// Options of a computation, none of which changes a bit of the result.
@@ -72,7 +72,9 @@ impl Options {
         let allowed = match device {
             false => return Ok(()),
             true if !on_gpus => "needs --backend gpu",
-            true if scheme == Some(Scheme::AhmadCohen) => "needs --scheme plain",
+            true if scheme == Some(Scheme::AhmadCohen) && gpus > 1 => {
+                "needs --gpus 1 with --scheme ahmad-cohen"
+            }
             true => return Ok(()),
         };
         wrong("--block-step", self.block_step.name().to_owned(), allowed)
@@ -163,7 +165,7 @@ impl OpenDevices {
     pub fn block_steps(&self, engine: &dyn Engine, specification: &Specification) -> BlockSteps {
         match self.options.block_step {
             BlockStep::By(by) => by,
-            BlockStep::Auto if specification.no_block_steps(engine).is_none() => BlockSteps::Device,
+            BlockStep::Auto if engine.no_block_steps(specification).is_none() => BlockSteps::Device,
             BlockStep::Auto => BlockSteps::Host,
         }
     }

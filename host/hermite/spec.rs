@@ -154,7 +154,12 @@ impl AhmadCohen {
 
     /// Capacity of a list. A list that would be longer is made again with a smaller radius.
     pub fn capacity(&self) -> usize {
-        (2 * self.neighbours as usize + 32).next_multiple_of(64)
+        Self::capacity_for(self.neighbours)
+    }
+
+    /// The capacity of a list that should have this many neighbours.
+    pub(crate) const fn capacity_for(neighbours: u32) -> usize {
+        (2 * neighbours as usize + 32).next_multiple_of(64)
     }
 }
 

@@ -3,7 +3,8 @@
 
 use trisolar::bodies::{Bodies, Model};
 use trisolar::hermite::{
-    AhmadCohen, Cluster, CpuEngine, Engine, Lists, Order, Specification, emulator,
+    AhmadCohen, BlockSteps, Cluster, CpuEngine, Engine, Lists, Order, Precision, Specification,
+    emulator, resident_emulator,
 };
 
 fn specification(n: usize, neighbours: u32) -> Specification {
@@ -187,4 +188,176 @@ fn everybody_a_neighbour_leaves_a_regular_force_of_rounding_which_is_not_followe
     assert!(counters.steps < 20_000 && counters.regular_steps < 5_000);
     let error = (cluster.energy(2.0).unwrap().total() - before) / before;
     assert!(error.abs() < 1e-6, "{error:e}");
+}
+
+/// Everything that a checkpoint has, and the energy.
+fn state(cluster: &mut Cluster<'_>) -> String {
+    let time = cluster.time();
+    let energy = cluster.energy(time).unwrap();
+    format!(
+        "{time} {} {:?} {:?} {:?} {energy:?}",
+        cluster.next_time(),
+        cluster.counters(),
+        cluster.abrupt(),
+        cluster.parts()
+    )
+}
+
+fn assert_same(a: &mut Cluster<'_>, b: &mut Cluster<'_>, what: &str) {
+    let (left, right) = (state(a), state(b));
+    assert!(left == right, "{what}:\n{left:.400}\n{right:.400}");
+    assert!(bits(a) == bits(b), "{what}: the bits differ");
+}
+
+/// A cluster whose block steps the device performs.
+fn by_device(spec: &Specification, bodies: &Bodies, engine: Box<dyn Engine>) -> Cluster<'static> {
+    let mut cluster = cluster(spec, bodies, engine);
+    cluster.set_block_steps(BlockSteps::Device).unwrap();
+    cluster
+}
+
+#[test]
+fn the_device_takes_the_same_block_steps_as_the_host() {
+    for precision in Precision::ALL {
+        // A list of 300 neighbours has 32 partial sums. The last lists overflow.
+        for (n, neighbours, scale, end) in [
+            (3, 2, 1.0, 0.25),
+            (160, 12, 1.0, 0.03),
+            (420, 300, 1.0, 0.0),
+            (160, 3, 1e-3, 0.03),
+        ] {
+            let mut bodies = Model::Plummer.build(Some(n), 2, 1.0, 3).unwrap();
+            bodies.position[..n / 2]
+                .iter_mut()
+                .for_each(|x| *x *= scale);
+            bodies.velocity[..n / 2]
+                .iter_mut()
+                .for_each(|v| *v *= f64::sqrt(scale));
+            let spec = Specification {
+                precision,
+                softening: 0.05,
+                ..specification(n, neighbours)
+            };
+            let mut host = cluster(&spec, &bodies, cpu(1));
+            host.advance_to(end).unwrap();
+            while host.counters().regular_steps == 0 || host.counters().blocks < 4 {
+                host.step().unwrap();
+            }
+            let counters = host.counters().clone();
+            println!("{counters:?}");
+            assert!((counters.overflows > 0) == (scale < 1.0));
+            let end = host.time();
+            for (grid, block, seed) in [(1, 32, None), (3, 64, Some(7))] {
+                let engine = resident_emulator(1, grid, 0, block, seed);
+                let mut device = by_device(&spec, &bodies, engine);
+                device.advance_to(end).unwrap();
+                let what = format!("{precision}, {n} bodies, {grid} blocks of {block}");
+                assert_same(&mut host, &mut device, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn host_and_device_take_turns() {
+    let bodies = Model::King { w0: 5.0 }.build(Some(100), 2, 1.0, 3).unwrap();
+    let spec = specification(100, 12);
+    let mut host = cluster(&spec, &bodies, cpu(1));
+    let mut device = by_device(&spec, &bodies, resident_emulator(1, 2, 0, 32, None));
+    for end in [0.02, 0.03, 0.05] {
+        host.advance_to(end).unwrap();
+        device.advance_to(end).unwrap();
+        assert_same(&mut host, &mut device, "to a time");
+        host.step().unwrap();
+        device.step().unwrap();
+        assert_same(&mut host, &mut device, "a block by the host");
+    }
+    // A resumed run starts from the parts of the checkpoint.
+    let mut resumed = Cluster::resumed(
+        spec,
+        device.stars().to_vec(),
+        device.parts().to_vec(),
+        device.time(),
+        device.counters().clone(),
+        resident_emulator(1, 2, 0, 32, None),
+    )
+    .unwrap();
+    resumed.set_block_steps(BlockSteps::Device).unwrap();
+    host.advance_to(0.07).unwrap();
+    resumed.advance_to(0.07).unwrap();
+    assert_same(&mut host, &mut resumed, "resumed");
+}
+
+#[test]
+fn steps_that_are_too_short_or_jump_are_counted_as_on_the_host() {
+    let bodies = Model::Plummer.build(Some(100), 2, 1.0, 3).unwrap();
+    let forced = Specification {
+        min_step: Some(1.0 / 256.0),
+        ..specification(100, 12)
+    };
+    let mut host = cluster(&forced, &bodies, cpu(1));
+    host.advance_to(0.0625).unwrap();
+    assert!(host.counters().clamped > 0);
+    let mut device = by_device(&forced, &bodies, emulator(1, 10, 32, None));
+    device.advance_to(0.0625).unwrap();
+    assert_same(&mut host, &mut device, "a shortest step");
+
+    // The host performs a step across a head-on encounter.
+    let pair = Bodies::from_iter([
+        (1.0, [30.0, 0.0, 0.0], [0.0; 3]),
+        (0.5, [0.05, 0.0005, 0.0], [-5.0, 0.0, 0.0]),
+        (0.5, [-0.05, -0.0005, 0.0], [5.0, 0.0, 0.0]),
+    ]);
+    let coarse = Specification {
+        softening: 0.0,
+        eta_start: 20.0,
+        ..specification(3, 2)
+    };
+    let mut host = cluster(&coarse, &pair, cpu(1));
+    host.advance_to(0.1).unwrap();
+    assert!(host.abrupt().is_some());
+    let mut device = by_device(&coarse, &pair, emulator(1, 10, 32, None));
+    device.advance_to(0.1).unwrap();
+    assert_same(&mut host, &mut device, "a jump");
+}
+
+#[test]
+fn large_systems_on_the_device_have_the_bits_of_the_host() {
+    // 256 partial sums; the device sums the forces of as many blocks as are due first.
+    let n = 8200;
+    let bodies = Model::Plummer.build(Some(n), 1, 1.0, 3).unwrap();
+    let spec = specification(n, 20);
+    let start = cluster(&spec, &bodies, cpu(2));
+    // All but some particles wait.
+    let mut stars = start.stars().to_vec();
+    let mut parts = start.parts().to_vec();
+    for (place, (star, parts)) in stars.iter_mut().zip(&mut parts).enumerate() {
+        (star.step, parts.step) = match place % 400 {
+            7 => (1.0 / 8192.0, 1.0 / 4096.0),
+            9 => (1.0 / 4096.0, 1.0 / 4096.0),
+            _ => (1.0 / 32.0, 1.0 / 32.0),
+        };
+    }
+    let run = |engine: Box<dyn Engine>, by| {
+        let counters = start.counters().clone();
+        let mut cluster = Cluster::resumed(
+            spec.clone(),
+            stars.clone(),
+            parts.clone(),
+            0.0,
+            counters,
+            engine,
+        )
+        .unwrap();
+        cluster.set_block_steps(by).unwrap();
+        cluster.advance_to(3.0 / 8192.0).unwrap();
+        cluster
+    };
+    let mut host = run(cpu(2), BlockSteps::Host);
+    assert!(host.counters().regular_steps > 20 && host.counters().steps < 400);
+    for (grid, block) in [(2, 128), (3, 64)] {
+        let engine = resident_emulator(1, grid, 0, block, Some(5));
+        let mut device = run(engine, BlockSteps::Device);
+        assert_same(&mut host, &mut device, &format!("{grid} blocks"));
+    }
 }

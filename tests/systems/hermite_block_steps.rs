@@ -269,7 +269,12 @@ fn engines_without_block_steps_say_why() {
     let many = emulator(17, 10, 32, None);
     assert!(refused(&spec, many).contains("at most 16 devices"));
     spec.ahmad_cohen = Some(AhmadCohen::new(50));
-    assert!(refused(&spec, emulator(1, 10, 32, None)).contains("Ahmad–Cohen"));
+    assert!(refused(&spec, cpu()).contains("does not perform whole block steps"));
+    let two = refused(&spec, emulator(2, 10, 32, None));
+    assert!(
+        two.contains("Ahmad–Cohen scheme need a single device"),
+        "{two}"
+    );
 }
 
 #[test]
@@ -284,7 +289,8 @@ fn auto_selects_the_device_wherever_possible() {
     assert_eq!(chosen(&spec, emulator(1, 10, 32, None)), BlockSteps::Device);
     assert_eq!(chosen(&spec, emulator(2, 10, 32, None)), BlockSteps::Device);
     spec.ahmad_cohen = Some(AhmadCohen::new(50));
-    assert_eq!(chosen(&spec, emulator(1, 10, 32, None)), BlockSteps::Host);
+    assert_eq!(chosen(&spec, emulator(1, 10, 32, None)), BlockSteps::Device);
+    assert_eq!(chosen(&spec, emulator(2, 10, 32, None)), BlockSteps::Host);
 }
 
 #[test]
@@ -313,9 +319,10 @@ fn invalid_combinations_say_what_is_required() {
     assert_eq!(refused(gpu, Some(2), "device", None), Ok(()));
     let neighbours = Some(Scheme::AhmadCohen);
     assert_eq!(
-        refused(gpu, Some(1), "device", neighbours),
-        message("--block-step device: needs --scheme plain")
+        refused(gpu, Some(2), "device", neighbours),
+        message("--block-step device: needs --gpus 1 with --scheme ahmad-cohen")
     );
+    assert_eq!(refused(gpu, None, "device", neighbours), Ok(()));
     assert_eq!(refused(gpu, Some(2), "auto", neighbours), Ok(()));
     assert_eq!(refused(gpu, Some(1), "device", Some(Scheme::Plain)), Ok(()));
     let unknown = "gpu".parse::<BlockStep>();

@@ -112,23 +112,18 @@ pub(super) fn outcomes(simds: &[Simd], sizes: &Sizes) -> Result<Vec<Outcome>, Fa
         }
         let emulated = emulator(1, 20, 64, None);
         add("emulator".into(), BlockSteps::Host, Ok(emulated))?;
-        let on_device = case.specification.ahmad_cohen.is_none();
-        if on_device {
-            let name = "emulator, its block steps".into();
-            add(name, BlockSteps::Device, Ok(emulator(1, 20, 64, None)))?;
-        }
+        let name = "emulator, its block steps".into();
+        add(name, BlockSteps::Device, Ok(emulator(1, 20, 64, None)))?;
         for (index, gpu) in &gpus {
             let engine = || {
                 let gpu = gpu.clone().map_err(|e| HermiteError::Engine(e.into()))?;
                 Ok(on_devices(vec![gpu], Workers::default()))
             };
             add(format!("gpu {index}"), BlockSteps::Host, engine())?;
-            if on_device {
-                let name = format!("gpu {index}, its block steps");
-                add(name, BlockSteps::Device, engine())?;
-            }
+            let name = format!("gpu {index}, its block steps");
+            add(name, BlockSteps::Device, engine())?;
         }
-        if gpus.len() > 1 && on_device {
+        if gpus.len() > 1 && case.specification.ahmad_cohen.is_none() {
             let together = gpus
                 .iter()
                 .map(|(_, gpu)| gpu.clone())

@@ -5,46 +5,29 @@
 use std::time::Instant;
 
 use kernels_gpu::Vec3;
-use kernels_gpu::hermite::ahmad_cohen::{Correction, correction};
-use kernels_gpu::hermite::step::{
-    criterion, first_criterion, is_abrupt, is_noise, lowest_step, power, quantised,
+use kernels_gpu::hermite::ahmad_cohen::{
+    Force, MAX_RADIUS_CHANGE, MAX_TRIES, irregular_step, next_radius, radius_change, regular_step,
+    without_neighbours,
 };
-use kernels_gpu::hermite::{TERMS, Taylor};
+use kernels_gpu::hermite::step::{
+    Accuracy, Limits, first_criterion, halvings, lowest_step, quantised,
+};
 use kernels_gpu::physics::softening::softening2;
 use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
+use super::device_steps::Current;
 use super::{Cluster, Counters, ZERO};
 use crate::aosoa::AosoaBuffer;
 use crate::cpu::predict_packets;
 use crate::cpu_force::{AllPairs, forces_on};
+use crate::parts::Parts;
 use crate::spec::AhmadCohen;
 use crate::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
 use trisolar_run::Workers;
 
 /// Number of active particles from which several threads sum irregular forces.
 const MIN_PARALLEL_PARTICLES: usize = 64;
-/// Largest number of times that a radius is reduced because its list does not fit; after that the list is left empty.
-const MAX_TRIES: usize = 64;
-/// Largest change of a radius between two lists.
-const MAX_RADIUS_CHANGE: f64 = 1.25;
-
-/// The two parts of a particle's force.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parts {
-    /// Radius of the neighbours (length).
-    pub radius: f64,
-    /// Places of the neighbours, ascending.
-    pub neighbours: Vec<u32>,
-    /// Acceleration and jerk by the neighbours, at the particle's time.
-    pub irregular: [Vec3<f64>; 2],
-    /// Acceleration and jerk by all others, at `time`.
-    pub regular: [Vec3<f64>; 2],
-    /// The time at which the regular part was summed.
-    pub time: f64,
-    /// The step after which it is summed again, a power of two.
-    pub step: f64,
-}
 
 /// The data of the scheme beside the particles.
 #[derive(Clone, Debug)]
@@ -62,6 +45,13 @@ impl AhmadCohenState {
             parts,
             stale: Vec::new(),
             is_stale: vec![false; n],
+        }
+    }
+
+    /// Called when the engine has the current state of all particles.
+    pub(super) fn sent(&mut self) {
+        for place in self.stale.drain(..) {
+            self.is_stale[place as usize] = false;
         }
     }
 
@@ -85,9 +75,7 @@ impl AhmadCohenState {
             .map(|place| stars[*place as usize])
             .collect();
         engine.store(&self.stale, &moved)?;
-        for place in self.stale.drain(..) {
-            self.is_stale[place as usize] = false;
-        }
+        self.sent();
         Ok(())
     }
 }
@@ -97,7 +85,7 @@ struct Irregular {
     /// Predicted position and velocity.
     motion: [Vec3<f64>; 2],
     /// Acceleration and jerk there.
-    end: [Vec3<f64>; 2],
+    end: Force,
 }
 
 /// Sums the acceleration and jerk of a particle by those of a list at `time`.
@@ -174,41 +162,16 @@ impl Sum<'_> {
     }
 }
 
-/// The factor by which a radius with this many neighbours should change.
-fn change(wanted: u32, found: usize) -> f64 {
-    libm::cbrt(f64::from(wanted) / found.max(1) as f64)
-}
-
-/// Acceleration and jerk by all particles except the neighbours. If all particles are neighbours, these are exactly 0 instead of
-/// the rounding errors of two sums.
-fn rest(n: usize, neighbours: &[u32], all: Forces, irregular_force: &Irregular) -> [Vec3<f64>; 2] {
-    if neighbours.len() + 1 == n {
-        return [ZERO; 2];
-    }
-    [0, 1].map(|k| all[k] - irregular_force.end[k])
-}
-
-/// Relative error of the difference of two sums of many forces.
-fn difference_noise(precision: Precision) -> f64 {
+/// The parameters of the criterion for regular steps. A regular force is the difference of two sums of many forces.
+pub(crate) fn regular_accuracy(options: AhmadCohen, precision: Precision) -> Accuracy {
     let sums = match precision {
         Precision::F64 => 256.0,
         Precision::SplitF32 => 16.0,
     };
-    sums * precision.epsilon()
-}
-
-/// A polynomial with these derivatives of the acceleration, for the criterion.
-fn derivatives(force: [Vec3<f64>; 2], c: &Correction<f64>) -> Taylor<f64> {
-    let mut x = [ZERO; TERMS];
-    x[2] = force[0];
-    x[3] = force[1];
-    x[4] = c.snap;
-    x[5] = c.crackle;
-    x
-}
-
-fn plus_rate(force: [Vec3<f64>; 2], dt: f64) -> Vec3<f64> {
-    force[0].add_scaled(dt, force[1])
+    Accuracy {
+        eta: options.eta_regular,
+        epsilon: sums * precision.epsilon(),
+    }
 }
 
 impl Cluster<'_> {
@@ -244,7 +207,7 @@ impl Cluster<'_> {
                 if let Some(list) = lists.get(k) {
                     found[w] = list.to_vec();
                 } else {
-                    radii[w] *= change(options.neighbours, lists.lengths[k] as usize);
+                    radii[w] *= radius_change(options.neighbours, lists.lengths[k]);
                     rest.push(w);
                 }
             }
@@ -302,8 +265,8 @@ impl Cluster<'_> {
         for ((star, irregular_force), (radius, neighbours)) in
             (self.stars.iter_mut().zip(irregular_forces)).zip(radii.into_iter().zip(lists))
         {
-            let force = std::array::from_fn(|k| star.taylor[2 + k]);
-            let regular = rest(n, &neighbours, force, &irregular_force);
+            let force = [star.taylor[2], star.taylor[3]];
+            let regular = without_neighbours(force, irregular_force.end, neighbours.len() + 1 == n);
             let mut x = star.taylor;
             (x[2], x[3]) = (regular[0], regular[1]);
             let allowed = first_criterion(4, &x, self.specification.eta_start);
@@ -337,6 +300,14 @@ impl Cluster<'_> {
             .unwrap_or_else(|| lowest_step(self.specification.max_step, time))
     }
 
+    /// The limits of the steps that begin at `time`.
+    fn limits(&self, time: f64) -> Limits {
+        Limits {
+            longest: self.schedule.longest_at(time),
+            shortest: self.shortest_step(time),
+        }
+    }
+
     /// Performs one block step.
     pub(super) fn step_ahmad_cohen(&mut self) -> Result<usize, HermiteError> {
         let start = Instant::now();
@@ -351,7 +322,7 @@ impl Cluster<'_> {
         let due: Vec<usize> = (0..active.len())
             .filter(|k| {
                 let parts = &state.parts[active[*k] as usize];
-                parts.time + parts.step <= time
+                parts.regular_force().is_due(time)
             })
             .collect();
         let outcome = self
@@ -364,6 +335,7 @@ impl Cluster<'_> {
             state.touch(*place);
         }
         self.split_forces = Some(state);
+        self.current = Current::Host;
         outcome?;
         self.split.schedule += begin.elapsed();
         let n = active.len();
@@ -384,7 +356,7 @@ impl Cluster<'_> {
         time: f64,
     ) -> Result<(), HermiteError> {
         let begin = Instant::now();
-        let (longest, shortest) = (self.schedule.longest_at(time), self.shortest_step(time));
+        let limits = self.limits(time);
         self.moved.clear();
         let mut failed = None;
         let mut abrupt = Vec::new();
@@ -395,46 +367,35 @@ impl Cluster<'_> {
             );
             self.counters.irregular_pairs += parts.neighbours.len() as u64;
             let dt = time - star.time;
-            let bin = (self.specification.max_step / dt).log2();
-            Counters::count(&mut self.counters.lengths, bin.round() as usize, 1);
-            let c = correction(parts.irregular, irregular_force.end, dt, 1.0 / dt);
+            let bin = halvings(self.specification.max_step, dt) as usize;
+            Counters::count(&mut self.counters.lengths, bin, 1);
+            let forces = [parts.irregular, irregular_force.end];
+            let (regular, eta) = (parts.regular_force(), self.specification.eta);
+            let motion = irregular_force.motion;
+            let step = irregular_step(motion, forces, &regular, dt, time, eta, &limits);
             parts.irregular = irregular_force.end;
             let mut moved = Star { time, ..*star };
-            moved.taylor[0] = irregular_force.motion[0] + c.position;
-            moved.taylor[1] = irregular_force.motion[1] + c.velocity;
-            let since = time - parts.time;
-            moved.taylor[2] = irregular_force.end[0] + plus_rate(parts.regular, since);
-            moved.taylor[3] = irregular_force.end[1] + parts.regular[1];
-            let x = &moved.taylor;
-            if !(x[0].norm2_plus(0.0) + x[1].norm2_plus(0.0) + x[2].norm2_plus(0.0)).is_finite() {
+            moved.taylor[..4].copy_from_slice(&step.motion);
+            moved.step = step.step;
+            if !step.finite {
                 let body = *place as usize;
                 return Err(HermiteError::NotFinite { time, body });
             }
-            let allowed = criterion(
-                4,
-                &derivatives(irregular_force.end, &c),
-                self.specification.eta,
-            );
-            moved.step = quantised(allowed, longest, shortest);
-            if is_abrupt(allowed, dt) {
+            if step.abrupt {
                 abrupt.push((*place as usize, dt, moved.step));
             }
-            if power(moved.step, allowed.exponent) > allowed.value {
+            if step.clamped {
                 self.counters.clamped += 1;
                 if self.specification.min_step.is_none() {
                     failed = failed.or(Some(*place as usize));
                 }
-            }
-            // A particle whose regular step ends now gets a new regular step, and the shorter of the two as its step.
-            if parts.time + parts.step > time {
-                moved.step = moved.step.min(parts.step);
             }
             self.moved.push(moved);
         }
         self.note_abrupt(&abrupt, time);
         self.split.correct += begin.elapsed();
         match failed {
-            Some(body) => Err(self.too_small(body, time, shortest)),
+            Some(body) => Err(self.too_small(body, time, limits.shortest)),
             None => Ok(()),
         }
     }
@@ -464,8 +425,8 @@ impl Cluster<'_> {
         let mut radii: Vec<f64> = (places.iter())
             .map(|place| {
                 let parts = &state.parts[*place as usize];
-                let factor = change(options.neighbours, parts.neighbours.len());
-                parts.radius * factor.clamp(1.0 / MAX_RADIUS_CHANGE, MAX_RADIUS_CHANGE)
+                let found = parts.neighbours.len() as u32;
+                next_radius(parts.radius, options.neighbours, found)
             })
             .collect();
         let lists = self.lists(&places, &mut radii)?;
@@ -476,39 +437,31 @@ impl Cluster<'_> {
         let split = self.sum(time).irregular_forces(&places, |k| &lists[k]);
         let split_time = Instant::now();
         self.split.irregular += split_time - summed;
-        let (longest, shortest) = (self.schedule.longest_at(time), self.shortest_step(time));
+        let limits = self.limits(time);
         let n = self.stars.len();
-        let epsilon = difference_noise(self.specification.precision);
+        let accuracy = regular_accuracy(options, self.specification.precision);
         for (at, (neighbours, irregular_force)) in lists.into_iter().zip(split).enumerate() {
-            let (k, force) = (due[at], forces[at]);
+            let (k, all) = (due[at], [forces[at][0], forces[at][1]]);
             let parts = &mut state.parts[places[at] as usize];
             // The same neighbours that were subtracted from the regular part at its start.
-            let end = rest(n, &parts.neighbours, force, &irregular_forces[k]);
-            let dt = time - parts.time;
-            let c = correction(parts.regular, end, dt, 1.0 / dt);
+            let were_all = parts.neighbours.len() + 1 == n;
+            let end = without_neighbours(all, irregular_forces[k].end, were_all);
             let moved = &mut self.moved[k];
-            moved.taylor[0] = moved.taylor[0] + c.position;
-            moved.taylor[1] = moved.taylor[1] + c.velocity;
-            moved.taylor[2] = force[0];
-            moved.taylor[3] = force[1];
-            // If the neighbours exert nearly all of the force, the rest consists of rounding errors of their sums.
-            let x = derivatives(end, &c);
-            let allowed = criterion(4, &x, options.eta_regular);
-            let mut step = quantised(allowed, longest, shortest);
-            let doubled = (2.0 * dt).min(longest);
-            let all = force[0].norm2_plus(0.0).sqrt();
-            if step < doubled && is_noise(4, &x, dt, all, epsilon) {
-                step = doubled;
-            }
-            moved.step = moved.step.min(step);
+            let motion = [moved.taylor[0], moved.taylor[1]];
+            let dt = time - parts.time;
+            let ends = [parts.regular, end];
+            let step = regular_step(motion, ends, all, dt, &accuracy, &limits);
+            moved.taylor[..4].copy_from_slice(&step.motion);
+            moved.step = moved.step.min(step.step);
+            let are_all = neighbours.len() + 1 == n;
             self.counters.irregular_pairs += neighbours.len() as u64;
             *parts = Parts {
                 radius: radii[at],
-                regular: rest(n, &neighbours, force, &irregular_force),
+                regular: without_neighbours(all, irregular_force.end, are_all),
                 neighbours,
                 irregular: irregular_force.end,
                 time,
-                step,
+                step: step.step,
             };
         }
         self.split.correct += split_time.elapsed();

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::{Cluster, Counters, Split};
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
-use crate::{Engine, HermiteError, Schedule, Specification};
+use crate::{HermiteError, Schedule};
 
 /// Whether the host or the device performs block steps. The bits are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,17 +69,6 @@ pub(super) enum Current {
     Both,
 }
 
-impl Specification {
-    /// The reason why an engine cannot perform whole block steps of this run; `None` if it can.
-    pub(crate) fn no_block_steps(&self, engine: &dyn Engine) -> Option<String> {
-        if self.ahmad_cohen.is_some() {
-            let reason = "the Ahmad–Cohen scheme sums the forces of neighbours on the host";
-            return Some(reason.into());
-        }
-        engine.no_block_steps()
-    }
-}
-
 impl Cluster<'_> {
     /// Selects whether host or device performs block steps in [`advance`](Self::advance).
     ///
@@ -88,7 +77,7 @@ impl Cluster<'_> {
     pub fn set_block_steps(&mut self, by: BlockSteps) -> Result<(), HermiteError> {
         let reason = match by {
             BlockSteps::Host => None,
-            BlockSteps::Device => self.specification.no_block_steps(self.engine.as_ref()),
+            BlockSteps::Device => self.engine.no_block_steps(&self.specification),
         };
         match reason {
             Some(reason) => Err(HermiteError::NoBlockSteps {
@@ -168,13 +157,17 @@ impl Cluster<'_> {
     }
 
     fn perform_block_steps(&mut self, end: f64) -> Result<Ended, HermiteError> {
+        let parts = self.split_forces.as_ref().map_or(&[][..], |s| &s.parts);
         let request = BlockStepRequest {
             specification: &self.specification,
             time: self.last_time(),
             end,
-            stars: (self.current == Current::Host).then_some(&self.stars[..]),
+            particles: (self.current == Current::Host).then_some((&self.stars[..], parts)),
         };
         let outcome = self.engine.perform_block_steps(&request)?;
+        if let Some(state) = &mut self.split_forces {
+            state.sent();
+        }
         self.current = Current::Device;
         self.device_time = outcome.time;
         self.counters.add(&outcome);
@@ -185,7 +178,11 @@ impl Cluster<'_> {
     /// Fetches the particles if their current state is on the device only.
     fn bring_home(&mut self) -> Result<(), HermiteError> {
         if self.current == Current::Device {
-            self.engine.fetch(&mut self.stars)?;
+            let parts = match &mut self.split_forces {
+                Some(state) => &mut state.parts[..],
+                None => &mut [],
+            };
+            self.engine.fetch(&mut self.stars, parts)?;
             let lengths = self.stars.iter().map(|s| s.step);
             let longest = self.specification.max_step;
             self.schedule = Schedule::new(longest, self.device_time, lengths);
@@ -201,6 +198,9 @@ impl Counters {
         self.steps += outcome.steps;
         self.noisy += outcome.noisy;
         self.clamped += outcome.clamped;
+        self.regular_steps += outcome.regular_steps;
+        self.irregular_pairs += outcome.irregular_pairs;
+        self.overflows += outcome.overflows;
         for (to, from) in [
             (&mut self.active, &outcome.active),
             (&mut self.lengths, &outcome.lengths),

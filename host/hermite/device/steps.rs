@@ -7,11 +7,12 @@ use std::time::Instant;
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::steps::{
     ACTIVE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS, NOISY,
-    REPORT, REST_WIDTH, SIGNALS, STEPS, STOPPED, Steps, TIME, moved_width,
+    OVERFLOWS, PAIRS, REGULAR, REPORT, REST_WIDTH, SIGNALS, STEPS, STOPPED, Steps, TIME,
+    moved_width,
 };
 use kernels_gpu::device::hermite::tiles::Capacity;
 use kernels_gpu::device::hermite::together::{ADDRESSES, ALONE, Arrays, Devices, MOST_DEVICES};
-use kernels_gpu::device::hermite::{lanes, star_width, tiles};
+use kernels_gpu::device::hermite::{Launch, lanes, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
 use kernels_gpu::kernels::HermiteSteps;
@@ -20,7 +21,7 @@ use super::array::Array;
 use super::{DeviceEngine, DeviceMemory, SumSubset, records, shape};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
-use crate::{HermiteError, Order, Precision, Split, Star};
+use crate::{Engine, HermiteError, Order, Precision, Split, Star};
 use trisolar_device::{Device, Entry, GpuError, Grid};
 use trisolar_run::EngineError;
 
@@ -35,11 +36,11 @@ const MIN_BLOCK_THREADS: u32 = 64;
 
 /// The buffers of a device for whole block steps.
 pub(super) struct Resident {
-    rest: Array<f64>,
-    moved: Array<f64>,
-    levels: Array<u32>,
-    control: Array<u32>,
-    report: Array<f64>,
+    pub rest: Array<f64>,
+    pub moved: Array<f64>,
+    pub levels: Array<u32>,
+    pub control: Array<u32>,
+    pub report: Array<f64>,
     /// The arrays of all devices to which all devices write.
     everywhere: Array<u64>,
     /// Whether `everywhere` has been written.
@@ -109,11 +110,11 @@ fn rest_of(stars: &[Star], order: usize) -> Vec<f64> {
     host
 }
 
-/// Number of stars with steps of each length.
-fn levels_of(stars: &[Star], longest: f64) -> [u32; LEVELS as usize] {
+/// Number of steps of each length.
+pub(super) fn levels_of(steps: impl Iterator<Item = f64>, longest: f64) -> [u32; LEVELS as usize] {
     let mut levels = [0; LEVELS as usize];
-    for star in stars {
-        levels[halvings(longest, star.step) as usize] += 1;
+    for step in steps {
+        levels[halvings(longest, step) as usize] += 1;
     }
     levels
 }
@@ -148,10 +149,10 @@ impl DeviceEngine {
         &mut self,
         request: &BlockStepRequest<'_>,
     ) -> Result<BlockStepOutcome, HermiteError> {
-        if let Some(reason) = self.why_no_block_steps() {
+        if let Some(reason) = self.no_block_steps(request.specification) {
             return Err(HermiteError::NoBlockSteps {
-                device: self.devices[0].info().name.clone(),
-                reason: reason.into(),
+                device: self.device(),
+                reason,
             });
         }
         let begin = Instant::now();
@@ -204,7 +205,11 @@ impl DeviceEngine {
                 count,
                 patience: 0,
             };
-            return Ok(vec![memory.launch_steps(request, alone, block)?]);
+            let report = match request.specification.ahmad_cohen {
+                None => memory.launch_steps(request, alone, block)?,
+                Some(options) => memory.launch_neighbour_steps(request, options, alone, block)?,
+            };
+            return Ok(vec![report]);
         }
         // A launch on an emulated device returns when it is done, so each has a thread.
         std::thread::scope(|scope| {
@@ -272,11 +277,15 @@ impl DeviceMemory {
             Some(resident) => resident,
             None => Resident::new(&self.device, p, self.bodies, devices)?,
         };
-        if let Some(stars) = request.stars {
+        if let Some((stars, parts)) = request.particles {
             let longest = request.specification.max_step;
             self.stars.put(&records(stars, p))?;
             resident.rest.put(&rest_of(stars, p))?;
-            resident.levels.put(&levels_of(stars, longest))?;
+            let steps = stars.iter().map(|s| s.step);
+            resident.levels.put(&levels_of(steps, longest))?;
+            if let Some(options) = request.specification.ahmad_cohen {
+                self.ready_parts(options, longest, stars, parts)?;
+            }
         }
         resident.control.put(&[0; CONTROL])?;
         resident.report.put(&[0.0; REPORT])?;
@@ -303,52 +312,20 @@ impl DeviceMemory {
         devices: Devices,
         least: u32,
     ) -> Result<Vec<f64>, EngineError> {
-        let spec = request.specification;
         // The kernel overwrites the list of active places.
         self.listed.clear();
-        // Every device sums the forces on its own bodies completely.
-        let part = SumSubset {
-            first: 0,
-            stride: 1,
-        };
-        let force = self.launch(part, 0, self.force_softening2);
-        let values = 3 * self.order.derivatives();
-        let threads = lanes::threads(force.parts())
-            .max(least)
-            .max(MIN_BLOCK_THREADS);
-        let (words, _) = shape(self.order, self.precision);
-        let mut shared = tiles::shared_bytes(words, self.order.derivatives(), threads);
-        if self.few > 0 {
-            shared = shared.max(lanes::shared_bytes(values, force.parts()));
-        }
         let entry = match devices.count {
             1 => steps_entry::<false>(self.order, self.precision),
             _ => steps_entry::<true>(self.order, self.precision),
         };
-        // With more registers for each thread, fewer blocks are resident. That is faster: the barriers of many blocks take longer.
-        let grid = Grid::new(1, threads).shared(shared).cooperative();
-        let multiprocessors = self.device.info().multiprocessors.max(1);
-        let blocks = self.device.resident_blocks(entry, grid)?;
-        let grid = Grid { blocks, ..grid };
-        let job = Steps {
-            force,
-            accuracy: accuracy(spec),
-            longest: spec.max_step,
-            shortest: spec.min_step.unwrap_or(0.0),
-            time: request.time,
-            end: request.end,
-            most_blocks: MAX_BLOCK_STEPS,
-            most_pairs: MAX_PAIRS * u64::from(devices.count),
-            bodies: self.bodies as u32,
-            iterations: spec.iterations,
-            few: self.few,
-            room: self.room(&force) as u32,
-            capacity: Capacity {
-                multiprocessors: multiprocessors.min(blocks),
-                blocks,
-            },
-            devices,
-        };
+        let force = self.all_sums();
+        let (values, threads) = (3 * self.order.derivatives(), self.steps_threads(least));
+        let mut shared = self.tiles_bytes(threads);
+        if self.few > 0 {
+            shared = shared.max(lanes::shared_bytes(values, force.parts()));
+        }
+        let grid = self.steps_grid(entry, threads, shared)?;
+        let job = self.steps_job(request, devices, grid.blocks);
         let Some(resident) = &mut self.resident else {
             unreachable!("made ready")
         };
@@ -369,9 +346,82 @@ impl DeviceMemory {
         // SAFETY: every array is as long as the kernel asks for; no more blocks than are resident at the same time. The arrays of the other
         // devices exist as long as this launch, because all launches are waited for.
         unsafe { self.device.launch_entry(entry, grid, arguments)? };
-        resident.report.ask(REPORT)?;
+        resident.read_report()
+    }
+
+    /// The partial sums of a device that sums the forces on its bodies completely.
+    fn all_sums(&self) -> Launch {
+        let all = SumSubset {
+            first: 0,
+            stride: 1,
+        };
+        self.launch(all, 0, self.force_softening2)
+    }
+
+    /// Number of threads per block of a kernel that takes block steps, at least `least`.
+    pub(super) fn steps_threads(&self, least: u32) -> u32 {
+        lanes::threads(self.all_sums().parts())
+            .max(least)
+            .max(MIN_BLOCK_THREADS)
+    }
+
+    /// The bytes of shared memory that forces by tiles need.
+    pub(super) fn tiles_bytes(&self, threads: u32) -> u32 {
+        let (words, _) = shape(self.order, self.precision);
+        tiles::shared_bytes(words, self.order.derivatives(), threads)
+    }
+
+    /// As many blocks of a kernel as can wait for each other. With more registers for each thread, these are fewer. That is faster: the
+    /// barriers of many blocks take longer.
+    pub(super) fn steps_grid<T>(
+        &self,
+        entry: Entry<T>,
+        threads: u32,
+        shared: u32,
+    ) -> Result<Grid, EngineError> {
+        let grid = Grid::new(1, threads).shared(shared).cooperative();
+        let blocks = self.device.resident_blocks(entry, grid)?;
+        Ok(Grid { blocks, ..grid })
+    }
+
+    /// The problem of a launch in a grid of `blocks` blocks.
+    pub(super) fn steps_job(
+        &self,
+        request: &BlockStepRequest<'_>,
+        devices: Devices,
+        blocks: u32,
+    ) -> Steps {
+        let spec = request.specification;
+        let force = self.all_sums();
+        let multiprocessors = self.device.info().multiprocessors.max(1);
+        Steps {
+            force,
+            accuracy: accuracy(spec),
+            longest: spec.max_step,
+            shortest: spec.min_step.unwrap_or(0.0),
+            time: request.time,
+            end: request.end,
+            most_blocks: MAX_BLOCK_STEPS,
+            most_pairs: MAX_PAIRS * u64::from(devices.count),
+            bodies: self.bodies as u32,
+            iterations: spec.iterations,
+            few: self.few,
+            room: self.room(&force) as u32,
+            capacity: Capacity {
+                multiprocessors: multiprocessors.min(blocks),
+                blocks,
+            },
+            devices,
+        }
+    }
+}
+
+impl Resident {
+    /// The report of a launch, after it.
+    pub(super) fn read_report(&mut self) -> Result<Vec<f64>, EngineError> {
+        self.report.ask(REPORT)?;
         let mut report = vec![0.0; REPORT];
-        resident.report.get(&mut report)?;
+        self.report.get(&mut report)?;
         Ok(report)
     }
 }
@@ -402,9 +452,12 @@ fn told(report: &[f64]) -> BlockStepOutcome {
         noisy: number(NOISY),
         clamped: number(CLAMPED),
         active: list(ACTIVE, LENGTHS),
-        lengths: list(LENGTHS, REPORT),
+        lengths: list(LENGTHS, REGULAR),
+        regular_steps: number(REGULAR),
+        irregular_pairs: number(PAIRS),
+        overflows: number(OVERFLOWS),
         split: Split::default(),
-        cycles: [0, 1, 2].map(|k| number(CYCLES + k)),
+        cycles: [0, 1, 2, 3].map(|k| number(CYCLES + k)),
     }
 }
 
@@ -417,12 +470,13 @@ fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
         outcome.split.schedule = elapsed;
         return;
     }
-    let [predict, force, correct] = outcome
+    let [predict, force, correct, irregular] = outcome
         .cycles
         .map(|c| elapsed.mul_f64(c as f64 / all as f64));
     outcome.split = Split {
         predict,
         force,
+        irregular,
         correct,
         ..Split::default()
     };
@@ -431,7 +485,7 @@ fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Engine, Specification};
+    use crate::Specification;
     use trisolar_bodies::Model;
     use trisolar_run::{Workers, machine};
 
@@ -451,7 +505,7 @@ mod tests {
             specification: &specification,
             time: 0.0,
             end: 1.0,
-            stars: Some(&stars),
+            particles: Some((&stars, &[])),
         };
         for memory in &mut engine.memories {
             memory.ready_steps(&request, 2).expect("memory");

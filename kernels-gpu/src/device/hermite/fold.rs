@@ -85,7 +85,7 @@ pub(super) unsafe fn fold_value(
     unsafe { *out.add(body * components as usize + component) = sum };
 }
 
-/// The sum of `parts` partial results, a power of two up to 128, which the 32 lanes of a warp compute together. Lane 0 has the result.
+/// The sum of `parts` partial results, a power of two up to 256, which the 32 lanes of a warp compute together. Lane 0 has the result.
 ///
 /// # Safety
 /// All lanes of the warp must call this with the same values.
@@ -95,6 +95,7 @@ pub(super) unsafe fn by_warp(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
     let mut sum = 0.0;
     if lane < parts {
         sum = match parts {
+            256 => of_8(&at, lane, 32),
             128 => of_4(&at, lane, 32),
             64 => of_2(&at, lane, 32),
             _ => at(lane),

@@ -5,10 +5,13 @@
 //! number of partial sums ([`partial_sums`](crate::physics::summation::partial_sums)) hold zeros.
 //!
 //! [`tiles`] computes the forces on many bodies and writes partial sums for [`fold`](mod@fold); [`lanes`] computes the forces on few
-//! bodies. Both give the same bits. [`steps`] takes whole block steps, many in each launch.
+//! bodies. Both give the same bits. [`steps`] takes whole block steps, many in each launch, and [`neighbour_steps`] those of the
+//! Ahmad–Cohen scheme.
 
 pub mod fold;
+pub mod irregular;
 pub mod lanes;
+pub mod neighbour_steps;
 pub mod neighbours;
 mod record;
 pub mod steps;

@@ -72,6 +72,21 @@ pub struct Steps {
     pub devices: Devices,
 }
 
+impl Steps {
+    /// The limits of the steps that begin at `time`.
+    #[inline(always)]
+    pub(super) fn limits(&self, time: f64) -> Limits {
+        Limits {
+            longest: longest_at(self.longest, time),
+            shortest: if self.shortest > 0.0 {
+                self.shortest
+            } else {
+                lowest_step(self.longest, time)
+            },
+        }
+    }
+}
+
 /// The addresses of all arrays.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
@@ -108,18 +123,19 @@ pub const fn moved_width(p: usize) -> usize {
 }
 
 /// Number of counters that threads share: that of the barrier, three counters of this device's active bodies that are used in turn, one
-/// that says whether to stop, three counters of the active bodies of all devices, and the signals of each device.
+/// that says whether to stop, three counters of the active bodies of all devices (with Ahmad–Cohen, of bodies whose regular steps end),
+/// and the signals of each device.
 pub const CONTROL: usize = SIGNALS + together::MOST_DEVICES;
-const COUNTS: usize = 1;
+pub(super) const COUNTS: usize = 1;
 /// Index of the reason to stop, a value of [`ENDED`]; 0 to go on.
 pub const STOPPED: usize = 4;
-const TOTALS: usize = 5;
+pub(super) const TOTALS: usize = 5;
 /// Index of the signal of the first device.
 pub const SIGNALS: usize = 8;
 
 /// Length of the report: the values below, then the numbers of blocks by the binary logarithm of the number of active bodies, then the
-/// numbers of steps by length.
-pub const REPORT: usize = ACTIVE + 32 + LEVELS as usize;
+/// numbers of steps by length, then those of the Ahmad–Cohen scheme.
+pub const REPORT: usize = OPEN_PAIRS + 1;
 /// Index of the time of the last block, as bits.
 pub const TIME: usize = 0;
 /// Index of the number of block steps.
@@ -132,12 +148,21 @@ pub const ENDED: usize = 3;
 pub const NOISY: usize = 4;
 /// Index of the number of steps that were lengthened to the shortest.
 pub const CLAMPED: usize = 5;
-/// Index of the cycles of the first block: prediction and the list of active bodies; forces; correction.
+/// Index of the cycles of the first block: prediction and the list of active bodies; forces; correction; forces of neighbours and the
+/// correction for them.
 pub const CYCLES: usize = 6;
 /// Index of the first number of blocks.
-pub const ACTIVE: usize = 9;
+pub const ACTIVE: usize = 10;
 /// Index of the first number of steps.
 pub const LENGTHS: usize = ACTIVE + 32;
+/// Index of the number of regular steps.
+pub const REGULAR: usize = LENGTHS + LEVELS as usize;
+/// Index of the number of pairs of bodies and neighbours.
+pub const PAIRS: usize = REGULAR + 1;
+/// Index of the number of lists that did not fit.
+pub const OVERFLOWS: usize = PAIRS + 1;
+/// Index of the number of pairs in the current block step, which counts only if the host does not repeat it.
+pub const OPEN_PAIRS: usize = OVERFLOWS + 1;
 
 /// Value of [`ENDED`] if no block is due up to the end time.
 pub const AT_END: u64 = 1;
@@ -146,16 +171,16 @@ pub const FOR_HOST: u64 = 2;
 
 /// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
 const IS_NOISY: f64 = 1.0;
-const IS_CLAMPED: f64 = 2.0;
+pub(super) const IS_CLAMPED: f64 = 2.0;
 
 /// The block in progress.
-struct Block {
+pub(super) struct Block {
     /// Time of the previous block.
-    before: f64,
+    pub before: f64,
     /// Time of this block.
-    time: f64,
+    pub time: f64,
     /// Number of this block in the launch.
-    number: u64,
+    pub number: u64,
 }
 
 /// Takes block steps, with `MANY` together with other devices. All threads of the grid must call this.
@@ -235,17 +260,37 @@ pub unsafe fn steps<
         pairs += total as u64 * (job.bodies as u64 * job.iterations as u64);
     }
     if leader {
-        let tell = |what: usize, value: u64| {
-            // SAFETY: `what` is below REPORT.
-            unsafe { (*at.report.add(what)).store(value, Relaxed) };
-        };
-        tell(TIME, time.to_bits());
-        tell(BLOCKS, number);
-        tell(STEPS, taken);
-        tell(ENDED, ended);
-        tell(CYCLES, cycles[0]);
-        tell(CYCLES + 1, cycles[1]);
-        tell(CYCLES + 2, cycles[2]);
+        // SAFETY: the report is valid.
+        unsafe { tell(at.report, time, number, taken, ended, &cycles) };
+    }
+}
+
+/// Writes the outcome of a launch to the report.
+///
+/// # Safety
+/// `report` must be valid for [`REPORT`] numbers.
+#[inline(always)]
+pub(super) unsafe fn tell<const N: usize>(
+    report: *const AtomicU64,
+    time: f64,
+    blocks: u64,
+    steps: u64,
+    ended: u64,
+    cycles: &[u64; N],
+) {
+    const { assert!(N <= ACTIVE - CYCLES) };
+    let tell = |what: usize, value: u64| {
+        // SAFETY: `what` is below REPORT.
+        unsafe { (*report.add(what)).store(value, Relaxed) };
+    };
+    tell(TIME, time.to_bits());
+    tell(BLOCKS, blocks);
+    tell(STEPS, steps);
+    tell(ENDED, ended);
+    let mut k = 0;
+    while k < N {
+        tell(CYCLES + k, cycles[k]);
+        k += 1;
     }
 }
 
@@ -254,7 +299,7 @@ pub unsafe fn steps<
 /// # Safety
 /// `at.control` must be valid.
 #[inline(always)]
-unsafe fn counter(at: &State, first: usize, number: u64) -> &AtomicU32 {
+pub(super) unsafe fn counter(at: &State, first: usize, number: u64) -> &AtomicU32 {
     // SAFETY: the index is below CONTROL.
     unsafe { &*at.control.add(first + (number % 3) as usize) }
 }
@@ -277,7 +322,7 @@ unsafe fn counted<const MANY: bool>(at: &State, number: u64) -> (u32, u32) {
 /// # Safety
 /// `report` must be valid at index `what`.
 #[inline(always)]
-unsafe fn count_up(report: *const AtomicU64, what: usize, by: u64) {
+pub(super) unsafe fn count_up(report: *const AtomicU64, what: usize, by: u64) {
     // SAFETY: the caller guarantees this.
     unsafe { (*report.add(what)).fetch_add(by, Relaxed) };
 }
@@ -287,7 +332,7 @@ unsafe fn count_up(report: *const AtomicU64, what: usize, by: u64) {
 /// # Safety
 /// `levels` must be valid; whole warps must call this.
 #[inline(always)]
-unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f64 {
+pub(super) unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f64 {
     let lane = thread::thread_idx_x() % 32;
     // SAFETY: the index is below LEVELS.
     let any = |level: u32| unsafe { (*levels.add(level as usize)).load(Relaxed) != 0 };
@@ -439,15 +484,27 @@ unsafe fn list<const MANY: bool>(
                 return;
             }
         }
-        let mut to = 0;
-        if lane == 0 {
-            to = counter(at, COUNTS, number).fetch_add(votes.count_ones(), Relaxed);
-        }
-        let to = warp_shuffle_idx(u32::MAX, to, 0, 32).0;
-        if due {
-            let before = votes & ((1 << lane) - 1);
-            *at.active.add((to + before.count_ones()) as usize) = place;
-        }
+        append(counter(at, COUNTS, number), at.active, votes, due, place);
+    }
+}
+
+/// Appends the places of those lanes that are due to a list of as many places as `count`. `votes` are the lanes that are due.
+///
+/// # Safety
+/// Whole warps must call this; the list must have room.
+#[inline(always)]
+pub(super) unsafe fn append(count: &AtomicU32, list: *mut u32, votes: u32, due: bool, place: u32) {
+    let lane = thread::thread_idx_x() % 32;
+    let mut to = 0;
+    if lane == 0 {
+        to = count.fetch_add(votes.count_ones(), Relaxed);
+    }
+    // SAFETY: whole warps call it.
+    let to = unsafe { warp_shuffle_idx(u32::MAX, to, 0, 32) }.0;
+    if due {
+        let before = votes & ((1 << lane) - 1);
+        // SAFETY: the caller guarantees the room.
+        unsafe { *list.add((to + before.count_ones()) as usize) = place };
     }
 }
 
@@ -700,14 +757,7 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
     before: f64,
 ) {
     let forced = job.shortest > 0.0;
-    let limits = Limits {
-        longest: longest_at(job.longest, block.time),
-        shortest: if forced {
-            job.shortest
-        } else {
-            lowest_step(job.longest, block.time)
-        },
-    };
+    let limits = job.limits(block.time);
     let verdict = judge(P as u32, &job.accuracy, &limits, y, before);
     // SAFETY: the caller guarantees this; levels are below LEVELS.
     unsafe {
@@ -731,17 +781,28 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
             halvings(job.longest, before),
             halvings(job.longest, verdict.step),
         );
-        if old == new {
-            return;
-        }
-        if MANY {
+        if !MANY {
+            change_level(at.levels, old, new);
+        } else if old != new {
             job.devices.all(at.everywhere, |_, each| {
                 atomic_fetch_sub_relaxed_u32_system(each.levels.add(old as usize), 1);
                 atomic_fetch_add_relaxed_u32_system(each.levels.add(new as usize), 1);
             });
-        } else {
-            (*at.levels.add(old as usize)).fetch_sub(1, Relaxed);
-            (*at.levels.add(new as usize)).fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Counts a body, whose step had the length number `old`, at length number `new`.
+///
+/// # Safety
+/// `levels` must be valid for [`LEVELS`] numbers; both are below that.
+#[inline(always)]
+pub(super) unsafe fn change_level(levels: *const AtomicU32, old: u32, new: u32) {
+    if old != new {
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            (*levels.add(old as usize)).fetch_sub(1, Relaxed);
+            (*levels.add(new as usize)).fetch_add(1, Relaxed);
         }
     }
 }

@@ -202,6 +202,12 @@ pub fn is_abrupt(allowed: Power, before: f64) -> bool {
     power(before * ABRUPT_FRACTION, allowed.exponent) > allowed.value
 }
 
+/// Whether position, velocity and acceleration are finite numbers.
+#[inline(always)]
+pub fn is_finite<const N: usize>(x: &[Vec3<f64>; N]) -> bool {
+    (norm2(x[0]) + norm2(x[1]) + norm2(x[2])).is_finite()
+}
+
 /// The next step of a particle at `x` after a step of length `before`.
 #[inline(always)]
 pub fn judge(
@@ -223,7 +229,7 @@ pub fn judge(
     let noisy = step < doubled && noise(1.0);
     Verdict {
         step: if noisy { doubled } else { step },
-        finite: (norm2(x[0]) + norm2(x[1]) + norm2(x[2])).is_finite(),
+        finite: is_finite(x),
         noisy,
         abrupt: !noisy && is_abrupt(allowed, before) && !noise(NOISE_MARGIN),
         clamped: !noisy && power(step, allowed.exponent) > allowed.value,
