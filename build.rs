@@ -1,9 +1,12 @@
 //! Embeds `kernels-gpu`, compiled to PTX, in the library.
 //!
-//! `kernels-gpu/prebuilt.ptx.lzma` holds the PTX with a record of what it was made from. It is used if the record matches the
+//! `host/kernels.ptx.lzma` holds the PTX with a record of what it was made from. It is used if the record matches the
 //! kernels' sources and the compiler, otherwise the kernels are compiled. Where the sources of `core` are missing, it is also
 //! used with a different compiler. `TRISOLAR_BUILD_KERNELS=1` always compiles the kernels, and `TRISOLAR_REFRESH_PREBUILT=1
 //! cargo build` rewrites the file; a test compares it with a fresh compilation.
+//!
+//! A package from a registry has the file and not the kernels' sources. It depends on the other packages in exactly its own version, so that the
+//! file is what these were compiled to.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +15,7 @@ use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
 
 const KERNELS: &str = "kernels-gpu";
-const PREBUILT: &str = "kernels-gpu/prebuilt.ptx.lzma";
+const PREBUILT: &str = "host/kernels.ptx.lzma";
 const BUILD: &str = "TRISOLAR_BUILD_KERNELS";
 const REFRESH: &str = "TRISOLAR_REFRESH_PREBUILT";
 
@@ -42,13 +45,23 @@ fn is_set(variable: &str) -> bool {
 /// Writes `kernels.ptx` and `kernels.ptx.lzma` to the output folder; returns whether they were built or are the prebuilt ones.
 fn embed() -> Result<&'static str, String> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    let builder = CudaBuilder::new(KERNELS).arch(NvvmArch::Compute70);
     let write_both = |text: &str, compressed: &[u8]| {
         write(&out.join("kernels.ptx"), text.as_bytes())?;
         write(&out.join("kernels.ptx.lzma"), compressed)
     };
     println!("cargo::rerun-if-changed={PREBUILT}");
     let prebuilt = prebuilt();
+    if !Path::new(KERNELS).exists() {
+        if let Some(variable) = [BUILD, REFRESH].into_iter().find(|v| is_set(v)) {
+            return Err(format!(
+                "{variable} needs {KERNELS}, which is in Trisolar's repository and not in its package"
+            ));
+        }
+        let (text, compressed) = prebuilt?;
+        write_both(&text, &compressed)?;
+        return Ok("prebuilt");
+    }
+    let builder = CudaBuilder::new(KERNELS).arch(NvvmArch::Compute70);
     if !is_set(BUILD)
         && !is_set(REFRESH)
         && let Ok((text, compressed)) = &prebuilt

@@ -28,12 +28,14 @@ JUMP = re.compile(r"jmp\w*|b$")
 CALL = re.compile(r"call\w*|bl$|blr")
 ENDS = re.compile(r"ret\w*|ud2|udf|brk")
 
-METHOD = r"<trisolar_map::cpu::ByMethod<\(kernels_gpu::quantity::divergence::Divergence, f64, kernels_gpu::integrator::{}\)>"
+METHOD = r"<trisolar_map::cpu::ByMethod<\(kernels_gpu::quantity::divergence::Divergence, {}, kernels_gpu::integrator::{}\)>"
 # What is counted, its library, and a pattern of the functions' names.
 COUNTED = [
-    ("pixel-step, leapfrog", "map", METHOD.format("leapfrog::Leapfrog")),
-    ("pixel-step, rk4", "map", METHOD.format("runge_kutta_4::RungeKutta4")),
-    ("pixel-step, hermite4", "map", METHOD.format("hermite_4::Hermite4")),
+    # On a CPU the precision `fast` has the arithmetic of `f64`. The compiler may keep one function for both, under either name.
+    ("pixel-step, explicit-euler", "map", METHOD.format("(f64|kernels_gpu::number::fast::Fast)", "explicit_euler::ExplicitEuler")),
+    ("pixel-step, leapfrog", "map", METHOD.format("f64", "leapfrog::Leapfrog")),
+    ("pixel-step, rk4", "map", METHOD.format("f64", "runge_kutta_4::RungeKutta4")),
+    ("pixel-step, hermite4", "map", METHOD.format("f64", "hermite_4::Hermite4")),
     ("N-body, basic, f64", "nbody", r"::(avx2|neon)::basic::<3>"),
     ("N-body, basic, f32", "nbody", r"::single_(avx2|neon)::basic::<3>"),
     ("cluster, forces, f64", "cluster", r"::cpu_force::forces_on(::avx2)?$"),

@@ -136,11 +136,18 @@ fn sources(folder: &Path, list: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a text refers to a crate, in code or in a manifest.
+/// Whether a text refers to a crate, in code or in a manifest, in which features may have its name.
 fn names(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut features = false;
     text.lines()
         .filter(|line| !line.trim_start().starts_with("//") && !line.trim_start().starts_with('#'))
+        .filter(|line| {
+            if line.starts_with('[') {
+                features = *line == "[features]";
+            }
+            !features
+        })
         .any(|line| line.split(|c| !is_part(c)).any(|word| word == name))
 }
 

@@ -3,9 +3,9 @@
 
 /// The types of the driver. On Linux Trisolar uses cust's; programs elsewhere, which could not build cust without setting variables, and other systems,
 /// where cust needs a CUDA toolkit, use ours.
-#[cfg(all(feature = "gpu", target_os = "linux"))]
+#[cfg(all(feature = "cust", target_os = "linux"))]
 pub(crate) use ::cust;
-#[cfg(all(feature = "driver", not(all(feature = "gpu", target_os = "linux"))))]
+#[cfg(all(feature = "driver", not(all(feature = "cust", target_os = "linux"))))]
 pub(crate) use trisolar_driver as cust;
 
 #[cfg(feature = "devices")]

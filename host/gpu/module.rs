@@ -130,7 +130,7 @@ pub(super) mod tests {
 
     /// The kernels as they are shipped.
     pub fn shipped() -> String {
-        unpacked(include_bytes!("../../kernels-gpu/prebuilt.ptx.lzma")).expect("an LZMA stream")
+        unpacked(include_bytes!("../kernels.ptx.lzma")).expect("an LZMA stream")
     }
 
     #[test]
@@ -142,7 +142,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_broken_stream_is_an_error() {
-        let whole = include_bytes!("../../kernels-gpu/prebuilt.ptx.lzma");
+        let whole = include_bytes!("../kernels.ptx.lzma");
         assert!(unpacked(&whole[..whole.len() / 2]).is_err());
     }
 }

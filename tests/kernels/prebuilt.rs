@@ -30,7 +30,7 @@ fn shipped_ptx_is_what_these_kernels_compile_to() {
     let Some(built) = built() else {
         return;
     };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels-gpu/prebuilt.ptx.lzma");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/kernels.ptx.lzma");
     let packed = std::fs::read(file).unwrap();
     let mut shipped = String::new();
     lzma_rust2::LzmaReader::new_mem_limit(&packed[..], u32::MAX, None)
@@ -39,7 +39,7 @@ fn shipped_ptx_is_what_these_kernels_compile_to() {
     let first = built.lines().zip(shipped.lines()).position(|(a, b)| a != b);
     assert!(
         built == shipped,
-        "kernels-gpu/prebuilt.ptx.lzma is stale (first difference in line {:?}): TRISOLAR_REFRESH_PREBUILT=1 cargo build",
+        "host/kernels.ptx.lzma is stale (first difference in line {:?}): TRISOLAR_REFRESH_PREBUILT=1 cargo build",
         first.map(|n| n + 1)
     );
 }

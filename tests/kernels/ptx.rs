@@ -164,6 +164,8 @@ fn barriers_are_neither_dropped_nor_duplicated() {
     // There are six grid barriers with two each, those of the tiles, one for the fold of a body with its own block, and one before each of
     // the two corrections.
     assert_eq!(count("hermite_steps_6", "bar.sync"), 12 + 6 + 3);
+    // There are four grid barriers with two each, and those of the tiles.
+    assert_eq!(count("hermite_neighbour_steps_4", "bar.sync"), 8 + 6);
 }
 
 #[test]
@@ -210,6 +212,7 @@ fn has_local_data(kernel: &str) -> bool {
     is_of_encounters(kernel)
         || kernel.starts_with("hermite_tiles_")
         || kernel.starts_with("hermite_steps_")
+        || kernel.starts_with("hermite_neighbour_steps_")
 }
 
 /// Whether a kernel integrates encounters; its functions spill.

@@ -1,22 +1,12 @@
 //! Somebody else's first kernel: the session of docs/kernels.md in an empty folder outside of the repository, with the crates as they
-//! are published.
+//! are published; and the program, installed from its packages.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 use serde_json::Value;
-
-/// The packages that are published for kernels, from the bottom up.
-const KIT: [&str; 6] = [
-    "trisolar-cuda-std-macros",
-    "trisolar-cuda-std",
-    "trisolar-cuda-builder",
-    "libcuda_lazy",
-    "trisolar-driver",
-    "trisolar-device",
-];
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -37,77 +27,62 @@ fn run(command: &mut Command) -> Output {
 fn metadata() -> Value {
     let output = run(Command::new(env!("CARGO"))
         // Downloads what only other systems need: cargo also looks for that in the folder that stands for the registry.
-        .args(["metadata", "--format-version=1", "--locked"])
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--locked",
+            "--all-features",
+        ])
         .current_dir(root()));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The folder of each package of the registry that the kit depends on, on any system.
-fn registry_packages(metadata: &Value) -> BTreeSet<PathBuf> {
-    let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
-    let package = |id: &Value| packages.iter().find(|p| p["id"] == *id).unwrap();
-    let mut waiting: Vec<&Value> = packages
-        .iter()
-        .filter(|p| KIT.contains(&p["name"].as_str().unwrap()) && p["source"].is_null())
-        .map(|p| &p["id"])
-        .collect();
-    assert_eq!(waiting.len(), KIT.len());
-    let mut seen: Vec<&Value> = Vec::new();
-    let mut folders = BTreeSet::new();
-    while let Some(id) = waiting.pop() {
-        if seen.contains(&id) {
-            continue;
-        }
-        seen.push(id);
-        if !package(id)["source"].is_null() {
-            let manifest = Path::new(package(id)["manifest_path"].as_str().unwrap());
-            folders.insert(manifest.parent().unwrap().to_owned());
-        }
-        let node = nodes.iter().find(|node| node["id"] == *id).unwrap();
-        for dependency in node["deps"].as_array().unwrap() {
-            let kinds = dependency["dep_kinds"].as_array().unwrap();
-            if kinds.iter().any(|kind| kind["kind"] != "dev") {
-                waiting.push(&dependency["pkg"]);
+/// A folder that stands for the registry: all packages of this repository that are published, as `cargo package` packs them, and all packages
+/// that they depend on, on any system and with any feature. It is made once.
+fn registry() -> &'static Path {
+    static REGISTRY: OnceLock<PathBuf> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (to, packed) = (folder.join("registry"), folder.join("packed"));
+        for old in [&to, &packed] {
+            if old.exists() {
+                fs::remove_dir_all(old).unwrap();
             }
         }
-    }
-    folders
-}
-
-/// A folder that stands for the registry: the kit as `cargo package` packs it, and the packages that it depends on.
-fn registry(to: &Path) {
-    let packed = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packed");
-    let mut command = Command::new(env!("CARGO"));
-    command.args([
-        "package",
-        "--no-verify",
-        "--allow-dirty",
-        "--offline",
-        "--target-dir",
-    ]);
-    command.arg(&packed).current_dir(root());
-    for name in KIT {
-        command.args(["-p", name]);
-    }
-    run(&mut command);
-    let metadata = metadata();
-    for name in KIT {
-        let package = metadata["packages"].as_array().unwrap().iter();
-        let package = package.clone().find(|p| p["name"] == name).unwrap();
-        for field in ["description", "license", "readme"] {
-            assert!(package[field].is_string(), "{name} has no {field}");
+        fs::create_dir_all(&to).unwrap();
+        let metadata = metadata();
+        let packages = metadata["packages"].as_array().unwrap();
+        let (ours, others): (Vec<_>, Vec<_>) = packages.iter().partition(|p| p["source"].is_null());
+        let ours = || ours.iter().filter(|package| package["publish"].is_null());
+        let name_of = |package: &Value| package["name"].as_str().unwrap().to_owned();
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["package", "--no-verify", "--allow-dirty", "--offline"]);
+        command.arg("--target-dir").arg(&packed);
+        command.args(ours().flat_map(|package| ["-p".to_owned(), name_of(package)]));
+        run(command.current_dir(root()));
+        for package in ours() {
+            let name = name_of(package);
+            for field in ["description", "license", "readme"] {
+                assert!(package[field].is_string(), "{name} has no {field}");
+            }
+            let full = format!("{name}-{}", package["version"].as_str().unwrap());
+            let file = packed.join(format!("package/{full}.crate"));
+            run(Command::new("tar")
+                .arg("-xzf")
+                .arg(&file)
+                .arg("-C")
+                .arg(&to));
+            checksum(&to.join(&full));
         }
-        let full = format!("{name}-{}", package["version"].as_str().unwrap());
-        let file = packed.join(format!("package/{full}.crate"));
-        run(Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(to));
-        checksum(&to.join(&full));
-    }
-    for folder in registry_packages(&metadata) {
-        let copy = to.join(folder.file_name().unwrap());
-        run(Command::new("cp").arg("-r").arg(&folder).arg(&copy));
-        checksum(&copy);
-    }
+        for package in others {
+            let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+            let source = manifest.parent().unwrap();
+            let copy = to.join(source.file_name().unwrap());
+            run(Command::new("cp").arg("-r").arg(source).arg(&copy));
+            checksum(&copy);
+        }
+        to
+    })
 }
 
 fn checksum(package: &Path) {
@@ -131,9 +106,7 @@ struct Stranger {
 impl Stranger {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let crates = folder.path().join("registry");
-        fs::create_dir_all(&crates).unwrap();
-        registry(&crates);
+        let crates = registry();
         fs::create_dir_all(folder.path().join(".cargo")).unwrap();
         let config = format!(
             "[source.crates-io]\nreplace-with = \"packaged\"\n[source.packaged]\ndirectory = {crates:?}\n"
@@ -303,6 +276,36 @@ fn a_stranger_without_rust_src_is_told_and_has_the_emulator() {
         ),
         "{stderr}"
     );
+}
+
+/// The session of README.md, without optimisation, since that takes minutes.
+#[test]
+fn the_program_installs_from_its_packages() {
+    let stranger = Stranger::new();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let session = (readme.lines())
+        .find(|line| line.starts_with("cargo install trisolar "))
+        .expect("the command of README.md");
+    // `cargo install` does not look for the configuration in the folder.
+    let script = format!(
+        "{session} --config .cargo/config.toml --debug --root installed
+cd installed
+bin/trisolar devices
+bin/trisolar divergence --size 8 --steps 40 --backend cpu --out map.npy"
+    );
+    let mut command = stranger.shell(&script, false);
+    for (variable, value) in [
+        ("DEBUG", "false"),
+        ("OPT_LEVEL", "0"),
+        ("INCREMENTAL", "false"),
+    ] {
+        command.env(format!("CARGO_PROFILE_DEV_{variable}"), value);
+    }
+    let output = run(&mut command);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    // It has the kernels, though neither their sources nor those of `core` are there.
+    assert!(stdout.contains("prebuilt"), "{stdout}");
+    assert!(stranger.path("installed/map.npy").exists());
 }
 
 #[test]

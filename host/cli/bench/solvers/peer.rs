@@ -10,7 +10,7 @@ use trisolar::simd::Simd;
 use super::{Row, Tables, fastest, problem};
 use crate::{Failure, interrupt};
 
-const SOURCE: &str = include_str!("../../../../benches/peers/textbook.c");
+const SOURCE: &str = include_str!("textbook.c");
 const FLAGS: [&str; 2] = ["-O3", "-march=native"];
 const BODIES: usize = 2000;
 const STEPS: u64 = 20;
