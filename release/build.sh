@@ -14,11 +14,13 @@ fail() { echo "$*" >&2; exit 2; }
 
 # The target; what zig calls it, with the oldest glibc; what maturin checks of the wheel (manylinux must name the same glibc, `off` is no check); the
 # kind of the archive; the program; the files of the C library. The first target is for this machine: its program writes the
-# manual pages and completions for all.
+# manual pages and completions for all. For musl there is a static program (`none`: no wheel, no C library): those are shared libraries, which a
+# static program cannot load.
 table="\
 x86_64-unknown-linux-gnu   x86_64-linux-gnu.2.17   manylinux_2_17  tar.gz  trisolar      libtrisolar_c.so
 aarch64-unknown-linux-gnu  aarch64-linux-gnu.2.17  manylinux_2_17  tar.gz  trisolar      libtrisolar_c.so
-x86_64-pc-windows-gnu      x86_64-windows-gnu      off             zip     trisolar.exe  trisolar_c.dll libtrisolar_c.dll.a"
+x86_64-pc-windows-gnu      x86_64-windows-gnu      off             zip     trisolar.exe  trisolar_c.dll libtrisolar_c.dll.a
+x86_64-unknown-linux-musl  x86_64-linux-musl       none            tar.gz  trisolar      none"
 native=x86_64-unknown-linux-gnu
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -97,6 +99,8 @@ prepare() {
         using+=(-Zbuild-std=std,panic_unwind)
     fi
     export RUSTFLAGS=$remapped
+    # zig has musl's start files, its C library and an unwinder; rustc's are not among the sources.
+    case $target in *-musl) RUSTFLAGS+=" -Clink-self-contained=no" ;; esac
     # One linker for cargo and maturin, so that nothing is compiled twice.
     # libcuda is an empty file (.cargo/config.toml), of a kind that zig does not look for. The list of what a library for Windows exports reaches
     # zig only as a file; without it, every function is exported.
@@ -120,8 +124,10 @@ while read -r target zig tag kind program libraries; do
     case " ${targets[*]} " in *" $target "*) ;; *) continue ;; esac
     say "$target"
     prepare "$target" "$zig"
+    packages=(-p trisolar)
     # The wheel's crate among them: so maturin finds the library compiled, with the same features.
-    cargo build "${using[@]}" --features trisolar-python/program -p trisolar -p trisolar_c -p trisolar-python
+    [ "$tag" = none ] || packages+=(--features trisolar-python/program -p trisolar_c -p trisolar-python)
+    cargo build "${using[@]}" "${packages[@]}"
     folder=$work/packed/trisolar-$version-$target
     rm -rf "$folder"
     mkdir -p "$folder"
@@ -136,13 +142,15 @@ while read -r target zig tag kind program libraries; do
     fi
     cp -r "$work/pages/." "$folder"
     cp "$work/target/$target/$built/$program" "$folder"
-    mkdir "$folder/include" "$folder/lib"
-    cp include/trisolar.h "$folder/include"
-    for file in $libraries; do cp "$work/target/$target/$built/$file" "$folder/lib"; done
+    if [ "$libraries" != none ]; then
+        mkdir "$folder/include" "$folder/lib"
+        cp include/trisolar.h "$folder/include"
+        for file in $libraries; do cp "$work/target/$target/$built/$file" "$folder/lib"; done
+    fi
     archive "$folder" "$out/${folder##*/}.$kind"
 
     # maturin refuses a library that needs more than the tag allows.
-    (cd python && maturin build "${using[@]}" --features program --compatibility "$tag" --auditwheel check --out "$out")
+    [ "$tag" = none ] || (cd python && maturin build "${using[@]}" --features program --compatibility "$tag" --auditwheel check --out "$out")
 done <<<"$table"
 
 say "What may not be in the files: paths of this machine"

@@ -19,8 +19,24 @@ use super::quantity::OfMethod;
 use super::queue::Share;
 use super::scheduler::{self, Worker};
 use super::value::Value;
-use trisolar_run::{EngineError, Monitor, Workers};
+use trisolar_run::{Backend, EngineError, Monitor, Workers};
 use trisolar_simd::{OnLanes, Simd};
+
+/// The warning about a computation that may take place on the CPU, if this machine can compute only one number at a time.
+pub fn cpu_warning(backend: Backend) -> Option<&'static str> {
+    match Simd::best() {
+        _ if backend == Backend::Gpu => None,
+        _ if !trisolar_simd::has_fma() => Some(
+            "this CPU has no fused multiply-add instruction; the results have the same bits, but the CPU engine computes one number at a \
+             time, with fused multiply-adds in software, which takes longer",
+        ),
+        Simd::Scalar => Some(
+            "this CPU has none of the instruction sets for several numbers at a time; the results have the same bits, but the CPU engine \
+             computes one number at a time, which takes longer",
+        ),
+        _ => None,
+    }
+}
 
 /// Computes maps on the CPU.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ clean_up() { wineserver -k 2>/dev/null || true; }
 missing=()
 command -v x86_64-w64-mingw32-gcc >/dev/null || missing+=(gcc-mingw-w64-x86-64-win32)
 command -v wine >/dev/null || missing+=(wine wine64)
+command -v script >/dev/null || missing+=(bsdutils)
 install_missing "${missing[@]}"
 
 . tests/machines/build_std.sh
@@ -61,6 +62,26 @@ expect() {
     [ -z "$(find . -name '.trisolar-*')" ] || { echo "temporary files are left" >&2; exit 1; }
 )
 echo "names and kinds of files are as on this machine"
+
+# A console, which Wine draws on a terminal: texts have its width, and colours unless the user or a pipe has none.
+console() { script -qec "stty cols $1 rows 500; $(printf '%q ' "${@:2}")" /dev/null </dev/null; }
+plain() { sed -e 's/\x1b\[[0-9;?]*[A-Za-z]//g' -e 's/\r//g' -e 's/ *$//' -e '/^Usage/d'; }
+for columns in 60 90; do
+    # Wine takes codes of colours for text, and breaks lines too early.
+    console $columns env NO_COLOR=1 "$program" divergence -h | plain >"$work/help-$columns"
+    console $columns env NO_COLOR=1 "${windows[@]}" divergence -h | plain >"$work/said"
+    diff "$work/help-$columns" "$work/said" || { echo "the help has another width in a console of $columns columns" >&2; exit 1; }
+done
+! cmp -s "$work"/help-{60,90} || { echo "the help does not depend on the width" >&2; exit 1; }
+red=$'\x1b\[31m'
+wrong=("${windows[@]}" divergence --size x)
+console 80 "${wrong[@]}" >"$work/said" || true
+grep -q "$red" "$work/said" || { echo "no colours in a console" >&2; exit 1; }
+console 80 env NO_COLOR=1 "${wrong[@]}" >"$work/said" || true
+grep -q 'error:' <(plain <"$work/said") && ! grep -q "$red" "$work/said" || { echo "colours in spite of NO_COLOR" >&2; exit 1; }
+expect 2 "${wrong[@]}"
+! grep -q $'\x1b' "$work/said" || { echo "colours in a pipe" >&2; exit 1; }
+echo "a console's width and colours"
 
 # A second run finds the first one, which then ends by Ctrl-C (Wine makes it of the signal).
 (

@@ -382,6 +382,19 @@ mod tests {
     }
 
     #[test]
+    fn names_that_are_not_text_stay_as_they_are() {
+        // Half of a pair of units, of which Wine makes no file.
+        let half = OsString::from_wide(&[0xd800]);
+        let mut name = OsString::from(".a-");
+        name.push(&half);
+        name.push(".tmp");
+        let rest = strip_prefix(&name, ".a-").unwrap();
+        assert_eq!(super::super::strip_suffix(rest, ".tmp"), Some(&*half));
+        let whole = full_path(&Path::new(r"C:\a").join(&name)).unwrap();
+        assert_eq!(whole.file_name(), Some(&*name));
+    }
+
+    #[test]
     fn ctrl_break_and_ctrl_c_interrupt_and_the_program_stays() {
         let (sender, codes) = channel();
         on_interrupt(move |code| sender.send(code).unwrap()).unwrap();
