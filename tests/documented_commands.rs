@@ -23,6 +23,10 @@ const NOT_RUN: &[(Words, &str)] = &[
     ("cargo clippy", "compiles"),
     ("cargo doc", "compiles"),
     ("cargo fmt", "not part of the program"),
+    (
+        "cargo install",
+        "compiles; the test `outside` of trisolar-device runs it",
+    ),
     ("cargo test", "compiles, and runs this test"),
     ("cargo run --release --example", "compiles in release mode"),
     ("cargo run --release -p", "compiles another program"),
@@ -42,6 +46,8 @@ const NOT_RUN: &[(Words, &str)] = &[
     ("benches/fp64_pipe.sh", "needs Nsight Compute and a GPU"),
     ("release/build.sh", "compiles for every platform"),
     ("tests/machines/wheels.sh", ".ci/run runs it"),
+    ("tar", "unpacks a release, which there is not"),
+    ("tests/machines/musl.sh", ".ci/run runs it"),
     ("trisolar selftest", "tests/cli/machine.rs runs it"),
     (
         "trisolar bench solvers",

@@ -14,7 +14,7 @@ use trisolar::run::Outputs;
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::short;
 
-use super::cpu_args::CpuArgs;
+use super::cpu_args::{CpuArgs, warn_of_one_lane};
 use super::parameters::ParameterArgs;
 use super::progress::Progress;
 use super::report::{self, Common, Lines};
@@ -158,6 +158,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         simd: args.cpu.simd(),
         ..RunOptions::default()
     };
+    if !args.quiet {
+        warn_of_one_lane(args.backend);
+    }
     let mut rows: Vec<Row> = Vec::new();
     let mut first: Option<DivergenceMap> = None;
     for ((name, valid), picture) in modes.iter().zip(pictures) {

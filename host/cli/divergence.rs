@@ -8,13 +8,15 @@ use trisolar::divergence::{
     Specification, Validated,
 };
 use trisolar::io::colour::{ColourMap, Spacing};
-use trisolar::io::picture::{Theme, YDirection, missing_glyphs};
+use trisolar::io::picture::{Theme, YDirection};
 use trisolar::output::{self, Output, Shown, Style};
 use trisolar::run::{self, Claim, Part, Paths, RecordError};
 use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
 
 use self::outcome::MapOutcome;
+pub(crate) use self::outcome::more_steps;
+use super::cpu_args::warn_of_one_lane;
 use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::part::{self, PartArgs};
@@ -239,19 +241,9 @@ impl OutputArgs {
     }
 
     /// The warning about characters of the title for which pictures have only a box.
-    fn glyph_warning(&self) -> Option<String> {
-        let path_has_boxes = |path: &PathBuf| Output::new(path).is_ok_and(|o| o.has_boxes());
-        if self.bare || !self.out.iter().any(path_has_boxes) {
-            return None;
-        }
-        let missing = missing_glyphs(self.title.as_deref().unwrap_or_default());
-        let missing: Vec<String> = missing.iter().map(char::to_string).collect();
-        (!missing.is_empty()).then(|| {
-            format!(
-                "the font of pictures has no {}; --title is drawn with a box instead",
-                missing.join(", ")
-            )
-        })
+    fn glyph_warning(&self, outputs: &[Output]) -> Option<String> {
+        let title = self.title.as_deref().filter(|_| !self.bare)?;
+        output::glyph_warning(title, outputs)
     }
 
     /// Checks that the picture of a map of this quantity can have this look.
@@ -534,15 +526,10 @@ fn run_on(
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
-        if let Some(warning) = job.output.glyph_warning() {
+        if let Some(warning) = job.output.glyph_warning(outputs) {
             report::to_stderr(&format!("warning: {warning}"));
         }
-        if args.devices.may_use_cpu() && !trisolar::simd::has_fma() {
-            report::to_stderr(
-                "warning: this CPU has no fused multiply-add instruction; the results have the same bits, but take \
-                 longer",
-            );
-        }
+        warn_of_one_lane(args.devices.options().backend);
     }
     let most = job.output.max_error;
     if let Some(path) = &job.output.save_config

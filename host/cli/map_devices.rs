@@ -1,6 +1,6 @@
 //! Options of the devices that compute maps, which `divergence`, `zoom`, `sweep` and `explore` have in common.
 
-use trisolar::divergence::{Backend, GpuChoice, MapBackend, RunOptions};
+use trisolar::divergence::{GpuChoice, MapBackend, RunOptions};
 
 use super::cpu_args::CpuArgs;
 use super::values;
@@ -30,10 +30,5 @@ impl MapDevices {
             gpus: self.gpus.unwrap_or_default(),
             ..RunOptions::default()
         }
-    }
-
-    /// Whether the CPU may compute.
-    pub(crate) fn may_use_cpu(&self) -> bool {
-        self.backend.backend != Backend::Gpu
     }
 }

@@ -29,6 +29,9 @@ pub(crate) fn path(folder: &Path, name: &str, format: PictureFormat) -> PathBuf 
     folder.join(format!("{name}.{format}"))
 }
 
+/// The beginning of the titles of `energy`.
+pub(crate) const ENERGY_ERROR: &str = "Relative error of the total energy";
+
 /// Largest number of bodies whose orbits are drawn.
 pub(crate) const MAX_DRAWN_ORBITS: usize = 100;
 /// Largest number of bodies whose names are written.

@@ -18,6 +18,7 @@ use trisolar::spec::Parameters as _;
 use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
+use super::cpu_args::warn_of_one_lane;
 use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::part::{self, PartArgs};
@@ -47,24 +48,15 @@ pub(crate) fn check(outcome: &Outcome, max_error: Option<f64>) -> Result<(), Fai
 
 /// Warnings known before the run and found during it: reasons why the maps may not be what the user intended.
 pub(crate) fn warnings(frames: &[Frame], outcome: &Outcome) -> Vec<String> {
-    let known = known_warnings(frames).into_iter();
-    known
-        .map(|(frame, text)| format!("frame {frame}: {text}"))
-        .chain(unresolved(outcome))
-        .collect()
+    let known = zoom::warnings(frames).into_iter();
+    known.chain(unresolved(outcome)).collect()
 }
 
-/// The warnings of the first and the last map, with the frame.
-fn known_warnings(frames: &[Frame]) -> Vec<(u32, String)> {
-    let mut told: Vec<(u32, String)> = Vec::new();
-    for frame in frames.first().into_iter().chain(frames.last()) {
-        for warning in frame.specification.warnings() {
-            if !told.iter().any(|(_, text)| *text == warning) {
-                told.push((frame.index, warning));
-            }
-        }
-    }
-    told
+/// Adds what helps if nothing parted.
+pub(crate) fn advise(outcome: &mut Outcome) {
+    let maps = zoom::maps_without_parting(&outcome.summaries);
+    let advice = maps.map(|maps| divergence::more_steps(&format!(" in {maps}")));
+    outcome.effort.notes.extend(advice);
 }
 
 /// The warning about maps whose steps are too long.
@@ -548,14 +540,15 @@ impl SequenceArgs {
         self.folder.open(path, &contents, record, differing, part)
     }
 
-    /// Warnings of the first and the last map.
+    /// Warnings of the first and the last map, and of a slow CPU.
     pub(crate) fn warn(&self, frames: &[Frame]) {
         if self.quiet {
             return;
         }
-        for (frame, warning) in known_warnings(frames) {
-            report::to_stderr(&format!("warning: frame {frame}: {warning}"));
+        for warning in zoom::warnings(frames) {
+            report::to_stderr(&format!("warning: {warning}"));
         }
+        warn_of_one_lane(self.devices.options().backend);
     }
 }
 

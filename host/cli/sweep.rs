@@ -197,9 +197,10 @@ fn run_on(
         .sequence
         .settings(style, options, executor.processes(), part);
     let progress = Progress::new("sweep", args.sequence.quiet);
-    let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
+    let mut outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
         .map_err(|e| FolderArgs::ended(e, "sweep", &folder, args.sequence.quiet))?;
     progress.finish();
+    sequence::advise(&mut outcome);
     let object = || sequence::object(&frames, &outcome, &folder, style.picture_format());
     let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
     let SequenceArgs { json, quiet, .. } = args.sequence;
@@ -208,13 +209,16 @@ fn run_on(
         return sequence::check(&outcome, sweep.max_error);
     }
 
-    let picture = format!("sheet.{}", sweep.look.plot_format);
-    let files = [&picture, "table.csv", "table.json"].map(|name| folder.path().join(name));
-    sheet.write(&files[0], &folder)?;
-    write_text(&files[1], &zoom::csv(&outcome.summaries))?;
-    folder.write(&files[2], &table(&vary, &frames, &outcome))?;
+    let (picture, notes) = folder.overview("sheet", sweep.look.plot_format, |path| {
+        sheet.write(path, &folder, &outcome.summaries)
+    })?;
+    outcome.effort.notes.extend(notes);
+    let [csv, json] = ["table.csv", "table.json"].map(|name| folder.path().join(name));
+    write_text(&csv, &zoom::csv(&outcome.summaries))?;
+    folder.write(&json, &table(&vary, &frames, &outcome))?;
+    let files = [picture, csv, json];
     if args.sequence.json {
-        let mut object = object();
+        let mut object = sequence::object(&frames, &outcome, &folder, style.picture_format());
         report::add_files(&mut object, &files);
         report::json(&object)?;
     } else if !args.sequence.quiet {

@@ -206,9 +206,10 @@ fn run_on(
         let cached = zoom::run_cached(&frames, &folder, &settings, cache, &devices, &progress);
         cached.map(|(outcome, report)| (outcome, Some(report)))
     };
-    let (outcome, cached) =
+    let (mut outcome, cached) =
         computed.map_err(|e| FolderArgs::ended(e, "zoom", &folder, args.sequence.quiet))?;
     progress.finish();
+    sequence::advise(&mut outcome);
     let object = || sequence::object(&frames, &outcome, &folder, style.picture_format());
     let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
     let SequenceArgs { json, quiet, .. } = args.sequence;

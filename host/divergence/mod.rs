@@ -40,7 +40,7 @@ pub mod yardstick;
 
 pub use comparison::{Comparison, grain};
 pub(crate) use config::json as specification_json;
-pub use cpu::CpuEngine;
+pub use cpu::{CpuEngine, cpu_warning};
 pub use device::DeviceEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;

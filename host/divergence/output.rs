@@ -122,12 +122,32 @@ impl Style {
     }
 }
 
+/// The warning about characters of a title for which the pictures among these files have only a box.
+pub fn glyph_warning(title: &str, outputs: &[Output]) -> Option<String> {
+    if !outputs.iter().any(Output::has_boxes) {
+        return None;
+    }
+    let missing = picture::missing_glyphs(title);
+    let missing: Vec<String> = missing.iter().map(char::to_string).collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "the font of pictures has no {}; the title is drawn with a box instead",
+            missing.join(", ")
+        )
+    })
+}
+
 /// The note on a picture of a map of which no pixel parted.
 pub fn never_parted(specification: &Specification, values: ValueSlice<'_>) -> Option<String> {
     let steps = specification.steps;
     let never = specification.quantity.counts_steps()
         && values.numbers().all(|value| value >= steps as f64);
-    never.then(|| format!("no twins parted within {steps} steps"))
+    never.then(|| nothing_parted(steps))
+}
+
+/// What is said of a map of so many steps of which no pixel parted.
+pub fn nothing_parted(steps: u64) -> String {
+    format!("no twins parted within {steps} steps")
 }
 
 /// Largest number of pixels of the map, in each direction, that are averaged to a pixel of the picture.

@@ -75,8 +75,12 @@ pub fn outcome_map(
             span: high - low,
         }
     });
+    let mut title = title(ensemble);
+    if ensemble.records.iter().all(is_open) {
+        title.push_str("\nno encounter ended within --max-time and --max-steps");
+    }
     let labels = Labels {
-        title: format!("{}, {} encounters", specification.setup, spec.runs()),
+        title,
         x,
         y,
         y_upwards: look.direction().is_up(),
@@ -85,6 +89,12 @@ pub fn outcome_map(
     };
     let json = specification.json();
     classes(path, &pixels.map(), &labels, look.theme, Some(&json))
+}
+
+/// What is said above every picture.
+fn title(ensemble: &Ensemble) -> String {
+    let (setup, runs) = (ensemble.specification.setup, ensemble.records.len());
+    format!("{setup}, {runs} encounters")
 }
 
 /// Draws a map with these colours, without axes and with one pixel for each of the map.
@@ -199,6 +209,7 @@ pub fn histograms(
             })
             .collect();
         let plot = LinePlot {
+            title: title(ensemble),
             x: PlotAxis {
                 range: Some((0.0, high)),
                 ..x
@@ -253,6 +264,7 @@ pub fn histograms(
             line("t^(−2/3)", &slope, &law),
         ];
         let plot = LinePlot {
+            title: title(ensemble),
             x: axis("time", ""),
             y: axis("share of runs that last longer", ""),
             theme,

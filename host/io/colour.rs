@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 /// An RGB colour.
 pub type Rgb = [u8; 3];
 
+/// The lightness of a colour with the weights of ITU-R BT.709, in whole numbers.
+pub(super) fn lightness([red, green, blue]: Rgb) -> u32 {
+    2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue)
+}
+
 /// A colour map, from the lowest value to the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -141,6 +141,22 @@ impl<'a> Map<'a> {
         (low, high, all_finite)
     }
 
+    /// The first value.
+    fn first(&self) -> f64 {
+        let mut row = vec![f64::NAN; self.width];
+        (self.row)(0, &mut row);
+        row[0]
+    }
+
+    /// Whether no value is finite.
+    fn has_no_finite_value(&self) -> bool {
+        let mut row = vec![0.0; self.width];
+        (0..self.height).all(|y| {
+            (self.row)(y, &mut row);
+            !row.iter().any(|v| v.is_finite())
+        })
+    }
+
     /// Width and height, which [`scale`](Self::scale) has checked.
     fn size(&self) -> (u32, u32) {
         (self.width as u32, self.height as u32)

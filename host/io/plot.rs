@@ -28,8 +28,8 @@ pub struct Series<'a> {
     pub x: &'a [f64],
     /// Places along the y axis. Values that are not finite, or not above zero on a logarithmic axis, are left out.
     pub y: &'a [f64],
-    /// Half the height of an error bar for every point.
-    pub error: Option<&'a [f64]>,
+    /// The lower and the upper end of an error bar for every point.
+    pub error: Option<&'a [[f64; 2]]>,
     /// How the points are drawn.
     pub marks: Marks,
 }
@@ -236,7 +236,7 @@ pub fn lines(
 
 fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     for s in series {
-        let errors = s.error.map_or(s.x.len(), <[f64]>::len);
+        let errors = s.error.map_or(s.x.len(), <[_]>::len);
         if s.y.len() != s.x.len() || errors != s.x.len() {
             return Err(format!(
                 "the series {:?} has {} x, {} y and {errors} errors; they must be as many",
@@ -248,10 +248,8 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     }
     let x = Along::new(&plot.x, series.iter().flat_map(|s| s.x).copied())?;
     let reach = series.iter().flat_map(|s| {
-        (0..s.y.len()).flat_map(|i| {
-            let e = s.error.map_or(0.0, |e| e[i]);
-            [s.y[i] - e, s.y[i], s.y[i] + e]
-        })
+        let ends = s.error.unwrap_or_default().iter().flatten();
+        s.y.iter().chain(ends).copied()
     });
     let y = Along::new(&plot.y, reach)?;
 
@@ -305,9 +303,8 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
             ]
         };
         let points: Vec<[f32; 2]> = one.x.iter().zip(one.y).map(|(&a, &b)| at(a, b)).collect();
-        for (k, &e) in one.error.unwrap_or_default().iter().enumerate() {
-            let (a, b) = (one.x[k], one.y[k]);
-            let mut ends = [at(a, b - e), at(a, b + e)];
+        for (&x, y) in one.x.iter().zip(one.error.unwrap_or_default()) {
+            let mut ends = y.map(|y| at(x, y));
             // On a logarithmic axis, an error bar down to 0 or below ends at the edge of the frame.
             if ends[0][1].is_nan() {
                 ends[0][1] = frame.y + high;

@@ -15,6 +15,14 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
+    /// One tick with this label, in the middle.
+    pub fn single(label: &str) -> Self {
+        Self {
+            marks: vec![(0.5, label.to_owned())],
+            ..Self::default()
+        }
+    }
+
     /// Ticks of the axis from `centre - span/2` to `centre + span/2`, about `wanted` of them (at least two where the
     /// numbers allow it). `span` is above zero; with other input there are no ticks.
     pub fn linear(centre: f64, span: f64, wanted: usize) -> Self {

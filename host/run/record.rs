@@ -176,6 +176,11 @@ impl Record {
         Self::from_json(&file.text(MEMBER)?, path, command)
     }
 
+    /// The command whose run it describes.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
     /// Sets the progress of the run in words; `None` if losing the checkpoint would lose no work.
     pub fn set_unfinished(&mut self, progress: Option<String>) {
         self.unfinished = progress;
@@ -352,6 +357,22 @@ impl Record {
             news = true;
         }
         news
+    }
+
+    /// Takes over the checksums of files that an earlier run with the same checkpoint wrote, and of which this run says nothing.
+    pub fn take_over(&mut self, before: &Self) {
+        for (path, sums) in &before.files {
+            self.files
+                .entry(path.clone())
+                .or_insert_with(|| sums.clone());
+        }
+    }
+
+    /// Forgets the checksums of a file that was removed.
+    pub fn forget(&mut self, path: &Path) {
+        if let Ok(key) = self.kept(path) {
+            self.files.remove(&key);
+        }
     }
 
     /// A path in the stored form.

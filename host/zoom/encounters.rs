@@ -27,7 +27,7 @@ use trisolar_encounters::{
 };
 use trisolar_io::atomic::stage;
 use trisolar_io::picture::YDirection;
-use trisolar_io::plot::{self, LinePlot, Marks, PlotAxis, Series, Theme};
+use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
 use trisolar_io::{IoError, PictureFormat};
 use trisolar_run::{Monitor, Part, RunOptions};
 use trisolar_spec::SpecError;
@@ -396,8 +396,8 @@ pub fn encounter_csv(summaries: &[EncounterSummary]) -> String {
     text
 }
 
-/// Draws the shares of the escapers, or of all outcomes where there are no escapes, over the values of a parameter. The error bars are as
-/// long as their 95 % intervals.
+/// Draws the shares of the escapers, or of all outcomes where there are no escapes, over the values of a parameter. The error bars are
+/// their 95 % intervals. Values of a constant ratio have a logarithmic axis.
 ///
 /// # Errors
 /// An error of writing the file.
@@ -416,17 +416,14 @@ pub fn draw_shares(
     } else {
         escapers
     };
-    let curves: Vec<[Vec<f64>; 2]> = (names.iter())
+    let curves: Vec<(Vec<f64>, Vec<[f64; 2]>)> = (names.iter())
         .map(|name| {
             let found = summaries.iter().map(|s| share_of(&s.summary, name));
-            found
-                .map(|[share, low, high]| (share, (high - low) / 2.0))
-                .unzip()
+            found.map(|[share, low, high]| (share, [low, high])).unzip()
         })
-        .map(|(shares, errors)| [shares, errors])
         .collect();
     let series: Vec<Series<'_>> = (names.iter().zip(&curves))
-        .map(|(name, [y, error])| Series {
+        .map(|(name, (y, error))| Series {
             name,
             x: &x,
             y,
@@ -434,14 +431,24 @@ pub fn draw_shares(
             marks: Marks::Both,
         })
         .collect();
+    let [what, of] = match names.iter().any(is_escaper) {
+        true => ["escaping bodies", "escapes"],
+        false => ["outcomes", "encounters"],
+    };
+    let runs = summaries.first().map_or(0, |s| s.summary.runs);
     let plot = LinePlot {
+        title: format!("Shares of the {what}, {runs} encounters for each value"),
         x: PlotAxis {
             name: vary.parameter.to_string(),
             unit: vary.parameter.unit().into(),
+            division: match vary.has_a_constant_ratio() {
+                true => Division::Logarithmic,
+                false => Division::Linear,
+            },
             ..PlotAxis::default()
         },
         y: PlotAxis {
-            name: "share".into(),
+            name: format!("share of the {of}"),
             ..PlotAxis::default()
         },
         theme,

@@ -20,9 +20,10 @@ use serde_json::Value;
 use super::sequence::{Frame, Setting};
 use super::short::short;
 use trisolar_encounters::Adjustable;
-use trisolar_io::IoError;
-use trisolar_io::atomic::{Staged, check_writable, write_with};
+use trisolar_io::atomic::{Staged, check_writable, stage, write_with};
 use trisolar_io::read::{self, Limit};
+use trisolar_io::sum::Sum;
+use trisolar_io::{IoError, PictureFormat};
 use trisolar_map::Parameter;
 use trisolar_run::{Names, Part, Record, RecordError};
 
@@ -141,7 +142,10 @@ impl Folder {
         let file = path.join(CONTENTS);
         check_writable(&file)?;
         match read::text(&file, Limit::RECORD) {
-            Ok(text) if !restart => folder.compare(&text, contents)?,
+            Ok(text) if !restart => {
+                folder.compare(&text, contents)?;
+                folder.take_over(&text);
+            }
             Ok(_) => folder.clear()?,
             Err(IoError::NotFound { .. }) => {
                 // Frames of an unknown sequence must not be mistaken for frames of this one.
@@ -210,6 +214,54 @@ impl Folder {
             self.write_contents()?;
         }
         Ok(())
+    }
+
+    /// Writes the picture of the whole sequence, which `draw` draws, in a format, and removes those of other formats that earlier runs
+    /// wrote. Returns its path, and notes about pictures that remain, because they are not what a run wrote.
+    ///
+    /// # Errors
+    /// Those of `draw`; a file cannot be read or removed, or the record cannot be written.
+    pub fn overview(
+        &self,
+        name: &str,
+        format: PictureFormat,
+        draw: impl FnOnce(&Path) -> Result<(), IoError>,
+    ) -> Result<(PathBuf, Vec<String>), FolderError> {
+        let path = |format: PictureFormat| self.path.join(format!("{name}.{format}"));
+        let drawn = path(format);
+        let ((), files) = stage(|| draw(&drawn))?;
+        self.commit(files)?;
+        let mut notes = Vec::new();
+        for other in PictureFormat::ALL.into_iter().filter(|f| *f != format) {
+            let other = path(other);
+            let Some(sum) = Sum::of_file(&other)? else {
+                continue;
+            };
+            let ours = (self.lock().as_ref()).is_some_and(|run| run.sums(&other).contains(&sum));
+            if ours {
+                remove(&other)?;
+                self.lock().iter_mut().for_each(|run| run.forget(&other));
+                self.write_contents()?;
+            } else {
+                let (other, drawn) = (other.display(), drawn.display());
+                notes.push(format!(
+                    "{other} may differ from {drawn}: it is older and not what this command wrote there, so that it was left"
+                ));
+            }
+        }
+        Ok((drawn, notes))
+    }
+
+    /// Takes over from the description of an earlier run which files it wrote.
+    fn take_over(&self, text: &str) {
+        let there: Value = serde_json::from_str(text).unwrap_or_default();
+        if let Some(run) = &mut *self.lock() {
+            let file = self.path.join(CONTENTS);
+            let before = Record::from_json(&there[RUN].to_string(), &file, run.command());
+            if let Ok(before) = before {
+                run.take_over(&before);
+            }
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Record>> {

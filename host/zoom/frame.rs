@@ -182,6 +182,21 @@ impl Summary {
             unresolved: None,
         }
     }
+
+    /// Whether no twins parted.
+    pub fn nothing_parted(&self) -> bool {
+        self.never_parted == Some(self.pixels)
+    }
+}
+
+/// The maps in which no twins parted, in words: "3 of 5 maps"; `None` if there are none.
+pub fn maps_without_parting(summaries: &[Summary]) -> Option<String> {
+    let count = summaries.iter().filter(|s| s.nothing_parted()).count();
+    match (count, summaries.len()) {
+        (0, _) => None,
+        (count, all) if count == all => Some("any map".into()),
+        (count, all) => Some(format!("{count} of {all} maps")),
+    }
 }
 
 /// The work of computing a frame, or the rest of a frame.

@@ -31,14 +31,15 @@ pub use encounters::{
 pub use finished::FrameState;
 pub use folder::{Folder, FolderError, NAMES};
 pub use frame::{
-    Effort, Error, Style, Summary, compute, compute_on, finished, state, title, write, write_found,
+    Effort, Error, Style, Summary, compute, compute_on, finished, maps_without_parting, state,
+    title, write, write_found,
 };
 pub use kind::{Base, SequenceParameter};
 pub use partial::Partial;
 pub use parts::PartFolders;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};
 pub use schedule::{Expression, Preset, Rule, variables_in_words};
-pub use sequence::{Frame, FrameError, Setting, sweep, zoom};
+pub use sequence::{Frame, FrameError, Setting, sweep, warnings, zoom};
 pub use short::short;
 pub use table::{ContactSheet, csv};
 pub use vary::{MAX_MAPS, Vary};

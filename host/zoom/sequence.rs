@@ -38,6 +38,20 @@ pub struct FrameError {
     pub reason: String,
 }
 
+/// The warnings about the specifications of the first and the last map, with the frame.
+pub fn warnings(frames: &[Frame]) -> Vec<String> {
+    let mut found: Vec<(u32, String)> = Vec::new();
+    for frame in frames.first().into_iter().chain(frames.last()) {
+        for warning in frame.specification.warnings() {
+            if !found.iter().any(|(_, text)| *text == warning) {
+                found.push((frame.index, warning));
+            }
+        }
+    }
+    let with_frame = |(frame, text): (u32, String)| format!("frame {frame}: {text}");
+    found.into_iter().map(with_frame).collect()
+}
+
 /// The frames of a zoom: `base` with the rules' values. If there are several rules for a parameter, the last one applies.
 ///
 /// # Errors

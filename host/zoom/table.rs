@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::folder::Folder;
-use super::frame::{Style, Summary, title};
+use super::frame::{Style, Summary, maps_without_parting, title};
 use super::runner::most_steps;
 use super::sequence::Frame;
 use super::short::short;
@@ -50,6 +50,7 @@ impl<'a> ContactSheet<'a> {
             aspect: s.span[0] / s.span[1],
             labels,
             title: heading,
+            notes: Vec::new(),
             value: if unit.is_empty() {
                 value
             } else {
@@ -73,12 +74,28 @@ impl<'a> ContactSheet<'a> {
         })
     }
 
-    /// Draws the maps, whose arrays are in the folder.
+    /// Draws the maps, whose arrays are in the folder and whose summaries say in which of them no twins parted.
     ///
     /// # Errors
     /// An array is missing or has another size, or the picture cannot be written.
-    pub fn write(&self, path: &Path, folder: &Folder) -> Result<(), IoError> {
+    pub fn write(
+        &self,
+        path: &Path,
+        folder: &Folder,
+        summaries: &[Summary],
+    ) -> Result<(), IoError> {
         let Self { frames, style, .. } = self;
+        let mut tiles = self.tiles.clone();
+        if let Some(maps) = maps_without_parting(summaries) {
+            tiles
+                .title
+                .push_str(&format!("\nno twins parted in {maps}"));
+        }
+        let note = |s: &Summary| s.nothing_parted().then(|| output::nothing_parted(s.steps));
+        tiles.notes = summaries
+            .iter()
+            .map(|s| note(s).unwrap_or_default())
+            .collect();
         let most = most_steps(frames);
         let values = |frame: &Frame| {
             let s = frame.specification.specification();
@@ -96,6 +113,8 @@ impl<'a> ContactSheet<'a> {
             Ok(values.as_slice().numbers().map(shown).collect::<Vec<f64>>())
         };
         let mut look = self.look;
+        let missing = summaries.iter().any(|s| s.not_finite > Some(0));
+        look.missing = missing.then_some("not finite");
         let quantity = frames[0].specification.specification().quantity;
         if !quantity.counts_steps() {
             // All maps have the same colours, so that they can be compared.
@@ -115,7 +134,7 @@ impl<'a> ContactSheet<'a> {
                 look.range = ColourRange::Fixed(low, high);
             }
         }
-        picture::sheet(path, &self.tiles, &look, None, |n| values(&frames[n]))
+        picture::sheet(path, &tiles, &look, None, |n| values(&frames[n]))
     }
 }
 

@@ -19,6 +19,18 @@ pub struct Vary<P = Parameter> {
 /// Largest number of maps of a sweep.
 pub const MAX_MAPS: usize = 10_000;
 
+impl<P> Vary<P> {
+    /// Whether the values are spaced as those of `FROM:TO:COUNT:log`.
+    pub(super) fn has_a_constant_ratio(&self) -> bool {
+        let [first, second, _, ..] = self.values[..] else {
+            return false;
+        };
+        let ratio = second / first;
+        let same = |pair: &[f64]| (pair[1] / pair[0] / ratio - 1.0).abs() < 1e-9;
+        first > 0.0 && ratio > 0.0 && ratio != 1.0 && self.values.windows(2).all(same)
+    }
+}
+
 impl<P: SequenceParameter> Vary<P> {
     /// Checks that these parameters make a sweep: one, or two different ones, and not too many maps.
     ///
@@ -124,6 +136,22 @@ mod tests {
 
     fn parsed(text: &str) -> Vary {
         text.parse().expect(text)
+    }
+
+    #[test]
+    fn values_of_a_constant_ratio_are_known() {
+        for (text, logarithmic) in [
+            ("shift=1e-6:1e-2:9:log", true),
+            ("mass2=40:5:4:log", true),
+            ("dt=0.001,0.002,0.004", true),
+            ("dt=0.001,0.002", false),
+            ("mass2=5:40:16", false),
+            ("x1=-1,-2,-4", false),
+            ("x1=0,0,0", false),
+            ("x1=1,1,1", false),
+        ] {
+            assert_eq!(parsed(text).has_a_constant_ratio(), logarithmic, "{text}");
+        }
     }
 
     #[test]

@@ -182,7 +182,7 @@ fn compute(
         error.look(total);
         *found.lock().unwrap_or_else(PoisonError::into_inner) = EnergyReport {
             errors: Some([error.last(), error.largest()]),
-            warning: error.warning("use a smaller eta or a larger softening"),
+            warnings: error.warning(ADVICE).into_iter().collect(),
         };
         sink.give(Message::State(ComputedState { snapshot, bodies }))?;
         let checked = error.check(most);
@@ -193,8 +193,14 @@ fn compute(
         RunError::Observer(ended) => ended,
         RunError::Hermite(HermiteError::Engine(EngineError::Cancelled)) => EndedEarly::Unwanted,
         RunError::Hermite(error) => failed(error).into(),
-    })
+    })?;
+    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    found.warnings.extend(cluster.abrupt_warning(ADVICE));
+    Ok(())
 }
+
+/// What helps against large errors.
+const ADVICE: &str = "use a smaller eta or a larger softening";
 
 fn failed(error: HermiteError) -> PyErr {
     match error {
@@ -252,10 +258,10 @@ impl ClusterRun {
         self.accuracy().errors
     }
 
-    /// The warning about the energy error.
+    /// The warnings about the accuracy of the run.
     #[getter]
-    fn accuracy_warning(&self) -> Option<String> {
-        self.accuracy().warning
+    fn accuracy_warnings(&self) -> Vec<String> {
+        self.accuracy().warnings
     }
 
     /// `cpu` or `gpu`.

@@ -31,7 +31,9 @@ mod _trisolar {
     #[pymodule_export]
     use super::nbody::{NbodyProblem, NbodyRun, NbodyState, nbody_diagnostics};
     #[pymodule_export]
-    use super::specification::{Options, Specification, ZoomCache, sweep_frames, zoom_frames};
+    use super::specification::{
+        Options, Specification, ZoomCache, cpu_warning, sweep_frames, zoom_frames,
+    };
     use super::*;
     use pyo3::exceptions::PyValueError;
     use trisolar::io::read::{self, Limit};

@@ -159,6 +159,12 @@ impl Map {
         self.0.notes.clone()
     }
 
+    /// The warning about characters of the title for which the picture at `path` has only a box.
+    #[staticmethod]
+    fn glyph_warning(path: PathBuf, title: &str) -> Option<String> {
+        output::glyph_warning(title, &[Output::new(&path).ok()?])
+    }
+
     /// Writes a file: picture, array or both, by the extension.
     #[pyo3(signature = (path, bare, name, title, shrink, theme, y_axis))]
     #[expect(clippy::too_many_arguments, reason = "the options of a file")]

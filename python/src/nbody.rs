@@ -173,8 +173,8 @@ struct Opened {
 pub(crate) struct EnergyReport {
     /// The error at the end, and the largest.
     pub errors: Option<[f64; 2]>,
-    /// The warning about it.
-    pub warning: Option<String>,
+    /// The warnings about the accuracy of the run.
+    pub warnings: Vec<String>,
 }
 
 /// How the energy of a run is evaluated.
@@ -232,8 +232,10 @@ fn compute(
             error.look(evaluated(&state)?.total());
             *found.lock().unwrap_or_else(PoisonError::into_inner) = EnergyReport {
                 errors: Some([error.last(), error.largest()]),
-                warning: error
-                    .warning("use a smaller dt, a larger softening or another integrator"),
+                warnings: error
+                    .warning("use a smaller dt, a larger softening or another integrator")
+                    .into_iter()
+                    .collect(),
             };
             checked = error.check(watched.most);
         }
@@ -309,10 +311,10 @@ impl NbodyRun {
         self.accuracy().errors
     }
 
-    /// The warning about the energy error.
+    /// The warnings about the accuracy of the run.
     #[getter]
-    fn accuracy_warning(&self) -> Option<String> {
-        self.accuracy().warning
+    fn accuracy_warnings(&self) -> Vec<String> {
+        self.accuracy().warnings
     }
 
     /// `cpu` or `gpu`.

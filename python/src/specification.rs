@@ -192,6 +192,13 @@ impl Options {
     }
 }
 
+/// The warning about the CPU of this machine, if a computation with this choice of devices may use it.
+#[pyfunction]
+pub(crate) fn cpu_warning(backend: &str) -> PyResult<Option<&'static str>> {
+    let chosen: MapBackend = values::option(backend, "--backend", str::parse)?;
+    Ok(divergence::cpu_warning(chosen.backend))
+}
+
 /// The maps of a zoom, every one of them checked: by the preset's formulas, and those of `set` (`NAME=FORMULA`), which override
 /// them.
 #[pyfunction]
@@ -208,7 +215,7 @@ pub(crate) fn zoom_frames(
     set: Vec<String>,
     frames: Option<i64>,
     cache: &str,
-) -> PyResult<Vec<Specification>> {
+) -> PyResult<(Vec<Specification>, Vec<String>)> {
     let kept: Cache = values::option(cache, "--cache", str::parse)?;
     let preset: Preset = values::option(preset, "--preset", str::parse)?;
     let frames = frames.map(values::frames).transpose()?;
@@ -228,13 +235,12 @@ pub(crate) fn zoom_frames(
     let found = zoom::zoom(&base, &rules, frames).map_err(|e| errors::bad_input(&e))?;
     let checked = kept.check(found.iter().map(|frame| &frame.specification));
     checked.map_err(|allowed| errors::value(cache, "--cache", allowed))?;
-    Ok(found
-        .into_iter()
-        .map(|frame| Specification {
-            valid: Arc::new(frame.specification),
-            max_error,
-        })
-        .collect())
+    let warnings = zoom::warnings(&found);
+    let specification = |frame: zoom::Frame| Specification {
+        valid: Arc::new(frame.specification),
+        max_error,
+    };
+    Ok((found.into_iter().map(specification).collect(), warnings))
 }
 
 /// Maps that are computed one after the other, each from pixels of those before.
@@ -291,7 +297,7 @@ pub(crate) fn sweep_frames(
     toml: Option<&str>,
     file: Option<&str>,
     vary: Vec<String>,
-) -> PyResult<Vec<Swept>> {
+) -> PyResult<(Vec<Swept>, Vec<String>)> {
     let mut overrides: Overrides = values::overrides(options)?;
     if let Some(text) = toml {
         overrides = overrides.merged_over(values::parsed(text, file)?);
@@ -301,15 +307,14 @@ pub(crate) fn sweep_frames(
     let max_error = max_error.map_err(|e| errors::specification(&e, None))?;
     let base = divergence::Specification::from(overrides);
     let found = zoom::sweep(&base, &all).map_err(|e| errors::bad_input(&e))?;
-    Ok(found
-        .into_iter()
-        .map(|frame| {
-            let set = frame.set.into_iter().map(|s| (s.name, s.value)).collect();
-            let specification = Specification {
-                valid: Arc::new(frame.specification),
-                max_error,
-            };
-            (specification, set)
-        })
-        .collect())
+    let warnings = zoom::warnings(&found);
+    let swept = |frame: zoom::Frame| {
+        let set = frame.set.into_iter().map(|s| (s.name, s.value)).collect();
+        let specification = Specification {
+            valid: Arc::new(frame.specification),
+            max_error,
+        };
+        (specification, set)
+    };
+    Ok((found.into_iter().map(swept).collect(), warnings))
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from functools import partial
+from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
@@ -112,3 +114,53 @@ def test_a_cluster_reports_its_energy_error() -> None:
         list(trisolar.cluster(**wild, end=8, every=8, max_error=0.01))
     with pytest.raises(ValueError, match="max-error"):
         trisolar.cluster(n=16, max_error=-1)
+
+
+def test_doubtful_values_of_sequences_are_warned_of_before_the_first_map() -> None:
+    small: dict[str, Any] = {"size": 4, "steps": 20}
+    with pytest.warns(trisolar.TrisolarWarning, match="^frame 0: pixels are not square") as caught:
+        trisolar.zoom(preset="none", frames=2, span=(8, 4), **small)
+    assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(trisolar.TrisolarWarning, match="^frame 1: the twins start 0.866"):
+        trisolar.sweep(vary={"shift": [0.001, 0.5]}, critical_distance=0.1, **small)
+
+
+def test_a_slow_cpu_is_warned_of_where_it_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trisolar._trisolar.cpu_warning", lambda backend: f"{backend}: this CPU is slow")
+    small: dict[str, Any] = {"size": 4, "steps": 20}
+    calls: list[Callable[..., object]] = [
+        partial(trisolar.divergence, **small),
+        partial(trisolar.zoom, frames=1, **small),
+        partial(trisolar.sweep, vary={"dt": [0.001]}, **small),
+        partial(trisolar.nbody, model="figure-eight", steps=1),
+        partial(trisolar.cluster, n=4, end=0.0625),
+        partial(trisolar.encounters, n=2),
+        partial(trisolar.encounters_zoom, map="phase=225:255,inclination=0:40", size=(2, 2), to=(230, 24), frames=1),
+        partial(trisolar.encounters_sweep, vary={"e": [0.5]}, n=2),
+    ]
+    for call in calls:
+        with pytest.warns(trisolar.TrisolarWarning, match="^cpu: this CPU is slow") as caught:
+            call(backend="cpu")
+        assert [w.filename for w in caught if "slow" in str(w.message)] == [__file__]
+
+
+def test_characters_that_the_font_lacks_are_warned_of(tmp_path: Path) -> None:
+    map = trisolar.divergence(size=4, steps=20)
+    with pytest.warns(trisolar.TrisolarWarning, match="the font of pictures has no 三, 体"):
+        map.save(tmp_path / "map.png", title="三体")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        map.save(tmp_path / "map.png", title="Three bodies")
+        map.save(tmp_path / "map.png", title="三体", bare=True)
+        map.save(tmp_path / "map.svg", title="三体")
+
+
+def test_steps_of_a_cluster_that_were_much_too_long_are_warned_of() -> None:
+    position = [[30.0, 0, 0], [0.05, 0.0005, 0], [-0.05, -0.0005, 0]]
+    velocity = [[0.0, 0, 0], [-5, 0, 0], [5, 0, 0]]
+    pair = {"mass": [1.0, 0.5, 0.5], "position": position, "velocity": velocity}
+    run = trisolar.cluster(bodies=pair, softening=0, end=0.0625, eta_start=20)
+    with pytest.warns(trisolar.AccuracyWarning) as caught:
+        list(run)
+    said = [str(warning.message) for warning in caught]
+    assert any("at least 8 times too long" in message and "smaller eta" in message for message in said)

@@ -71,9 +71,9 @@ def test_a_specification_gives_the_same_run() -> None:
         ({"block_step": "gpu"}, ValueError, "'gpu' for '--block-step': must be auto, host or device"),
         ({"block_step": "device"}, ValueError, "'device' for '--block-step': needs --backend gpu"),
         (
-            {"block_step": "device", "backend": "gpu", "scheme": "ahmad-cohen"},
+            {"block_step": "device", "backend": "gpu", "gpus": 2, "scheme": "ahmad-cohen"},
             ValueError,
-            "'device' for '--block-step': needs --scheme plain",
+            "'device' for '--block-step': needs --gpus 1 with --scheme ahmad-cohen",
         ),
         ({"bodies": {"mass": [-1], "position": [[0, 0, 0]], "velocity": [[0, 0, 0]]}}, ValueError, "mass"),
         ({"bodies": {"mass": [1], "position": [[0, 0]], "velocity": [[0, 0]]}}, ValueError, r"\(1, 3\)"),

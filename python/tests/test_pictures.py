@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +26,34 @@ def test_a_bare_picture_has_one_pixel_for_each_pixel_of_the_map(
     path = tmp_path_factory.mktemp("png") / "map.png"
     small.save(path, bare=True)
     assert struct.unpack(">II", path.read_bytes()[16:24]) == (17, 12)
+
+
+def test_y_grows_in_the_direction_that_is_wanted(tmp_path: Path) -> None:
+    image = pytest.importorskip("matplotlib.image")
+    for quantity, usual in ("divergence", "down"), ("ftle", "up"):
+        map = trisolar.divergence(size=(5, 4), steps=8000, critical_distance=0.01, quantity=quantity)
+        files = {}
+        for direction in ("up", "down", None):
+            for bare in (True, False):
+                path = tmp_path / f"{quantity}-{direction}-{bare}.png"
+                map.save(path, bare=bare, y_axis=direction)
+                files[direction, bare] = path
+        up, down = (image.imread(files[direction, True]) for direction in ("up", "down"))
+        np.testing.assert_array_equal(up, down[::-1])
+        assert (up != down).any()
+        # Pictures without axes have row 0 on top, unless it is said.
+        for bare, direction in (True, "down"), (False, usual):
+            assert files[None, bare].read_bytes() == files[direction, bare].read_bytes()
+        assert files["up", False].read_bytes() != files["down", False].read_bytes()
+        with pytest.raises(ValueError, match="'sideways' for '--y-axis.*must be down or up"):
+            map.save(tmp_path / "map.png", y_axis="sideways")
+        with pytest.raises(TypeError):
+            map.save(tmp_path / "map.png", y_axis=1)  # type: ignore[arg-type]
+    found = trisolar.encounters(map="phase,inclination", size=(4, 3))
+    for name, options in {"usual": {}, "up": {"y_axis": "up"}, "down": {"y_axis": "down"}}.items():
+        found.save(tmp_path / f"{name}.png", **options)
+    drawn = {name: (tmp_path / f"{name}.png").read_bytes() for name in ("usual", "up", "down")}
+    assert drawn["usual"] == drawn["up"] != drawn["down"]
 
 
 def test_plot_draws_steps_minus_times_over_the_lengths_of_the_map(

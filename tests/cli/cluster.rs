@@ -134,8 +134,8 @@ fn invalid_input_is_rejected_with_the_option_and_what_is_allowed() {
         ("--block-step device", "needs --backend gpu"),
         ("--block-step gpu", "must be auto, host or device"),
         (
-            "--block-step device --backend gpu --scheme ahmad-cohen",
-            "needs --scheme plain",
+            "--block-step device --backend gpu --gpus 2 --scheme ahmad-cohen",
+            "needs --gpus 1 with --scheme ahmad-cohen",
         ),
         (
             "--model plumer",

@@ -229,6 +229,33 @@ fn a_sweep_has_a_table_of_the_shares_of_each_value() {
 }
 
 #[test]
+fn encounters_that_all_remain_open_are_said_in_the_pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+    for (limit, open) in [("--max-time 1", true), ("", false)] {
+        let map = format!("--map phase,inclination --size 5x4 {limit} --out a.svg --quiet");
+        command(path, &map).assert().success();
+        let svg = read("a.svg");
+        assert_eq!(svg.contains("no encounter ended within"), open, "{limit}");
+        // Times that differ by rounding have one brightness.
+        assert_eq!(svg.contains("time of the end"), !open, "{limit}");
+        let sweep = format!("sweep --vary a=5,6 --n 40 {limit} --plot-format svg --restart");
+        object(path, &sweep);
+        let svg = read("sweep/shares.svg");
+        let title = match open {
+            true => "Shares of the outcomes, 40 encounters for each value",
+            false => "Shares of the escaping bodies, 40 encounters for each value",
+        };
+        assert!(svg.contains(title), "{limit}");
+    }
+    // The picture of the shares has the format that is wanted last.
+    object(path, "sweep --vary a=5,6 --n 40");
+    let names = support::names(&path.join("sweep"));
+    assert!(names.contains(&"shares.png".into()) && !names.contains(&"shares.svg".into()));
+}
+
+#[test]
 fn maps_of_sequences_have_the_format_and_direction_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

@@ -2,6 +2,8 @@
 
 use crate::support;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};
@@ -328,4 +330,51 @@ fn the_next_run_removes_temporary_files_of_killed_runs() {
             "z/.trisolar-mine.png-a1B2c3.tmp"
         ]
     );
+}
+
+#[test]
+fn paths_with_spaces_and_without_utf_8_name_every_kind_of_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = |end: &str| {
+        let mut name = b"a \xff b".to_vec();
+        name.extend_from_slice(end.as_bytes());
+        folder.path().join(OsStr::from_bytes(&name))
+    };
+    let run = |arguments: &[&str]| {
+        let mut command = trisolar(folder.path());
+        command.args(arguments).args(["--backend", "cpu"]);
+        command
+    };
+    let map = ["divergence", "--size", "4", "--steps", "20"];
+    let mut command = run(&map);
+    for end in [".npy", ".npz", ".png", ".tif"] {
+        command.arg("--out").arg(named(end));
+    }
+    command.arg("--save-config").arg(named(".toml"));
+    command.assert().success();
+    let mut again = run(&["divergence"]);
+    again.arg("--config").arg(named(".toml"));
+    again.arg("--out").arg(named(" 2.npy")).assert().success();
+    let read = |end: &str| std::fs::read(named(end)).unwrap();
+    assert_eq!(read(".npy"), read(" 2.npy"));
+
+    let bodies = ["nbody", "--n", "5", "--steps", "4", "--dt", "0.01"];
+    let mut command = run(&bodies);
+    command.args(["--every", "2", "--snapshots"]).arg(named(""));
+    command.arg("--out").arg(named(".csv")).assert().success();
+    assert_eq!(names(&named("")).len(), 3);
+    let mut again = run(&["nbody", "--steps", "1", "--dt", "0.01"]);
+    again.arg("--input").arg(named(".csv"));
+    again.arg("--out").arg(named(" 2.csv")).assert().success();
+
+    // A checkpoint names the outputs of its run, as text.
+    let mut command = run(&bodies);
+    command
+        .arg("--checkpoint")
+        .arg(folder.path().join("run.npz"));
+    let refused = command.arg("--out").arg(named(" 3.csv")).assert();
+    let said = refused.failure().code(2);
+    let said = String::from_utf8_lossy(&said.get_output().stderr).into_owned();
+    assert!(said.contains("not valid UTF-8"), "{said}");
+    assert!(!named(" 3.csv").exists());
 }

@@ -238,6 +238,20 @@ fn the_look_of_a_picture_can_be_chosen() {
         .stdout(
             predicate::str::contains("no twins parted").and(predicate::str::contains("--steps")),
         );
+    // The bar, too, which has no numbers then.
+    for (show, said) in [
+        ("time", ">never parted<"),
+        ("left --scale log", ">0 or less<"),
+    ] {
+        divergence(&format!("--steps 3 --out a.svg --show {show}"))
+            .assert()
+            .success();
+        let svg = std::fs::read_to_string(directory.path().join("a.svg")).unwrap();
+        for text in ["no twins parted within 3 steps", said] {
+            assert!(svg.contains(text), "{show}: {text}");
+        }
+        assert!(!svg.contains("grey: never parted"), "{show}");
+    }
 }
 
 #[test]

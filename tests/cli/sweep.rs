@@ -286,10 +286,82 @@ fn frames_and_sheet_have_the_format_and_direction_that_is_wanted() {
     for name in ["frame-00000.pdf", "frame-00001.pdf", "sheet.pdf"] {
         assert!(found[name].starts_with(b"%PDF"), "{name}");
     }
-    assert!(!found.contains_key("frame-00000.png"));
+    // The old pictures go.
+    for name in ["frame-00000.png", "sheet.png"] {
+        assert!(!found.contains_key(name), "{name}");
+    }
     // Pictures without axes remain pixels, and the sheet has the format.
     let (_, found) = run("--plot-format svg --bare");
     assert!(found.contains_key("frame-00000.png") && found.contains_key("sheet.svg"));
+}
+
+#[test]
+fn a_sheet_of_another_format_goes_unless_somebody_else_changed_it() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let notes = |more: &[&str]| {
+        let mut command = sweep(path, &["--vary", "g=1,2", "--json"]);
+        let output = command.args(more).output().expect("runs");
+        assert!(output.status.success(), "{more:?}");
+        let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        object["notes"].to_string()
+    };
+    let sheets = || -> Vec<String> {
+        let mut names = support::names(&path.join("sweep"));
+        names.retain(|name| name.starts_with("sheet."));
+        names
+    };
+    let format = |format| ["--plot-format", format];
+    for (name, formats) in [
+        ("sheet.svg", &["svg"][..]),
+        ("sheet.png", &["pdf", "png"]),
+        ("sheet.svg", &["svg"]),
+    ] {
+        for wanted in formats {
+            assert!(!notes(&format(wanted)).contains("sheet."));
+        }
+        assert_eq!(sheets(), [name]);
+    }
+    let svg = path.join("sweep/sheet.svg");
+    std::fs::write(&svg, "a drawing of mine").expect("writes");
+    let said = notes(&format("pdf"));
+    assert!(said.contains("sheet.svg may differ from"), "{said}");
+    assert_eq!(sheets(), ["sheet.pdf", "sheet.svg"]);
+    let kept = std::fs::read(&svg).expect("there");
+    assert_eq!(kept, b"a drawing of mine");
+    // --resume knows what was written, too.
+    support::trisolar(path)
+        .args(["sweep", "--resume", "sweep", "--quiet"])
+        .assert()
+        .success();
+    assert_eq!(sheets(), ["sheet.pdf", "sheet.svg"]);
+}
+
+#[test]
+fn maps_without_parting_are_said_on_the_sheet_and_in_the_summary() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    for (vary, place, count) in [
+        ("steps=2,300", "in 1 of 2 maps", 2),
+        ("steps=2,3", "in any map", 3),
+        ("steps=300,400", "", 0),
+    ] {
+        let folder = path.join(vary);
+        let out = folder.to_str().expect("a name");
+        let arguments = ["--vary", vary, "--plot-format", "svg", "--out", out];
+        let output = sweep(path, &arguments).output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
+        let words: Vec<&str> = said.split_whitespace().collect();
+        let said = words.join(" ");
+        let advice = format!("no twins parted {place}, so that");
+        assert_eq!(said.contains(&advice), count > 0, "{vary}: {said}");
+        assert_eq!(said.contains("more --steps"), count > 0, "{vary}: {said}");
+        let svg = std::fs::read_to_string(folder.join("sheet.svg")).expect("there");
+        // In the title, and on each of these maps.
+        assert_eq!(svg.matches("no twins parted").count(), count, "{vary}");
+        let title = format!("no twins parted {place}<");
+        assert_eq!(svg.contains(&title), count > 0, "{vary}");
+    }
 }
 
 #[test]

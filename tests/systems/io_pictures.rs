@@ -420,7 +420,7 @@ fn bad_maps_and_ranges_are_rejected_and_leave_no_file() {
         "as many",
     );
     refused(
-        lines(&path, &[series(&x, Some(&y))], &line_plot, None),
+        lines(&path, &[series(&x, Some(&[[0.0, 1.0]]))], &line_plot, None),
         "as many",
     );
     refused(lines(&path, &[], &line_plot, None), "nothing to draw");

@@ -15,6 +15,7 @@ use trisolar::io::npz::{NpzWriter, SPECIFICATION};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Renewal};
 
+use super::cpu_args::warn_of_one_lane;
 use super::explore::live::{self, Live};
 use super::plots;
 use super::report::{self, Common, Lines};
@@ -70,6 +71,9 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let devices = options.open(begun.state.specification(), begun.state.bodies())?;
     let mut run = Run::start(&args, begun, &devices)?;
     interrupt::watch()?;
+    if !args.quiet {
+        warn_of_one_lane(args.backend);
+    }
     run.go()?;
     run.finish()
 }
@@ -406,18 +410,9 @@ impl<'a> Run<'a> {
 
     /// Warnings: reasons why the run may not be what the user intended.
     fn warnings(&self) -> Vec<String> {
-        let abrupt = self.cluster.abrupt().map(|worst| {
-            format!(
-                "{} steps were at least 8 times too long; the worst was at time {}: bodies {} and {} at a distance of \
-                 {:.3e}. \
-                 Close pairs are not regularised: check the energy error, and use a smaller --eta or a larger --softening",
-                report::grouped(self.cluster.counters().abrupt),
-                self.on_the_clock(worst.time),
-                worst.body,
-                worst.neighbour,
-                worst.distance
-            )
-        });
+        let abrupt = self
+            .cluster
+            .abrupt_warning("use a smaller --eta or a larger --softening");
         let error = self.error.and_then(|e| e.warning(ADVICE));
         abrupt.into_iter().chain(error).collect()
     }

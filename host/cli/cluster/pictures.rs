@@ -43,9 +43,9 @@ impl Run<'_> {
         };
         let [local, total] =
             [3, 4].map(|k| self.column(k).iter().map(|e| e.abs()).collect::<Vec<_>>());
-        let write = |name: &str, series: &[Series<'_>], x: PlotAxis, y: PlotAxis| {
+        let write = |name: &str, what: &str, series: &[Series<'_>], x: PlotAxis, y: PlotAxis| {
             let plot = LinePlot {
-                title: format!("{}, {particles} particles", self.start_name()),
+                title: format!("{what}, {}, {particles} particles", self.start_name()),
                 x,
                 y,
                 theme: self.output.theme,
@@ -62,11 +62,12 @@ impl Run<'_> {
         };
         write(
             "energy",
+            plots::ENERGY_ERROR,
             &[
                 line(&time, &total, "since the start"),
                 line(&time, &local, "since the previous line"),
             ],
-            axis("time", "", Division::Linear),
+            axis("time", UNITS, Division::Linear),
             axis("|ΔE/E₀|", "", Division::Logarithmic),
         )?;
         let names = SHAPE_FRACTIONS.map(|f| format!("{} %", 100.0 * f));
@@ -82,9 +83,10 @@ impl Run<'_> {
             .collect();
         write(
             "radii",
+            "Core radius and Lagrange radii",
             &radii,
-            axis("time", "", Division::Linear),
-            axis("radius", "length", Division::Logarithmic),
+            axis("time", UNITS, Division::Linear),
+            axis("radius", UNITS, Division::Logarithmic),
         )?;
         let counters = self.cluster.counters();
         let longest = self.cluster.specification().max_step;
@@ -97,8 +99,9 @@ impl Run<'_> {
         let share: Vec<f64> = (0..lengths.len()).map(shorter).collect();
         write(
             "steps",
+            "Lengths of time steps",
             &[line(&lengths, &share, "")],
-            axis("time step", "time", Division::Logarithmic),
+            axis("time step", UNITS, Division::Logarithmic),
             axis(
                 "share of steps up to this length",
                 "",

@@ -72,12 +72,10 @@ impl MapOutcome {
     }
 
     /// The notes, with what helps if nothing parted.
-    fn all_notes(&self) -> impl Iterator<Item = &str> {
+    fn all_notes(&self) -> impl Iterator<Item = String> {
         let nothing = self.statistics.never_parted == Some(self.pixels);
-        let advice =
-            "no twins parted, so that the picture has one colour; more --steps give them more time";
-        let advice = nothing.then_some(advice);
-        self.notes.iter().map(String::as_str).chain(advice)
+        let advice = nothing.then(|| more_steps(""));
+        self.notes.iter().cloned().chain(advice)
     }
 
     /// The JSON object.
@@ -94,7 +92,7 @@ impl MapOutcome {
             rate_unit: "pixel-steps/s",
             errors: serde_json::json!({ "unresolved": self.resolution.map(|r| r.share) }),
             warnings: self.warnings.clone(),
-            notes: self.all_notes().map(str::to_owned).collect(),
+            notes: self.all_notes().collect(),
         };
         let mut object = common.with(serde_json::json!({
             "engine": self.engine,
@@ -183,7 +181,7 @@ impl MapOutcome {
             lines.add("warning", &warning);
         }
         for note in self.all_notes() {
-            lines.add("note", note);
+            lines.add("note", &note);
         }
         lines
     }
@@ -200,4 +198,11 @@ impl MapOutcome {
         let shares: Vec<String> = self.portions.iter().map(share).collect();
         (shares.len() > 1).then(|| shares.join(", "))
     }
+}
+
+/// What helps if no twins parted `place`.
+pub(crate) fn more_steps(place: &str) -> String {
+    format!(
+        "no twins parted{place}, so that the picture has one colour; more --steps give them more time"
+    )
 }

@@ -14,6 +14,7 @@ use trisolar::encounters::{
 use trisolar::io::IoError;
 use trisolar::run::{self, Claim, Part, RecordError};
 
+use super::cpu_args::warn_of_one_lane;
 use super::part;
 use super::plots::PLOTS;
 use super::progress::Progress;
@@ -295,6 +296,9 @@ fn run_on(
     let _claim = job.claim(args)?;
     interrupt::watch()?;
     job.save_config()?;
+    if !args.quiet {
+        warn_of_one_lane(options.backend);
+    }
     let quiet = args.quiet || args.json;
     let outcome = match &job.streamed {
         Some(main) => streamed::run(executor, &job, main, args, options, quiet)?,
@@ -320,8 +324,10 @@ fn run_on(
     };
     let summary = Summary::of(&outcome.ensemble);
     if !args.quiet {
-        let notes = &outcome.ensemble.streamed.notes;
-        for warning in notes.iter().chain(&summary.warnings()) {
+        for note in &outcome.ensemble.streamed.notes {
+            report::to_stderr(&format!("note: {note}"));
+        }
+        for warning in summary.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
     }

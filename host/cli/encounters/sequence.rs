@@ -14,6 +14,7 @@ use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, 
 
 use super::devices::EncounterDevices;
 use super::specification::{validated, write_config};
+use crate::cpu_args::warn_of_one_lane;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::progress::Progress;
 use crate::ranks::Communicator;
@@ -213,6 +214,9 @@ impl SequenceArgs {
         settings: &EncounterSettings,
     ) -> Result<Outcome<EncounterSummary>, Failure> {
         interrupt::watch()?;
+        if !self.quiet {
+            warn_of_one_lane(self.devices.options().backend);
+        }
         let progress = Progress::new(command, self.quiet || self.json);
         // After Ctrl-C what has ended is brought back from the devices and written down.
         let patient = interrupt::patient();

@@ -121,7 +121,7 @@ fn run_on(
         folder = folder.named_by_values(&frames);
     }
     sequence.save_config(&sweep.base, sweep.max_error)?;
-    let outcome = sequence.compute("sweep", executor, &frames, &folder, &settings)?;
+    let mut outcome = sequence.compute("sweep", executor, &frames, &folder, &settings)?;
     let SequenceArgs { json, quiet, .. } = *sequence;
     let report = SequenceReport { json, quiet };
     let of_part = || object(&frames, &outcome, &folder, settings.picture_format());
@@ -140,14 +140,14 @@ fn run_on(
     });
     folder.write(&files[1], &table)?;
     if let [only] = &vary[..] {
-        let picture = folder
-            .path()
-            .join(format!("shares.{}", sweep.look.plot_format));
-        draw_shares(&picture, only, &outcome.summaries, sweep.look.theme)?;
+        let (picture, notes) = folder.overview("shares", sweep.look.plot_format, |path| {
+            draw_shares(path, only, &outcome.summaries, sweep.look.theme)
+        })?;
+        outcome.effort.notes.extend(notes);
         files.push(picture);
     }
     if sequence.json {
-        let mut object = of_part();
+        let mut object = object(&frames, &outcome, &folder, settings.picture_format());
         report::add_files(&mut object, &files);
         report::json(&object)?;
     } else if !sequence.quiet {

@@ -23,6 +23,7 @@ use self::outputs::Outputs;
 use self::plan::{BitOptions, RecordPlan};
 use self::record::Record;
 use self::start::Start;
+use super::cpu_args::warn_of_one_lane;
 use super::explore::live;
 use super::progress::Progress;
 use super::ranks::Communicator;
@@ -431,6 +432,7 @@ fn warn(args: &Args, start: &Start) {
         for warning in start.problem.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
+        warn_of_one_lane(args.backend);
         // The summary and the JSON object contain them.
         if args.output.format == OutputFormat::Textbook {
             for note in start.problem.notes() {

@@ -237,7 +237,7 @@ impl Record<'_> {
         let logarithmic = size.iter().any(|e| e.is_finite() && *e > 0.0);
         let [_, time_unit] = self.overrides.units().unwrap_or_default();
         let look = LinePlot {
-            title: format!("Relative error of the total energy, {}", self.start()),
+            title: format!("{}, {}", plots::ENERGY_ERROR, self.start()),
             theme: self.args.output.theme,
             size: self.args.output.look.size,
             x: PlotAxis {

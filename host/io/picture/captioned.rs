@@ -7,7 +7,7 @@ use super::{Map, PictureStyle};
 use crate::IoError;
 use crate::atomic;
 use crate::canvas::{Align, Canvas, TextStyle, text_width};
-use crate::colour::{ColourMap, Rgb};
+use crate::colour::{ColourMap, Rgb, lightness};
 use crate::npy::data_error;
 use crate::png_file::{self, Pixels, encoding_error};
 
@@ -131,10 +131,8 @@ fn strip(text: &str, width: u32, palette: &[Rgb]) -> Option<Vec<u8>> {
         upwards: false,
     };
     canvas.text(text, [width as f32 / 2.0, height as f32 / 2.0], style);
-    // The weights of ITU-R BT.709, in whole numbers.
-    let light = |c: &Rgb| 2126 * u32::from(c[0]) + 7152 * u32::from(c[1]) + 722 * u32::from(c[2]);
-    let dark = palette.iter().min_by_key(|c| light(c))?;
-    let bright = palette.iter().max_by_key(|c| light(c))?;
+    let dark = palette.iter().min_by_key(|c| lightness(**c))?;
+    let bright = palette.iter().max_by_key(|c| lightness(**c))?;
     let nearest = |cover: u8| {
         let wanted = [0, 1, 2].map(|k| {
             let [from, to] = [dark[k], bright[k]].map(i32::from);

@@ -50,6 +50,9 @@ impl ClassMap<'_> {
     }
 }
 
+/// The relative difference of values up to which they have one brightness.
+const ROUNDING: f64 = 1e-9;
+
 /// The brightness of the highest value.
 const DARKEST: f64 = 0.18;
 
@@ -69,16 +72,13 @@ impl Shade {
             .collect();
         usable.sort_by(f64::total_cmp);
         let at = |share: usize| usable.get(usable.len().saturating_sub(1) * share / 100);
-        match (at(1), at(99)) {
-            (Some(low), Some(high)) => Self {
-                low: *low,
-                high: *high,
-            },
-            _ => Self {
-                low: 1.0,
-                high: 1.0,
-            },
-        }
+        let (low, high) = match (at(1), at(99)) {
+            // Values that differ only by rounding, such as the times of runs that a limit ended, are equal to the eye.
+            (Some(low), Some(high)) if high / low < 1.0 + ROUNDING => (*low, *low),
+            (Some(low), Some(high)) => (*low, *high),
+            _ => (1.0, 1.0),
+        };
+        Self { low, high }
     }
 
     fn brightness(&self, value: f64) -> f64 {

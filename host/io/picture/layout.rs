@@ -35,15 +35,21 @@ pub(super) fn draw(
     } else {
         (wide, 0.0)
     };
-    let bar_ticks = fitting(bar_long, &s, !beside, |n| {
-        value_ticks(scale, style.numbers, n)
-    });
+    let missing = style.missing.unwrap_or("not finite");
+    // A bar without values has the colour of the map, and says what it means.
+    let nothing = scale.low.is_nan() && map.has_no_finite_value();
+    let bar_ticks = if nothing {
+        Ticks::single(missing)
+    } else {
+        fitting(bar_long, &s, !beside, |n| {
+            value_ticks(scale, style.numbers, n)
+        })
+    };
     let bar_label = bar_ticks.axis_label(&labels.value, &labels.unit);
     // A label longer than the bar is broken; beside the bar, each line takes a column.
     let whole_side = if beside { high + 60.0 * unit } else { wide };
     let mut bar_lines = wrap(&bar_label, s.label(), whole_side.max(300.0 * unit));
-    if scale.levels < 256 {
-        let missing = style.missing.unwrap_or("not finite");
+    if scale.levels < 256 && !nothing {
         bar_lines.push(format!("{}: {missing}", style.colour_map.not_finite_name()));
     }
     if let Some(numbers) = style
@@ -97,6 +103,11 @@ pub(super) fn draw(
     let palette = scale.palette(style.colour_map);
     let corner = [frame.x as usize, frame.y as usize];
     resample::draw(&mut canvas, corner, [w, h], map, scale, &palette);
+    let of_bar = if nothing {
+        &palette[palette.len() - 1..]
+    } else {
+        &palette
+    };
     canvas.outline(frame, s.line(), theme.frame());
 
     // All lines around one axis: that of the map, moved as far as the widest line needs.
@@ -129,7 +140,7 @@ pub(super) fn draw(
             width: s.bar(),
             ..frame
         };
-        fill_bar(&mut canvas, bar, scale, &palette, true);
+        fill_bar(&mut canvas, bar, scale, of_bar, true);
         canvas.outline(bar, s.line(), theme.frame());
         let edge = bar.x + bar.width + s.line();
         for (at, text) in &bar_ticks.marks {
@@ -156,7 +167,7 @@ pub(super) fn draw(
             height: s.bar(),
             ..frame
         };
-        fill_bar(&mut canvas, bar, scale, &palette, false);
+        fill_bar(&mut canvas, bar, scale, of_bar, false);
         canvas.outline(bar, s.line(), theme.frame());
         horizontal_axis(&mut canvas, bar, &bar_ticks, &bar_lines, &s);
     }
@@ -176,10 +187,7 @@ pub(super) fn value_ticks(scale: ColourScale, numbers: Option<BarNumbers>, wante
     }) = numbers
     {
         if (low, high) == (0.0, 0.0) {
-            return Ticks {
-                marks: vec![(0.5, zero.to_owned())],
-                ..Ticks::default()
-            };
+            return Ticks::single(zero);
         }
         // Without the last digits, in which the sum is rounded.
         let rounded = |x: f64| format!("{x:.12e}").parse().unwrap_or(x);
@@ -198,7 +206,8 @@ pub(super) fn value_ticks(scale: ColourScale, numbers: Option<BarNumbers>, wante
         return Ticks::linear(low / 2.0 + high / 2.0, high - low, wanted);
     }
     if low.is_nan() {
-        return Ticks::default();
+        // A logarithmic scale of values that have no logarithm.
+        return Ticks::single("0 or less");
     }
     let text = if low == 0.0 {
         "0".to_owned()
@@ -207,10 +216,7 @@ pub(super) fn value_ticks(scale: ColourScale, numbers: Option<BarNumbers>, wante
     } else {
         format!("{low:e}")
     };
-    Ticks {
-        marks: vec![(0.5, text.replace('-', "−"))],
-        ..Ticks::default()
-    }
+    Ticks::single(&text.replace('-', "−"))
 }
 
 pub(super) fn fill_bar(

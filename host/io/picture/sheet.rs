@@ -7,7 +7,7 @@ use super::{Map, PictureStyle, resample};
 use crate::IoError;
 use crate::axes::{AxesStyle, MINOR_LENGTH, fitting, tick, widest};
 use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
-use crate::colour::{ColourRange, ColourScale, Rgb};
+use crate::colour::{ColourRange, ColourScale, Rgb, Spacing, lightness};
 use crate::npy::data_error;
 use crate::picture_file::write_canvas;
 use crate::ticks::Ticks;
@@ -23,6 +23,8 @@ pub struct Tiles {
     pub labels: TileLabels,
     /// The title above all maps; may be empty.
     pub title: String,
+    /// What is to be said in each map, as far as it has room for it; empty for nothing.
+    pub notes: Vec<String>,
     /// The meaning of the colours.
     pub value: String,
     /// Whether every map has its last row on top.
@@ -116,10 +118,19 @@ pub fn sheet(
         }
         let scale = map.scale(style).map_err(|e| data_error(path, e))?;
         plan.draw(&mut canvas, n, &map, scale, style);
+        if let Some(note) = tiles.notes.get(n) {
+            let palette = scale.palette(style.colour_map);
+            let colour = palette[usize::from(scale.entry(map.first()))];
+            plan.note(&mut canvas, n, note, colour);
+        }
         common = Some(scale);
     }
-    if let Some(scale) = common {
-        plan.bar(&mut canvas, tiles, scale, style);
+    if let Some(mut scale) = common {
+        if style.range == ColourRange::Whole {
+            // The last map may have one colour only; the bar has all.
+            (scale.low, scale.high, scale.spacing) = (0.0, 1.0, Spacing::Linear);
+        }
+        plan.bar(&mut canvas, scale, style);
     }
     write_canvas(path, &canvas, specification)
 }
@@ -132,6 +143,9 @@ struct SheetLayout {
     matrix: bool,
     tile: (usize, usize),
     title: Vec<String>,
+    /// The numbers of the colour bar, and the lines of its label.
+    ticks: Ticks,
+    label: Vec<String>,
     style: AxesStyle,
 }
 
@@ -152,7 +166,7 @@ impl SheetLayout {
         } else {
             (tile * aspect, tile)
         };
-        let style = AxesStyle {
+        let axes = AxesStyle {
             unit: 1.0,
             theme: style.theme,
         };
@@ -162,10 +176,24 @@ impl SheetLayout {
             matrix: matches!(tiles.labels, TileLabels::Matrix { .. }),
             tile: (w.round().max(1.0) as usize, h.round().max(1.0) as usize),
             title: Vec::new(),
-            style,
+            ticks: own_ranges(),
+            label: Vec::new(),
+            style: axes,
         };
-        let width = plan.right() - plan.style.margin();
-        plan.title = wrap(&tiles.title, plan.style.title(), width);
+        // The height of the bar does not depend on the title, but the room for the title on the bar.
+        let s = &plan.style;
+        let height = plan.bar_height();
+        if let ColourRange::Fixed(low, high) = style.range {
+            let scale = ColourScale::new(low, high, true, style.spacing);
+            plan.ticks = fitting(height, s, false, |n| value_ticks(scale, None, n));
+        }
+        plan.label = wrap(&plan.ticks.axis_label(&tiles.value, ""), s.label(), height);
+        if let Some(missing) = style.missing {
+            let colour = style.colour_map.not_finite_name();
+            plan.label.push(format!("{colour}: {missing}"));
+        }
+        let width = plan.size().0 as f32 - 2.0 * s.margin();
+        plan.title = wrap(&tiles.title, s.title(), width);
         plan
     }
 
@@ -214,11 +242,24 @@ impl SheetLayout {
         self.top() + text + self.rows as f32 * self.row() - self.gap()
     }
 
+    /// The height of the colour bar, which is that of all tiles.
+    fn bar_height(&self) -> f32 {
+        (self.bottom() - self.corner(0).1 as f32).round()
+    }
+
+    /// The distance from the right edge of the bar to the middle of the first line of its label.
+    fn bar_label(&self) -> f32 {
+        let s = &self.style;
+        s.line() + s.tick() + 2.5 * s.gap() + widest(&self.ticks, s.number()) + 0.5 * s.label()
+    }
+
     /// Width and height of the sheet (pixels).
     fn size(&self) -> (u32, u32) {
         let s = &self.style;
-        let bar = 3.0 * s.gap() + s.bar() + s.tick() + 7.0 * s.number() + 2.5 * s.label();
-        let width = (self.right() + bar + s.margin()).ceil();
+        let lines = self.label.len() as f32;
+        let bar = 3.0 * s.gap() + s.bar() + self.bar_label();
+        let label = (1.25 * (lines - 1.0).max(0.0) + 0.5) * s.label();
+        let width = (self.right() + bar + label + s.margin()).ceil();
         let height = (self.bottom() + s.margin()).ceil();
         (width as u32, height as u32)
     }
@@ -292,32 +333,52 @@ impl SheetLayout {
         canvas.outline(frame, s.line(), s.theme.frame());
     }
 
+    /// Writes a text in the middle of a tile of this colour, if there is room for it.
+    fn note(&self, canvas: &mut Canvas, n: usize, text: &str, colour: Rgb) {
+        let size = self.style.number();
+        let [width, height] = [self.tile.0, self.tile.1].map(|side| side as f32 - self.gap());
+        let lines = wrap(text, size, width);
+        let line = 1.4 * size;
+        let fits = |text: &String| text_width(text, size) <= width;
+        if lines.len() as f32 * line > height || !lines.iter().all(fits) {
+            return;
+        }
+        let (x, y) = self.corner(n);
+        let x = x as f32 + self.tile.0 as f32 / 2.0;
+        let middle = y as f32 + self.tile.1 as f32 / 2.0;
+        let style = TextStyle {
+            size,
+            colour: legible_on(colour),
+            align: Align::Centre,
+            upwards: false,
+        };
+        for (i, text) in lines.iter().enumerate() {
+            let below = (i as f32 - (lines.len() as f32 - 1.0) / 2.0) * line;
+            canvas.text(text, [x, middle + below], style);
+        }
+    }
+
     /// The colour bar, along the whole height of the tiles.
-    fn bar(&self, canvas: &mut Canvas, tiles: &Tiles, scale: ColourScale, style: &PictureStyle) {
+    fn bar(&self, canvas: &mut Canvas, scale: ColourScale, style: &PictureStyle) {
         let s = &self.style;
-        let top = self.corner(0).1 as f32;
         let bar = PixelRect {
             x: (self.right() + 3.0 * s.gap()).round(),
-            y: top,
+            y: self.corner(0).1 as f32,
             width: s.bar(),
-            height: (self.bottom() - top).round(),
+            height: self.bar_height(),
         };
         let palette: Vec<Rgb> = scale.palette(style.colour_map);
         fill_bar(canvas, bar, scale, &palette, true);
         canvas.outline(bar, s.line(), s.theme.frame());
-        let ticks = if style.range == ColourRange::Whole {
-            own_ranges()
-        } else {
-            fitting(bar.height, s, false, |n| value_ticks(scale, None, n))
-        };
-        let edge = bar.x + bar.width + s.line();
-        for (at, text) in &ticks.marks {
+        let right = bar.x + bar.width;
+        let edge = right + s.line();
+        for (at, text) in &self.ticks.marks {
             let y = bar.y + (1.0 - *at as f32) * bar.height;
             tick(canvas, [edge, y], true, 1.0, s);
             let x = edge + s.tick() + s.gap();
             canvas.text(text, [x, y], s.text(s.number(), Align::Left));
         }
-        for at in &ticks.minor {
+        for at in &self.ticks.minor {
             let y = bar.y + (1.0 - *at as f32) * bar.height;
             tick(canvas, [edge, y], true, MINOR_LENGTH, s);
         }
@@ -325,14 +386,17 @@ impl SheetLayout {
             upwards: true,
             ..s.text(s.label(), Align::Centre)
         };
-        let label = ticks.axis_label(&tiles.value, "");
-        let x = edge + s.tick() + 2.5 * s.gap() + widest(&ticks, s.number()) + 0.5 * s.label();
-        let lines = wrap(&label, s.label(), bar.height);
-        for (i, line) in lines.iter().enumerate() {
-            let x = x + 1.25 * i as f32 * s.label();
+        for (i, line) in self.label.iter().enumerate() {
+            let x = right + self.bar_label() + 1.25 * i as f32 * s.label();
             canvas.text(line, [x, bar.y + bar.height / 2.0], upwards);
         }
     }
+}
+
+/// White or black, whichever differs more from a colour.
+fn legible_on(colour: Rgb) -> Rgb {
+    let dark = 2 * lightness(colour) < lightness([255; 3]);
+    if dark { [255; 3] } else { [0; 3] }
 }
 
 /// The number of maps side by side, which gives about [`SHEET_ASPECT`] with few empty places.

@@ -12,6 +12,7 @@ from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Data, Run
 from ._spec import Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
+from ._warnings import warn_of_doubts
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 """The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
@@ -245,7 +246,8 @@ def cluster(
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, a step that became too small, or an
         energy error above ``max_error``.
 
-    A large energy error at the end gives an :class:`AccuracyWarning`, a subclass of ``UserWarning``.
+    A large energy error at the end, or steps that were at least 8 times too long, give an :class:`AccuracyWarning`, a subclass of
+    ``UserWarning``.
     """
     options = parameters("cluster", locals())
     names(backend=backend, block_step=block_step)
@@ -262,4 +264,6 @@ def cluster(
     problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays, told)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    return Cluster(problem.run(backend, threads, simd, gpus, block_step), values, problem.toml, progress)
+    computing = problem.run(backend, threads, simd, gpus, block_step)
+    warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
+    return Cluster(computing, values, problem.toml, progress)

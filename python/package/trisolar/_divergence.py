@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Collection, Dict, List, Optional, Sequence, Tuple, Union
 
@@ -30,7 +29,7 @@ from ._spec import (
     wholes,
 )
 from ._spec import options as run_options
-from ._warnings import TrisolarWarning, warn_of_accuracy
+from ._warnings import warn_of_accuracy, warn_of_doubts
 
 if TYPE_CHECKING:
     import xarray
@@ -213,11 +212,16 @@ class DivergenceMap:
         :param y_axis: direction of the vertical axis of a picture: "down" or "up". Without it, y grows downwards in maps of divergence and
             in pictures without axes, otherwise upwards.
         :raises ValueError: an extension, a colour map, a theme or a direction that does not exist.
+
         :raises OSError: the file cannot be written.
+
+        Characters of the title for which a picture has only a box give a :class:`TrisolarWarning`.
         """
         names(colormap=colormap, theme=theme, title="" if title is None else title)
         names(y_axis="" if y_axis is None else y_axis)
         wholes(shrink=shrink)
+        if title is not None and not bare:
+            warn_of_doubts([self._map.glyph_warning(path, title)], stacklevel=2)
         self._map.save(path, bare, colormap, title, shrink, theme, y_axis)
 
     def plot(
@@ -440,8 +444,7 @@ def divergence(
     how = run_options(backend, threads, gpus, driver, simd)
     options, states = _states(spec, preset, options, points)
     specification = _specification(spec, preset, options, states)
-    for message in specification.warnings:
-        warnings.warn(message, TrisolarWarning, stacklevel=2)
+    warn_of_doubts([*specification.warnings, _trisolar.cpu_warning(backend)], stacklevel=2)
     with watching(progress, "divergence") as callback:
         computed = specification.run(how, callback)
     warn_of_accuracy(computed.accuracy_warning, stacklevel=2)

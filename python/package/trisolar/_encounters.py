@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -28,7 +27,7 @@ from ._spec import (
     wholes,
 )
 from ._sweep import Sweep
-from ._warnings import TrisolarWarning, warn_of_accuracy
+from ._warnings import warn_of_accuracy, warn_of_doubts
 from ._zoom import Zoom
 
 if TYPE_CHECKING:
@@ -292,6 +291,7 @@ def encounters(
     """
     options = parameters("encounters", locals())
     how = _how(backend, threads, simd, gpus)
+    warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
     given = source(spec)
     array = None
     if points is not None:
@@ -310,9 +310,8 @@ def _computed(problem: _trisolar.EncountersProblem, how: _How, tell: Optional[Te
     found = problem.run(*how, tell)
     all_values = {k: v for k, v in json.loads(problem.json).items() if v is not None and v != []}
     warn_of_accuracy(found.accuracy_warning, stacklevel=3)
-    for message in found.warnings:
-        if message != found.accuracy_warning:
-            warnings.warn(message, TrisolarWarning, stacklevel=3)
+    others = (message for message in found.warnings if message != found.accuracy_warning)
+    warn_of_doubts(others, stacklevel=3)
     found.check()
     return Encounters(found, all_values, problem.toml)
 
@@ -367,6 +366,7 @@ def encounters_zoom(
     given = source(spec)
     checked(progress)
     how = _how(backend, threads, simd, gpus)
+    warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
     wholes(frames=frames)
     point = [float(x) for x in numbers("to", to).ravel()]
     found = _trisolar.encounters_zoom_frames(
@@ -427,6 +427,7 @@ def encounters_sweep(
     given = source(spec)
     checked(progress)
     how = _how(backend, threads, simd, gpus)
+    warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
     found = _trisolar.encounters_sweep_frames(
         merged(given, options), given.toml, given.file, vary_texts(vary)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import Any, Dict, List, Mapping, Optional, TypedDict, Union
 
 import numpy as np
@@ -13,7 +12,7 @@ from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Data, Run
 from ._spec import Numbers, Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
-from ._warnings import TrisolarWarning
+from ._warnings import warn_of_doubts
 
 
 class Diagnostics(TypedDict):
@@ -244,9 +243,9 @@ def nbody(
         arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes(), position.shape[1])
         told = told_of(bodies)
     problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays, told)
-    for message in problem.warnings:
-        warnings.warn(message, TrisolarWarning, stacklevel=2)
+    warn_of_doubts(problem.warnings, stacklevel=2)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
     computing = problem.run(every, backend, threads, simd, schedule, partials, device, gpus)
+    warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
     return Nbody(computing, values, problem.toml, progress)

@@ -44,7 +44,7 @@ class Computing(Protocol[Found_co]):
     @property
     def energy_errors(self) -> Optional[List[float]]: ...
     @property
-    def accuracy_warning(self) -> Optional[str]: ...
+    def accuracy_warnings(self) -> List[str]: ...
 
 
 class Run(Iterator[State], Generic[State, Found]):
@@ -124,7 +124,8 @@ class Run(Iterator[State], Generic[State, Found]):
             self.close()
             if not self._warned:
                 self._warned = True
-                warn_of_accuracy(self._computing.accuracy_warning, stacklevel=2)
+                for message in self._computing.accuracy_warnings:
+                    warn_of_accuracy(message, stacklevel=2)
             raise StopIteration
         return self._state(found)
 

@@ -9,7 +9,7 @@ from ._dataset import module, stacked
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
 from ._spec import Gpus, Spec, Vary, merged, options as run_options, source, vary_texts
-from ._warnings import warn_of_accuracy
+from ._warnings import warn_of_accuracy, warn_of_doubts
 
 if TYPE_CHECKING:
     import xarray
@@ -60,7 +60,10 @@ def sweep(
     given = source(spec)
     checked(progress)
     how = run_options(backend, threads, gpus, driver, simd)
-    found = _trisolar.sweep_frames(merged(given, options), given.toml, given.file, vary_texts(vary))
+    found, doubts = _trisolar.sweep_frames(
+        merged(given, options), given.toml, given.file, vary_texts(vary)
+    )
+    warn_of_doubts([*doubts, _trisolar.cpu_warning(backend)], stacklevel=2)
     return Sweep(_maps(found, how, progress))
 
 

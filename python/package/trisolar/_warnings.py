@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Optional
+from typing import Iterable, Optional
 
 
 class TrisolarWarning(UserWarning):
@@ -11,8 +11,15 @@ class TrisolarWarning(UserWarning):
 
 
 class AccuracyWarning(TrisolarWarning):
-    """The result is inaccurate: the relative energy error of an N-body run exceeds 0.01, or in more than a tenth of a map's
-    sampled pixels the bodies come too close to each other for the time step."""
+    """The result is inaccurate: the relative energy error of an N-body run exceeds 0.01, steps of a cluster were at least 8 times too
+    long, or in more than a tenth of a map's sampled pixels the bodies come too close to each other for the time step."""
+
+
+def warn_of_doubts(messages: Iterable[Optional[str]], stacklevel: int) -> None:
+    """Issues a :class:`TrisolarWarning` for each message."""
+    for message in messages:
+        if message is not None:
+            warnings.warn(message, TrisolarWarning, stacklevel=stacklevel + 1)
 
 
 def warn_of_accuracy(message: Optional[str], stacklevel: int) -> None:

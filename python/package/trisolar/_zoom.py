@@ -9,7 +9,7 @@ from ._dataset import module, stacked
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
 from ._spec import Gpus, Spec, formulas, merged, names, options as run_options, source, wholes
-from ._warnings import warn_of_accuracy
+from ._warnings import warn_of_accuracy, warn_of_doubts
 
 if TYPE_CHECKING:
     import xarray
@@ -69,9 +69,10 @@ def zoom(
     names(preset=preset)
     wholes(frames=frames)
     names(cache=cache)
-    found = _trisolar.zoom_frames(
+    found, doubts = _trisolar.zoom_frames(
         merged(given, options), given.toml, given.file, preset, formulas(set), frames, cache
     )
+    warn_of_doubts([*doubts, _trisolar.cpu_warning(backend)], stacklevel=2)
     return Zoom(_maps(found, how, progress, _trisolar.ZoomCache(cache)))
 
 

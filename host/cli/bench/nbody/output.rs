@@ -131,28 +131,18 @@ pub(super) fn plot(path: &Path, devices: &[String], rates: &[Rate]) -> Result<()
             names.push(name(rate));
         }
     }
-    let of = |line: &String, value: &dyn Fn(&Rate) -> f64| -> Vec<f64> {
-        let points = rates.iter().filter(|r| name(r) == *line);
-        points.map(value).collect()
-    };
-    let points: Vec<[Vec<f64>; 3]> = names
+    let points: Vec<Points> = names
         .iter()
-        .map(|line| {
-            [
-                of(line, &|r| r.bodies as f64),
-                of(line, &|r| r.rate),
-                of(line, &|r| r.deviation),
-            ]
-        })
+        .map(|line| Points::of(rates.iter().filter(|r| name(r) == *line)))
         .collect();
     let series: Vec<Series<'_>> = names
         .iter()
         .zip(&points)
-        .map(|(name, [x, y, error])| Series {
+        .map(|(name, points)| Series {
             name,
-            x,
-            y,
-            error: Some(error),
+            x: &points.bodies,
+            y: &points.rates,
+            error: Some(&points.errors),
             marks: Marks::Both,
         })
         .collect();
@@ -169,4 +159,27 @@ pub(super) fn plot(path: &Path, devices: &[String], rates: &[Rate]) -> Result<()
         ..LinePlot::default()
     };
     plot::lines(path, &series, &plot, None)
+}
+
+/// The points of a line of the plot.
+#[derive(Default)]
+struct Points {
+    bodies: Vec<f64>,
+    rates: Vec<f64>,
+    /// The standard deviation below and above each rate.
+    errors: Vec<[f64; 2]>,
+}
+
+impl Points {
+    fn of<'a>(rates: impl Iterator<Item = &'a Rate>) -> Self {
+        let mut points = Self::default();
+        for r in rates {
+            points.bodies.push(r.bodies as f64);
+            points.rates.push(r.rate);
+            points
+                .errors
+                .push([r.rate - r.deviation, r.rate + r.deviation]);
+        }
+        points
+    }
 }
