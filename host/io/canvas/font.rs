@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use ttf_parser::{Face, GlyphId};
 
-/// The file of the font.
+/// The file of the font. It is not inlined, because every object file that has the call would contain the whole font.
+#[inline(never)]
 pub(super) fn file() -> &'static [u8] {
     dejavu::sans::regular()
 }
