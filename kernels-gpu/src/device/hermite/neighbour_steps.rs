@@ -3,8 +3,8 @@
 //!
 //! A block step begins with the list of the bodies that are due. A warp for each of them sums the force of its neighbours, predicts
 //! these itself, and corrects the body. If any regular step ends, all bodies are predicted beside that list, all warps sum the forces of all
-//! bodies on those whose regular steps end and mark their neighbours, and after a barrier a warp for each of these bodies makes its
-//! list, splits the force and corrects the body.
+//! bodies on those whose regular steps end and mark the near ones, and after a barrier a warp for each of these bodies makes its list,
+//! splits the force and corrects the body.
 //!
 //! Only irregular steps can be of the kind that the host has to perform. Nothing but corrected steps and the numbers of bodies at each
 //! length has been written when that is known, so that the host can repeat the block.
@@ -16,7 +16,7 @@ use cuda_std::warp::{sync_warp, warp_vote_ballot};
 use cuda_std::{GridBarrier, thread};
 
 use super::irregular::{self, Motion};
-use super::neighbours::{self, ListSize};
+use super::neighbours::{self, ListSize, Marking, Marks};
 use super::record::vector;
 #[cfg(doc)]
 use super::steps::{self, LEVELS};
@@ -82,7 +82,7 @@ pub struct NeighbourState {
     pub lengths: *mut u32,
     /// Places of the bodies whose regular steps end, with room for all bodies.
     pub due: *mut u32,
-    /// [`mark_words`](neighbours::mark_words) numbers for each of the job's `room` bodies.
+    /// [`mark_words`](neighbours::mark_words) numbers for each of the job's `room` bodies, 0 before and after the launch.
     pub marks: *mut u32,
     /// Number of bodies with regular steps of each of [`LEVELS`] lengths.
     pub levels: *const AtomicU32,
@@ -471,28 +471,26 @@ unsafe fn regular_steps<A: Record<VECTORS>, const I: usize>(
         let units = shape.units(count, I as u32);
         // SAFETY: the places from `first` on are listed.
         let places = unsafe { split.due.add(first as usize) };
-        // SAFETY: `count` places are listed, and there is room for their marks.
-        unsafe {
-            neighbours::mark(
-                count,
-                steps.bodies,
-                at.predicted,
-                places,
-                split.radii,
-                split.marks,
-            );
-        }
+        let marking = Marking {
+            bodies: steps.bodies,
+            softening2: launch.softening2,
+            predicted: at.predicted,
+            places,
+            radii: split.radii,
+            marks: split.marks,
+        };
         let mut unit = thread::block_idx_x();
         while unit < units {
-            // SAFETY: the unit is the same for all threads of the block.
+            // SAFETY: the unit is the same for all threads of the block; there is room for the marks of `count` bodies.
             unsafe {
-                tiles::pull_unit::<A, VECTORS, I>(
+                tiles::pull_unit::<A, VECTORS, I, _>(
                     &launch,
                     &shape,
                     at.predicted,
                     places,
                     at.partial,
                     unit,
+                    &marking,
                 );
             }
             unit += thread::grid_dim_x();
@@ -500,12 +498,16 @@ unsafe fn regular_steps<A: Record<VECTORS>, const I: usize>(
         // SAFETY: all threads of the grid call it.
         unsafe { barrier.wait() };
         // SAFETY: no thread sets it before the next barrier, and it is the same for all threads.
-        if unsafe { stopped(at) } != 0 {
-            break;
-        }
+        let stopped = unsafe { stopped(at) } != 0;
         let begin = clock();
         let mut k = thread::index_1d() / 32;
         while k < count {
+            if stopped {
+                // SAFETY: k is below the number of listed bodies, and the same for all lanes of the warp.
+                unsafe { Marks::of(split.marks, k, steps.bodies) }.remove();
+                k += warps;
+                continue;
+            }
             // SAFETY: k is the same for all lanes of the warp.
             unsafe {
                 let force = folded(at.partial, k, count, shape.remaining);
@@ -514,6 +516,9 @@ unsafe fn regular_steps<A: Record<VECTORS>, const I: usize>(
             k += warps;
         }
         correcting += clock() - begin;
+        if stopped {
+            break;
+        }
         first += count;
     }
     correcting
@@ -554,17 +559,14 @@ unsafe fn split_force(
     k: u32,
     all: Force,
 ) {
-    let bodies = job.steps.bodies;
     // SAFETY: the caller guarantees this.
     unsafe {
         let list = split
             .lists
             .add(place as usize * job.lists.capacity as usize);
-        let marks = split
-            .marks
-            .add(k as usize * neighbours::mark_words(bodies as usize));
+        let marks = Marks::of(split.marks, k, job.steps.bodies);
         let radius = *split.radii.add(place as usize);
-        let made = neighbours::gather(place, bodies, at.predicted, radius, job.lists, marks, list);
+        let made = neighbours::gather(place, at.predicted, radius, job.lists, marks, list);
         // Makes the list visible to all lanes.
         sync_warp(u32::MAX);
         let read = |place: u32| {

@@ -1,14 +1,17 @@
-//! Lists of neighbours: with one warp per body ([`list`]), or in two steps with all warps for all bodies (`mark`) and then one warp per
-//! body (`gather`), which takes less time for few bodies.
+//! Lists of neighbours: with one warp per body ([`list`]), or in two steps, of which the first marks near bodies while the forces on a
+//! body are summed (`Marking`), and the second chooses the neighbours among them with one warp per body (`gather`).
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use cuda_std::thread;
 use cuda_std::warp::{warp_shuffle_up, warp_shuffle_xor, warp_vote_ballot};
 
 use super::record::vector;
+use super::tiles::Watch;
 use super::width;
 use crate::Vec3;
 use crate::physics::hermite::ahmad_cohen::{
-    MAX_TRIES, is_neighbour, may_be_neighbour, radius_change,
+    MAX_TRIES, is_neighbour, may_be_neighbour_up_to, radius_change,
 };
 
 /// The problem of a launch of the neighbour-list kernel.
@@ -78,28 +81,23 @@ pub unsafe fn list(
     }
 }
 
-/// Words of marks that a warp computes at a time; each lane keeps as many bodies in registers.
-const SEGMENT_WORDS: usize = 4;
+/// Words of marks that are read together.
+const WORDS_TOGETHER: usize = 4;
+
+/// Words of marks.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Words([u32; WORDS_TOGETHER]);
 
 /// Number of words of the marks of a body, a bit for each of `bodies` in ascending order.
 pub const fn mark_words(bodies: usize) -> usize {
-    bodies.div_ceil(32 * SEGMENT_WORDS) * SEGMENT_WORDS
-}
-
-/// The position in a predicted record of order 4.
-///
-/// # Safety
-/// `predicted` must be valid for the record at `place`.
-#[inline(always)]
-unsafe fn position(predicted: *const f64, place: u32) -> Vec3<f64> {
-    // SAFETY: these are the second to fourth numbers of a record.
-    unsafe { vector(predicted.add(place as usize * const { width(2) } + 1)) }
+    bodies.div_ceil(32 * WORDS_TOGETHER) * WORDS_TOGETHER
 }
 
 /// The position and the velocity in a predicted record of order 4.
 ///
 /// # Safety
-/// The same as for [`position`].
+/// `predicted` must be valid for the record at `place`.
 #[inline(always)]
 unsafe fn motion(predicted: *const f64, place: u32) -> [Vec3<f64>; 2] {
     // SAFETY: these are the second to seventh numbers of a record.
@@ -109,82 +107,44 @@ unsafe fn motion(predicted: *const f64, place: u32) -> [Vec3<f64>; 2] {
     }
 }
 
-/// Marks the neighbours of `count` bodies, at order 4. All warps of the grid share the work; the first of them begins with the last part.
-///
-/// # Safety
-/// `predicted` must be valid for `bodies` records, `places` for `count` places of them, `radii` for `bodies` numbers, and `marks` for
-/// [`mark_words`] numbers for each of the `count` bodies. Blocks must be whole warps.
-#[inline(always)]
-pub(super) unsafe fn mark(
-    count: u32,
-    bodies: u32,
-    predicted: *const f64,
-    places: *const u32,
-    radii: *const f64,
-    marks: *mut u32,
-) {
-    let lane = thread::thread_idx_x() % 32;
-    let warps = thread::grid_dim_x() * thread::block_dim_x() / 32;
-    let words = mark_words(bodies as usize);
-    let segments = words as u32 / SEGMENT_WORDS as u32;
-    // As many groups of bodies as give a part to each warp.
-    let groups = (warps / segments).clamp(1, count);
-    let group = count.div_ceil(groups);
-    let parts = segments * count.div_ceil(group);
-    let mut part = warps - 1 - thread::index_1d() / 32;
-    while part < parts {
-        let segment = part % segments;
-        let first = segment * (32 * SEGMENT_WORDS as u32) + lane;
-        let other = |word: u32| first + 32 * word;
-        // Lanes beyond the last body read that one, and mark nothing.
-        // SAFETY: the places are below `bodies`.
-        let read = |word: u32| unsafe { position(predicted, other(word).min(bodies - 1)) };
-        let y = [read(0), read(1), read(2), read(3)];
-        let mut k = part / segments * group;
-        let end = (k + group).min(count);
-        let body = |k: u32| {
-            // SAFETY: k < count, and places are below `bodies`.
-            unsafe {
-                let own = *places.add(k.min(end - 1) as usize);
-                (own, position(predicted, own), *radii.add(own as usize))
-            }
-        };
-        let mut ahead = body(k);
-        while k < end {
-            let (own, x, radius) = ahead;
-            // Read before it is needed, so that the wait for memory overlaps with the comparisons.
-            ahead = body(k + 1);
-            let radius2 = radius * radius;
-            let near = |word: u32, y: Vec3<f64>| {
-                let place = other(word);
-                if place >= bodies || place == own || !may_be_neighbour(y - x, radius2) {
-                    return false;
-                }
-                // SAFETY: both places are below `bodies`.
-                let (v, w) = unsafe { (motion(predicted, own)[1], motion(predicted, place)[1]) };
-                is_neighbour(y - x, w - v, radius2)
-            };
-            // SAFETY: whole warps call it; the bounds of the loops are the same for all lanes.
-            let votes = unsafe {
-                [
-                    warp_vote_ballot(u32::MAX, near(0, y[0])),
-                    warp_vote_ballot(u32::MAX, near(1, y[1])),
-                    warp_vote_ballot(u32::MAX, near(2, y[2])),
-                    warp_vote_ballot(u32::MAX, near(3, y[3])),
-                ]
-            };
-            if lane == 0 {
-                let to = k as usize * words + segment as usize * SEGMENT_WORDS;
-                let mut word = 0;
-                while word < SEGMENT_WORDS {
-                    // SAFETY: the words are those of body k.
-                    unsafe { *marks.add(to + word) = votes[word] };
-                    word += 1;
-                }
-            }
-            k += 1;
+/// Marks all bodies that may be neighbours of the listed ones, at order 4, while the forces on these are summed.
+pub(super) struct Marking {
+    /// Number of all bodies.
+    pub bodies: u32,
+    /// Square of the softening length in the sums.
+    pub softening2: f64,
+    /// Their predicted records.
+    pub predicted: *const f64,
+    /// The places of the listed bodies.
+    pub places: *const u32,
+    /// The radius of the neighbours of each of all bodies.
+    pub radii: *const f64,
+    /// The [`mark_words`] numbers of each listed body.
+    pub marks: *mut u32,
+}
+
+impl Watch for Marking {
+    const WATCHES: bool = true;
+
+    #[inline(always)]
+    unsafe fn limit(&self, body: u32) -> f64 {
+        // SAFETY: the caller guarantees the number; places are below `bodies`.
+        unsafe {
+            let own = *self.places.add(body as usize);
+            let radius = *self.radii.add(own as usize);
+            let [position, _] = motion(self.predicted, own);
+            may_be_neighbour_up_to(position, radius, self.softening2)
         }
-        part += warps;
+    }
+
+    #[inline(always)]
+    unsafe fn near(&self, body: u32, place: u32) {
+        if place < self.bodies {
+            let word = body as usize * mark_words(self.bodies as usize) + place as usize / 32;
+            // SAFETY: the word is one of the listed body's; threads only change it by atomic operations.
+            let word = unsafe { &*self.marks.add(word).cast::<AtomicU32>() };
+            word.fetch_or(1 << (place % 32), Relaxed);
+        }
     }
 }
 
@@ -244,37 +204,105 @@ unsafe fn sum_before(own: u32) -> u32 {
     sum - own
 }
 
-/// Makes the list of the neighbours that [`mark`] has marked within `radius`, by this warp. As long as there is no room for all of
-/// them, the radius shrinks and the marks beyond it are removed. All lanes have the result.
+/// The marks of a body, of which each lane of a warp works on consecutive words, so that lists are in ascending order.
+pub(super) struct Marks {
+    /// The word of body 0.
+    words: *mut u32,
+    begin: usize,
+    end: usize,
+}
+
+impl Marks {
+    /// This lane's part of the marks of the listed body of number `body`.
+    ///
+    /// # Safety
+    /// `marks` must be valid for the [`mark_words`] numbers of the listed body, whom only this warp works on, and aligned to 16 bytes.
+    #[inline(always)]
+    pub unsafe fn of(marks: *mut u32, body: u32, bodies: u32) -> Self {
+        let lane = thread::thread_idx_x() as usize % 32;
+        let words = mark_words(bodies as usize);
+        let share = words.div_ceil(32 * WORDS_TOGETHER) * WORDS_TOGETHER;
+        Self {
+            // SAFETY: the caller guarantees this.
+            words: unsafe { marks.add(body as usize * words) },
+            begin: (lane * share).min(words),
+            end: ((lane + 1) * share).min(words),
+        }
+    }
+
+    /// Replaces each word that has marks, given the place of its first bit.
+    #[inline(always)]
+    fn replace(&self, mut with: impl FnMut(u32, u32) -> u32) {
+        let mut first = self.begin;
+        while first < self.end {
+            // SAFETY: the words are this lane's, which has multiples of WORDS_TOGETHER.
+            let words = unsafe { *self.words.add(first).cast::<Words>() }.0;
+            if words[0] | words[1] | words[2] | words[3] != 0 {
+                let mut k = 0;
+                while k < WORDS_TOGETHER {
+                    // SAFETY: as above.
+                    let word = unsafe { &mut *self.words.add(first + k) };
+                    if *word != 0 {
+                        *word = with(32 * (first + k) as u32, *word);
+                    }
+                    k += 1;
+                }
+            }
+            first += WORDS_TOGETHER;
+        }
+    }
+
+    /// Removes all marks, so that the next forces can be summed.
+    #[inline(always)]
+    pub fn remove(&self) {
+        self.replace(|_, _| 0);
+    }
+
+    /// Removes the marks of bodies that are not neighbours of `own` within the radius; returns the number of the others.
+    ///
+    /// # Safety
+    /// `predicted` must have the records of `own` and of the marked bodies.
+    #[inline(always)]
+    unsafe fn keep_neighbours(&self, own: u32, predicted: *const f64, radius: f64) -> u32 {
+        let radius2 = radius * radius;
+        // SAFETY: the caller guarantees the record.
+        let [x, v] = unsafe { motion(predicted, own) };
+        let mut found = 0;
+        self.replace(|first, mut left| {
+            let mut kept = 0;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                // SAFETY: the caller guarantees the record.
+                let [y, w] = unsafe { motion(predicted, first + bit) };
+                if first + bit != own && is_neighbour(y - x, w - v, radius2) {
+                    kept |= 1 << bit;
+                    found += 1;
+                }
+                left &= left - 1;
+            }
+            kept
+        });
+        found
+    }
+}
+
+/// Makes the list of the neighbours within `radius`, by this warp, among the bodies that [`Marking`] has marked for that radius, and
+/// removes the marks. As long as there is no room for all of them, the radius shrinks. All lanes have the result.
 ///
 /// # Safety
-/// `marks` must be the [`mark_words`] numbers of body `own`, whom only this warp works on; `list` must be valid for `size.capacity` places, and
-/// `predicted` for `bodies` records. Whole warps must call this.
+/// `marks` must be those of body `own`; `list` must be valid for `size.capacity` places, and `predicted` for the records of all bodies.
+/// Whole warps must call this.
 #[inline(always)]
 pub(super) unsafe fn gather(
     own: u32,
-    bodies: u32,
     predicted: *const f64,
     mut radius: f64,
     size: ListSize,
-    marks: *mut u32,
+    marks: Marks,
     list: *mut u32,
 ) -> Gathered {
-    let lane = thread::thread_idx_x() as usize % 32;
-    let words = mark_words(bodies as usize);
-    // The lanes have consecutive words, so that the list is in ascending order.
-    let share = words.div_ceil(32 * SEGMENT_WORDS) * SEGMENT_WORDS;
-    let (begin, end) = ((lane * share).min(words), ((lane + 1) * share).min(words));
-    let mut found = 0;
-    let mut word = begin;
-    while word < end {
-        // SAFETY: the word is one of the body's, and there are multiples of SEGMENT_WORDS.
-        unsafe {
-            found += (*marks.add(word)).count_ones() + (*marks.add(word + 1)).count_ones();
-            found += (*marks.add(word + 2)).count_ones() + (*marks.add(word + 3)).count_ones();
-        }
-        word += SEGMENT_WORDS;
-    }
+    // SAFETY: marked bodies have records.
+    let mut found = unsafe { marks.keep_neighbours(own, predicted, radius) };
     // SAFETY: whole warps call it.
     let mut length = unsafe { total(found) };
     let overflowed = length > size.capacity;
@@ -282,15 +310,16 @@ pub(super) unsafe fn gather(
     while length > size.capacity && tries <= MAX_TRIES {
         radius *= radius_change(size.wanted, length);
         if tries < MAX_TRIES {
-            // SAFETY: the words are this lane's; whole warps call it.
+            // SAFETY: as above.
             unsafe {
-                found = unmark(own, predicted, radius * radius, marks, begin, end);
+                found = marks.keep_neighbours(own, predicted, radius);
                 length = total(found);
             }
         }
         tries += 1;
     }
     if length > size.capacity {
+        marks.remove();
         return Gathered {
             length: 0,
             radius,
@@ -299,57 +328,18 @@ pub(super) unsafe fn gather(
     }
     // SAFETY: whole warps call it.
     let mut at = unsafe { sum_before(found) } as usize;
-    let mut word = begin;
-    while found > 0 && word < end {
-        // SAFETY: the word is one of the body's.
-        let mut left = unsafe { *marks.add(word) };
+    marks.replace(|first, mut left| {
         while left != 0 {
             // SAFETY: there are `length` marks, at most `capacity`.
-            unsafe { *list.add(at) = 32 * word as u32 + left.trailing_zeros() };
+            unsafe { *list.add(at) = first + left.trailing_zeros() };
             left &= left - 1;
             at += 1;
         }
-        word += 1;
-    }
+        0
+    });
     Gathered {
         length,
         radius,
         overflowed,
     }
-}
-
-/// Removes the marks of those bodies that are no neighbours within a smaller radius; returns the number of the others.
-///
-/// # Safety
-/// The same as for [`gather`]; the words from `begin` to `end` must be used by this thread only.
-#[inline(always)]
-unsafe fn unmark(
-    own: u32,
-    predicted: *const f64,
-    radius2: f64,
-    marks: *mut u32,
-    begin: usize,
-    end: usize,
-) -> u32 {
-    let mut found = 0;
-    let mut word = begin;
-    while word < end {
-        // SAFETY: the caller guarantees the words; marked bodies have records.
-        unsafe {
-            let (mut left, mut kept) = (*marks.add(word), 0);
-            let [x, v] = motion(predicted, own);
-            while left != 0 {
-                let bit = left.trailing_zeros();
-                let [y, w] = motion(predicted, 32 * word as u32 + bit);
-                if is_neighbour(y - x, w - v, radius2) {
-                    kept |= 1 << bit;
-                    found += 1;
-                }
-                left &= left - 1;
-            }
-            *marks.add(word) = kept;
-        }
-        word += 1;
-    }
-    found
 }

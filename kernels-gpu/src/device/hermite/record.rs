@@ -2,10 +2,10 @@
 
 use cuda_std::shared::{F2, F4, SharedSlice, SharedValue};
 
-use crate::Vec3;
 use crate::physics::hermite::arithmetic::{
     Arithmetic, Plain, SplitBody, SplitF32, SplitSum, split,
 };
+use crate::{Real, Vec3};
 
 /// Number of values of a predicted body with `d` vectors: mass and vectors, padded to an even number.
 pub const fn width(d: usize) -> usize {
@@ -42,7 +42,7 @@ pub(super) unsafe fn vector(from: *const f64) -> Vec3<f64> {
 }
 
 /// A precision of the force kernels.
-pub trait Record<const D: usize>: Arithmetic<D> {
+pub trait Record<const D: usize>: Arithmetic<D, Number: Real<Mask = bool>> {
     /// The type of the words of shared memory.
     type Word: SharedValue;
     /// Words of a body in shared memory, of 16 bytes each.

@@ -604,13 +604,14 @@ unsafe fn step_many<
             // SAFETY: the unit is the same for all threads of the block; the places from `first` on are listed.
             unsafe {
                 let places = at.active.add(first as usize);
-                tiles::pull_unit::<A, D, I>(
+                tiles::pull_unit::<A, D, I, _>(
                     &launch,
                     &shape,
                     at.predicted,
                     places,
                     at.partial,
                     unit,
+                    &tiles::Unwatched,
                 );
             }
             unit += thread::grid_dim_x();

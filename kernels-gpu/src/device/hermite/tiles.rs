@@ -10,8 +10,8 @@ use cuda_std::shared::SharedSlice;
 use cuda_std::thread;
 
 use super::{Launch, Record, fold, width};
-use crate::Vec3;
 use crate::physics::summation::partial_sums::{MAX_WAITING, SHORT_PARTIAL_SUMS, nth_to_merge};
+use crate::{Real, Vec3};
 
 /// Least number of threads in a row.
 const MIN_LANES: u32 = 8;
@@ -129,7 +129,42 @@ pub unsafe fn pull<A: Record<D>, const D: usize, const I: usize>(
 ) {
     let unit = thread::block_idx_x();
     // SAFETY: the caller guarantees this.
-    unsafe { pull_unit::<A, D, I>(launch, shape, predicted, places, partial, unit) };
+    unsafe {
+        pull_unit::<A, D, I, _>(launch, shape, predicted, places, partial, unit, &Unwatched);
+    }
+}
+
+/// What is done with near bodies while the forces are summed.
+pub(super) trait Watch {
+    /// Whether anything is.
+    const WATCHES: bool;
+
+    /// The softened square of the distance up to which a body is near to the listed one of number `body`.
+    ///
+    /// # Safety
+    /// `body` must be below the number of listed bodies.
+    unsafe fn limit(&self, body: u32) -> f64;
+
+    /// Takes the body at `place`, which is near to the listed one of number `body` or is that body. More than one thread may say the same.
+    ///
+    /// # Safety
+    /// The same as for [`limit`](Self::limit), with a place of a body or of padding.
+    unsafe fn near(&self, body: u32, place: u32);
+}
+
+/// Nothing is done with near bodies.
+pub(super) struct Unwatched;
+
+impl Watch for Unwatched {
+    const WATCHES: bool = false;
+
+    #[inline(always)]
+    unsafe fn limit(&self, _body: u32) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
+    unsafe fn near(&self, _body: u32, _place: u32) {}
 }
 
 /// Sums of a thread that wait to be merged with others. The array is in local memory because its index is only known at run time.
@@ -160,13 +195,15 @@ impl<const D: usize, const I: usize> Waiting<D, I> {
 /// The same as for [`pull`], with a unit below [`Shape::units`] that is the same for all threads of the block, and a barrier between two
 /// calls.
 #[inline(always)]
-pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
+#[allow(clippy::too_many_arguments)]
+pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize, W: Watch>(
     launch: &Launch,
     shape: &Shape,
     predicted: *const f64,
     places: *const u32,
     partial: *mut f64,
     unit: u32,
+    watch: &W,
 ) {
     const {
         assert!(I == A::BODIES, "as many bodies as the launch expects");
@@ -181,14 +218,18 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
     let first = unit % groups * lanes * I as u32 + lane;
     // SAFETY: the places are those of predicted bodies.
     let record = |place: u32| unsafe { predicted.add(place as usize * const { width(D) }) };
+    // Threads beyond the last body compute the same as the last one, and write nothing.
+    let number = |k: usize| (first + k as u32 * lanes).min(launch.count - 1);
     let body = |k: usize| {
-        // Threads beyond the last body compute the same as the last one, and write nothing.
-        let body = (first + k as u32 * lanes).min(launch.count - 1);
-        // SAFETY: body < count.
-        unsafe { A::read(record(*places.add(body as usize))).1 }
+        // SAFETY: the number is below count.
+        unsafe { A::read(record(*places.add(number(k) as usize))).1 }
     };
     let mut i = [body(0); I];
     each!(k below I { i[k] = body(k) });
+    // SAFETY: the number is below count.
+    let limit = |k: usize| A::number(unsafe { watch.limit(number(k)) });
+    let mut limits = [A::number(0.0); I];
+    each!(k below I { limits[k] = limit(k) });
     let softening2 = A::number(launch.softening2);
     let capacity = if lanes < MIN_TILE_BODIES {
         2 * lanes
@@ -203,6 +244,10 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
     let mut waiting = Waiting::<D, I> {
         values: MaybeUninit::uninit(),
     };
+    let place_of = |nth: u32, term: u32| {
+        let part = class + remaining * (row + rows * nth_to_merge(nth, own));
+        term * launch.sums + launch.first + part * launch.stride
+    };
     // The thread fills every `lanes`-th place of its row's tiles, the next one with this term of its partial sum number `nth`.
     let (mut nth, mut term) = (0, lane);
     let mut next = || {
@@ -211,8 +256,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
             nth += 1;
         }
         // The last tile may have room for more than the partial sums of the thread.
-        let part = class + remaining * (row + rows * nth_to_merge(nth.min(own - 1), own));
-        let place = term * launch.sums + launch.first + part * launch.stride;
+        let place = place_of(nth.min(own - 1), term);
         term += lanes;
         // SAFETY: the place is below sums · terms.
         unsafe { A::read(record(place)) }
@@ -246,9 +290,33 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
                 let [s0, s1, rest @ ..] = &mut sum[..] else {
                     unreachable!()
                 };
-                A::pull_two([&i[0], &i[1]], &other, mass, softening2, [s0, s1]);
+                // A thread is near to few bodies. The place of such a body is found where it is needed.
+                let tell = |k: usize, r2: [A::Number; 2]| {
+                    let near = [r2[0].at_most(limits[k]), r2[1].at_most(limits[k + 1])];
+                    if near[0] || near[1] {
+                        let nth_and_term = done + j;
+                        let place =
+                            place_of(nth_and_term / launch.terms, nth_and_term % launch.terms);
+                        // SAFETY: the numbers are below count, and the place is one of the partial sum's.
+                        unsafe {
+                            if near[0] {
+                                watch.near(number(k), place);
+                            }
+                            if near[1] {
+                                watch.near(number(k + 1), place);
+                            }
+                        }
+                    }
+                };
+                let r2 = A::pull_two([&i[0], &i[1]], &other, mass, softening2, [s0, s1]);
+                if W::WATCHES {
+                    tell(0, r2);
+                }
                 if let [s2, s3] = rest {
-                    A::pull_two([&i[2], &i[3]], &other, mass, softening2, [s2, s3]);
+                    let r2 = A::pull_two([&i[2], &i[3]], &other, mass, softening2, [s2, s3]);
+                    if W::WATCHES {
+                        tell(2, r2);
+                    }
                 }
                 each!(k below I { sum[k] = A::now(sum[k]) });
                 j += 1;

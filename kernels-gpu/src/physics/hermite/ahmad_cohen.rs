@@ -25,10 +25,17 @@ pub fn is_neighbour(r: Vec3<f64>, v: Vec3<f64>, radius2: f64) -> bool {
     r2 <= radius2 || (r2 <= APPROACHING_RADIUS2_FACTOR * radius2 && r.dot(v) < 0.0)
 }
 
-/// Whether a body with the relative position `r` is a neighbour or would be one if it approached.
+/// The softened square of a distance, in any precision, up to which a body may be a neighbour of one at `position`. Rounding does not
+/// take any neighbour beyond it.
 #[inline(always)]
-pub fn may_be_neighbour(r: Vec3<f64>, radius2: f64) -> bool {
-    r.norm2_plus(0.0) <= APPROACHING_RADIUS2_FACTOR * radius2
+pub fn may_be_neighbour_up_to(position: Vec3<f64>, radius: f64, softening2: f64) -> f64 {
+    /// Above the relative error of a square in `f32`.
+    const RELATIVE: f64 = 1e-5;
+    /// Above the error of a difference of sums of two `f32`, relative to the numbers.
+    const OF_POSITION: f64 = 1e-12;
+    let far = position.x.abs().max(position.y.abs()).max(position.z.abs());
+    let reach = radius * sqrt(APPROACHING_RADIUS2_FACTOR) + OF_POSITION * far;
+    (reach * reach + softening2) * (1.0 + RELATIVE) + f32::MIN_POSITIVE as f64
 }
 
 /// The factor by which a radius with `found` neighbours should change to have as many as `wanted`.
@@ -226,7 +233,8 @@ mod tests {
         for radius2 in [0.5, 0.9, 0.92, 1.0, 1.4, 1.5, 2.0] {
             let near = |radius2: f64| is_neighbour(r, v, radius2);
             assert!(near(radius2) || !near(0.99 * radius2));
-            assert!(may_be_neighbour(r, radius2) || !near(radius2));
+            let limit = may_be_neighbour_up_to(along_x(9.0), sqrt(radius2), 0.25);
+            assert!(r.norm2_plus(0.25) <= limit || !near(radius2));
         }
     }
 

@@ -42,7 +42,7 @@ pub trait Arithmetic<const D: usize> {
         Self::add(w, &t, sum);
     }
 
-    /// Adds the pull of one body on two bodies, as [`pull`](Self::pull) does for one.
+    /// Adds the pull of one body on two bodies, as [`pull`](Self::pull) does for one. Returns the softened squares of the distances.
     #[inline(always)]
     fn pull_two(
         i: [&Self::Body; 2],
@@ -50,7 +50,7 @@ pub trait Arithmetic<const D: usize> {
         mass: Self::Number,
         softening2: Self::Number,
         sum: [&mut Self::Sum; 2],
-    ) {
+    ) -> [Self::Number; 2] {
         let (a, b) = (Self::difference(i[0], j), Self::difference(i[1], j));
         let r2 = [a[0].norm2_plus(softening2), b[0].norm2_plus(softening2)];
         let inv3 = Self::Number::inv_cubes(r2);
@@ -58,6 +58,7 @@ pub trait Arithmetic<const D: usize> {
         Self::add(w, &t, sum[0]);
         let (w, t) = terms(&b, r2[1], inv3[1], mass);
         Self::add(w, &t, sum[1]);
+        r2
     }
 
     /// The sum itself; see [`Real::now`].
