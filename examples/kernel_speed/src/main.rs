@@ -186,10 +186,44 @@ fn check(bench: &Bench) -> Outcome<()> {
         "tiles in one, two and three dimensions: {} bytes, {misplaced} differ from the emulator's",
         found.len()
     );
-    if wrong > 0 || lost > 0 || strange > 0 || misplaced > 0 || error > 1e-5 {
+    let stale = stale_constants(&bench.device)?;
+    println!("constants: 3 values of 4 numbers, {stale} products with another value");
+    if wrong > 0 || lost > 0 || strange > 0 || misplaced > 0 || stale > 0 || error > 1e-5 {
         return Err("this device and the emulator disagree".into());
     }
     Ok(())
+}
+
+/// Launches a kernel with the first value of a constant and with two others that are set while launches are queued; returns the number of
+/// results that have another value.
+fn stale_constants(device: &Arc<dyn Device>) -> Outcome<usize> {
+    const COUNT: usize = 100_000;
+    let values = [
+        [1.0, 2.0, 3.0, 4.0],
+        [0.5, -2.0, 0.25, 8.0],
+        [7.0, 0.0, -1.0, 1e300],
+    ];
+    let first: Vec<f64> = (0..COUNT).map(|i| 1.0 + i as f64).collect();
+    let mut arrays = Vec::new();
+    for (k, value) in values.iter().enumerate() {
+        let numbers = Buffer::of(device, &first)?;
+        if k > 0 {
+            // SAFETY: a launch in the emulator has ended when it returns, and nothing else uses the constant.
+            unsafe { device.set_constant(&kernels::WEIGHTS, *value)? };
+        }
+        let arguments = (numbers.as_mut_ptr(), COUNT as u32);
+        // SAFETY: there are this many numbers.
+        unsafe { device.launch::<kernels::Weighted>(Grid::covering(COUNT as u32, 128), arguments)? };
+        arrays.push(numbers);
+    }
+    let mut stale = 0;
+    let mut found = vec![0.0; COUNT];
+    for (value, numbers) in values.iter().zip(&arrays) {
+        numbers.download(&mut found)?;
+        let right = |i: usize| first[i] * value[i % 4];
+        stale += (0..COUNT).filter(|&i| found[i] != right(i)).count();
+    }
+    Ok(stale)
 }
 
 /// The bytes of the arrays that [`kernels::tiles`] writes.

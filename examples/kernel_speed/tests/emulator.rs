@@ -28,7 +28,8 @@ fn every_kernel_is_right_in_the_emulator() {
         said.contains("256000 words, 0 differ")
             && said.contains("2 blocks, 100 rounds, 0 wrong")
             && said.contains("clusters: 24576 words, 0 differ")
-            && said.contains("dimensions: 26928 bytes, 0 differ"),
+            && said.contains("dimensions: 26928 bytes, 0 differ")
+            && said.contains("3 values of 4 numbers, 0 products"),
         "{said}"
     );
 }

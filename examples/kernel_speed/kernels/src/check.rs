@@ -6,7 +6,7 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{F2, SharedSlice, U4};
 use cuda_std::tensor::{self, TensorMap, Tile};
 use cuda_std::{
-    GridBarrier, async_copy, bf16, cluster, matrix, mbarrier, shared_array, shared_slice, unroll,
+    Constant, GridBarrier, address_space, async_copy, bf16, cluster, matrix, mbarrier, shared_array, shared_slice, unroll,
 };
 
 use crate::Four;
@@ -355,5 +355,25 @@ pub unsafe fn tiles(
             tensor::wait::<1>();
             tensor::wait::<0>();
         }
+    }
+}
+
+/// The factors of [`weighted`], which the host sets.
+#[address_space(constant)]
+pub static WEIGHTS: Constant<[f64; 4]> = Constant::new([1.0, 2.0, 3.0, 4.0]);
+
+/// Multiplies the numbers by [`WEIGHTS`] in turn.
+///
+/// # Thread mapping
+/// A thread for each number, in a one-dimensional grid; surplus threads return at once.
+///
+/// # Safety
+/// `numbers` is valid for `n` numbers, and nothing else uses them during the launch.
+#[kernel]
+pub unsafe fn weighted(numbers: *mut f64, n: u32) {
+    let i = thread::index_1d();
+    if i < n {
+        // SAFETY: i < n, and no other thread has the same i.
+        unsafe { *numbers.add(i as usize) *= WEIGHTS[i as usize % 4] };
     }
 }
