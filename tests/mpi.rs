@@ -86,6 +86,266 @@ fn bodies_have_the_same_bits_on_any_number_of_ranks() {
     }
 }
 
+/// The program on this number of ranks, in a folder, on a machine that has this number of emulated GPUs.
+fn emulated(size: usize, gpus: u32, folder: &Path) -> Command {
+    let mut command = ranks(size);
+    command
+        .current_dir(folder)
+        .env("TRISOLAR_EMULATED_GPUS", gpus.to_string());
+    command
+}
+
+#[test]
+fn bodies_on_gpus_have_the_same_bytes_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    for (n, options) in [
+        // Several rows and, with a small limit of memory, several rounds are tested in the library.
+        ("300", "--solver reduced --integrator velocity-verlet"),
+        ("300", "--solver basic --integrator runge-kutta-4"),
+        ("5", "--solver reduced --integrator leapfrog"),
+        ("150", "--solver reduced --precision float-float"),
+        ("150", "--solver basic --precision f32"),
+    ] {
+        let run = |size: usize, gpus: u32, backend: &str| {
+            let name = format!("{size}-{gpus}.npz");
+            let mut command = emulated(size, gpus, folder.path());
+            command
+                .args(["nbody", "--n", n, "--steps", "4", "--every", "2", "--quiet"])
+                .args(["--softening", "0.01", "--backend", backend, "--out", &name])
+                .args(options.split_whitespace());
+            if gpus > 1 {
+                command.args(["--gpus", &gpus.to_string()]);
+            }
+            success(&mut command);
+            bytes(folder.path(), &name)
+        };
+        let expected = run(1, 1, "gpu");
+        if !options.contains("--precision") {
+            assert!(run(1, 0, "cpu") == expected, "{n} {options}: the CPU");
+        }
+        for (size, gpus) in [(2, 1), (2, 2), (3, 2), (2, 3), (3, 3)] {
+            assert!(
+                run(size, gpus, "gpu") == expected,
+                "{n} {options}: {size} ranks, {gpus} GPUs"
+            );
+        }
+    }
+}
+
+#[test]
+fn bodies_on_gpus_resume_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let steps = |command: &mut Command, steps: &str, name: &str| {
+        command.args(["nbody", "--quiet", "--steps", steps, "--every", "3"]);
+        command.args([
+            "--n",
+            "150",
+            "--backend",
+            "gpu",
+            "--precision",
+            "float-float",
+        ]);
+        success(command.args(["--checkpoint", name, "--out", "end.npz"]));
+    };
+    steps(&mut emulated(1, 1, folder.path()), "9", "whole.npz");
+    let expected = bytes(folder.path(), "end.npz");
+    for (before, after) in [(1, 2), (3, 1), (2, 3)] {
+        for name in ["end.npz", "part.npz"] {
+            let _ = std::fs::remove_file(folder.path().join(name));
+        }
+        steps(&mut emulated(before, 2, folder.path()), "6", "part.npz");
+        let mut resumed = emulated(after, 2, folder.path());
+        resumed.args(["nbody", "--quiet", "--resume", "part.npz", "--steps", "9"]);
+        success(&mut resumed);
+        assert!(
+            bytes(folder.path(), "end.npz") == expected,
+            "{before} ranks, then {after}"
+        );
+    }
+}
+
+#[test]
+fn ranks_compute_on_gpus_if_all_have_one_and_otherwise_on_cpus() {
+    let folder = tempfile::tempdir().unwrap();
+    let rank = |command: &str, backend: &str, gpus: &str| {
+        let options = format!(
+            "TRISOLAR_EMULATED_GPUS={gpus} {PROGRAM} {command} --backend {backend} --json --out m.npz"
+        );
+        options
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let run = |ranks: &[Vec<String>]| {
+        let mut command = Command::new("mpirun");
+        command
+            .current_dir(folder.path())
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .arg("--oversubscribe");
+        for (number, words) in ranks.iter().enumerate() {
+            command.args((number > 0).then_some(":"));
+            command.args(["-n", "1", "env"]).args(words);
+        }
+        command.output().expect("mpirun is installed")
+    };
+    for command in [
+        "nbody --n 40 --steps 2 --precision float-float",
+        "cluster --n 16 --gpus 1 --end 0.0625 --every 0.0625",
+    ] {
+        let device = |ranks: &[Vec<String>]| {
+            let output = run(ranks);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{command}: {said}");
+            let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            (object["device"].to_string(), object["notes"].to_string())
+        };
+        let (chosen, notes) = device(&[rank(command, "auto", "1"), rank(command, "auto", "2")]);
+        assert!(chosen.contains("emulated GPU"), "{command}: {chosen}");
+        assert!(!notes.contains("usable GPU"), "{command}: {notes}");
+        if command.starts_with("nbody") {
+            let (chosen, notes) = device(&[rank(command, "auto", "1"), rank(command, "auto", "0")]);
+            assert!(!chosen.contains("emulated GPU"), "{command}: {chosen}");
+            let reason = "rank 1 has no usable GPU, so that the CPUs of all ranks compute";
+            assert!(notes.contains(reason), "{command}: {notes}");
+        }
+
+        let fails = |ranks: &[Vec<String>], code: i32, reason: &str| {
+            let output = run(ranks);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{command}: {said}");
+            assert_eq!(said.matches(reason).count(), 1, "{command}: {said}");
+        };
+        let (gpu, none) = (rank(command, "gpu", "1"), rank(command, "gpu", "0"));
+        let without = command.replace("--gpus 1", "");
+        let (gpu_of_any, none_of_any) = (rank(&without, "gpu", "1"), rank(&without, "gpu", "0"));
+        fails(
+            &[gpu_of_any, none_of_any.clone()],
+            1,
+            "error: rank 1: no usable GPU: TRISOLAR_EMULATED_GPUS=0",
+        );
+        fails(
+            &[none_of_any.clone(), none_of_any],
+            1,
+            "error: rank 0: no usable GPU",
+        );
+        if command.contains("--gpus") {
+            fails(&[gpu, none], 2, "--gpus 1: no usable GPU");
+        }
+    }
+}
+
+#[test]
+fn clusters_have_the_same_bytes_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let outputs = ["out.npz", "series.npz", "run.npz"];
+    for options in [
+        "--n 64 --order 6 --end 0.125 --every 0.0625 --softening 0.01",
+        "--n 300 --order 4 --end 0.0625 --every 0.03125 --softening 0.1",
+        "--n 40 --order 8 --iterations 2 --end 0.0625 --every 0.0625 --softening 0.1 --precision split-f32",
+        "--n 64 --scheme ahmad-cohen --neighbours 10 --end 0.0625 --every 0.0625 --softening 0.1",
+        "--model burrau --end 1 --every 0.5",
+    ] {
+        let run = |size: usize, gpus: u32| {
+            for name in outputs {
+                let _ = std::fs::remove_file(folder.path().join(name));
+            }
+            let mut command = emulated(size, gpus, folder.path());
+            command.args(["cluster", "--quiet", "--out", outputs[0]]);
+            command.args(["--series", outputs[1], "--checkpoint", outputs[2]]);
+            command.args(options.split_whitespace());
+            match gpus {
+                0 => command.args(["--backend", "cpu"]),
+                n => command.args(["--backend", "gpu", "--gpus", &n.to_string()]),
+            };
+            success(&mut command);
+            outputs.map(|name| bytes(folder.path(), name))
+        };
+        let expected = run(1, 0);
+        for (size, gpus) in [(1, 1), (2, 0), (3, 0), (2, 1), (2, 2), (3, 2), (2, 3)] {
+            let got = run(size, gpus);
+            for (name, (got, expected)) in outputs.iter().zip(got.iter().zip(&expected)) {
+                assert!(
+                    got == expected,
+                    "{options}: {name} of {size} ranks, {gpus} GPUs"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn clusters_resume_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = |name: &str| {
+        ["npz", "series.npz", "ckpt.npz"].map(|end| bytes(folder.path(), &format!("{name}.{end}")))
+    };
+    let start = |size: usize, gpus: u32, scheme: &str, name: &str, end: &str| {
+        let mut command = emulated(size, gpus, folder.path());
+        command.args(["cluster", "--n", "64", "--softening", "0.05", "--quiet"]);
+        command.args(["--scheme", scheme, "--every", "0.03125", "--end", end]);
+        command.args(["--order", "4"]);
+        command.args(["--snapshots", &format!("{name}-snapshots")]);
+        for (option, end) in [("--out", "npz"), ("--series", "series.npz")] {
+            command.args([option, &format!("{name}.{end}")]);
+        }
+        command.args(["--checkpoint", &format!("{name}.ckpt.npz")]);
+        command.args(["--backend", if gpus == 0 { "cpu" } else { "gpu" }]);
+        success(&mut command);
+    };
+    for scheme in ["plain", "ahmad-cohen"] {
+        let whole = format!("{scheme}-whole");
+        start(1, 0, scheme, &whole, "0.125");
+        let expected = files(&whole);
+        for ((before, gpus), (after, gpus_after)) in
+            [((1, 0), (3, 1)), ((2, 2), (2, 0)), ((3, 1), (2, 2))]
+        {
+            let name = format!("{scheme}-{before}-{after}");
+            start(before, gpus, scheme, &name, "0.0625");
+            // A snapshot that was lost is written again, which needs the engines of all ranks.
+            let lost = folder.path().join(format!("{name}-snapshots/00002.npz"));
+            let snapshot = std::fs::read(&lost).unwrap();
+            std::fs::remove_file(&lost).unwrap();
+            let mut resumed = emulated(after, gpus_after, folder.path());
+            resumed.args(["cluster", "--quiet", "--end", "0.125", "--resume"]);
+            resumed.arg(format!("{name}.ckpt.npz"));
+            resumed.args(["--backend", if gpus_after == 0 { "cpu" } else { "gpu" }]);
+            success(&mut resumed);
+            assert!(std::fs::read(&lost).unwrap() == snapshot, "{name}");
+            let got = files(&name);
+            assert!(got[0] == expected[0] && got[1] == expected[1], "{name}");
+        }
+    }
+}
+
+#[test]
+fn clusters_resume_after_a_lost_rank_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = ["cluster", "--n", "128", "--softening", "0.05", "--quiet"];
+    let mut run = ranks(3);
+    run.current_dir(folder.path())
+        .args(base)
+        .args(["--end", "10000", "--every", "0.0625", "--threads", "1"])
+        .args(["--checkpoint", "c.npz", "--out", "resumed.npz"]);
+    let read = || trisolar::hermite::files::Checkpoint::read(&folder.path().join("c.npz"));
+    kill_one(run, || read().is_ok_and(|c| c.time > 0.0625));
+
+    let end = ((read().unwrap().time / 0.0625).ceil() + 2.0) * 0.0625;
+    let end = end.to_string();
+    let mut whole = ranks(1);
+    whole.current_dir(folder.path()).args(base);
+    success(whole.args(["--end", &end, "--every", "0.0625", "--out", "whole.npz"]));
+    let left = bytes(folder.path(), "c.npz");
+    for size in [1, 2] {
+        let _ = std::fs::remove_file(folder.path().join("resumed.npz"));
+        std::fs::write(folder.path().join("c.npz"), &left).unwrap();
+        let mut resumed = ranks(size);
+        resumed.current_dir(folder.path());
+        success(resumed.args(["cluster", "--quiet", "--resume", "c.npz", "--end", &end]));
+        assert!(bytes(folder.path(), "resumed.npz") == bytes(folder.path(), "whole.npz"));
+    }
+}
+
 #[test]
 fn the_textbooks_output_is_printed_once() {
     let text = |size| {
@@ -108,12 +368,16 @@ fn bad_input_is_reported_once_and_ends_all_ranks() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
     assert_eq!(said.matches("/no/such/file").count(), 1, "{said}");
-    let output = ranks(2)
-        .args(["nbody", "--backend", "gpu"])
-        .output()
-        .unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("integrated on CPUs"));
-    for command in ["cluster", "bench divergence"] {
+    for (option, value) in [("--block-step", "device"), ("--live", "")] {
+        let mut command = ranks(3);
+        command.args(["cluster", "--backend", "gpu", option]);
+        command.args(Some(value).filter(|v| !v.is_empty()));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!(said.matches(option).count(), 1, "{said}");
+    }
+    for command in ["compare", "bench divergence"] {
         let words = command.split_whitespace();
         let output = ranks(3).args(words.clone()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

@@ -150,9 +150,7 @@ fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
         Command::Zoom(args) => zoom::run(*args, typed),
         Command::Sweep(args) => sweep::run(*args, typed),
         Command::Compare(args) => ranks::refuse("compare").and_then(|()| compare::run(&args)),
-        Command::Cluster(args) => {
-            ranks::refuse("cluster").and_then(|()| cluster::run(*args, typed))
-        }
+        Command::Cluster(args) => cluster::run(*args, typed),
         Command::Nbody(args) => nbody::run(*args, typed),
         Command::Encounters(args) => encounters::run(&args, typed),
         #[cfg(feature = "explore")]

@@ -89,6 +89,10 @@ impl Communicator {
         None
     }
 
+    pub(crate) fn here(&self, error: EngineError) -> Result<Failure, EngineError> {
+        Err(error)
+    }
+
     pub(crate) fn compute(
         &self,
         options: &RunOptions,
@@ -255,6 +259,16 @@ impl Communicator {
     pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn trisolar::nbody::Ranks>> {
         let world = self.world.clone()?;
         Some(world)
+    }
+
+    /// The failure of this rank if the error is that of another rank, which reports it; otherwise the error.
+    pub(crate) fn here(&self, error: EngineError) -> Result<Failure, EngineError> {
+        match (&error, self.ranks()) {
+            (EngineError::Rank { rank, .. }, Some(ranks)) if *rank != ranks.rank() => {
+                Ok(Failure::Elsewhere(1))
+            }
+            _ => Err(error),
+        }
     }
 
     /// Ends the other processes as well if this one failed on its own, because they would wait for it.

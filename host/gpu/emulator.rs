@@ -37,6 +37,13 @@ impl Emulator {
         }
     }
 
+    /// Sets the number of the GPU in the place of which it is.
+    #[must_use]
+    pub fn index(mut self, index: u32) -> Self {
+        self.info.index = index;
+        self
+    }
+
     /// Runs threads in a random order with this seed; `None` for their natural order.
     #[must_use]
     pub fn seed(self, seed: Option<u64>) -> Self {

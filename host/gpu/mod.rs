@@ -20,6 +20,7 @@ mod interface;
 #[cfg(feature = "devices")]
 mod mark;
 mod module;
+mod open;
 #[cfg_attr(not(feature = "devices"), path = "no_power.rs")]
 mod power;
 mod select;
@@ -28,11 +29,12 @@ mod typed;
 
 pub use cuda_std::{Code, Entry, Plain};
 #[cfg(feature = "devices")]
-pub use device::{Gpu, devices, driver_version};
+pub use device::{Gpu, driver_version};
 pub use emulator::Emulator;
 pub use error::GpuError;
-pub use interface::{Device, Grid, Launch, Moment, Point, Queue, Usage, open, open_keeping};
+pub use interface::{Device, Grid, Launch, Moment, Point, Queue, Usage};
 pub use module::{MODULES, Module, Residency, Text, kernels, linkme};
+pub use open::{EMULATED_GPUS, devices, open, open_keeping};
 pub use power::EnergyMeter;
 pub use select::gpu_or_emulator;
 pub use typed::{Buffer, HostBuffer};
@@ -101,18 +103,4 @@ pub fn driver_present() -> bool {
     {
         false
     }
-}
-
-/// All GPUs that can be used.
-///
-/// # Errors
-/// [`GpuError::Unavailable`] without the feature `gpu`.
-#[cfg(not(feature = "devices"))]
-pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
-    Err(without_gpus())
-}
-
-#[cfg(not(feature = "devices"))]
-fn without_gpus() -> GpuError {
-    GpuError::Unavailable("this program was built without the feature `gpu`".into())
 }

@@ -127,12 +127,7 @@ impl<T: Plain> Buffer<T> {
     /// # Panics
     /// If `host` is longer than the array.
     pub fn upload(&mut self, host: &[T]) -> Result<(), GpuError> {
-        let to = self.at(0, host.len());
-        // SAFETY: as many bytes on both sides.
-        unsafe {
-            self.device
-                .upload(to, host.as_ptr().cast(), size_of_val(host))
-        }
+        self.upload_at(0, host)
     }
 
     /// Copies the start of the array into `host`, after everything queued so far; returns when done.
@@ -143,7 +138,34 @@ impl<T: Plain> Buffer<T> {
     /// # Panics
     /// If `host` is longer than the array.
     pub fn download(&self, host: &mut [T]) -> Result<(), GpuError> {
-        let (from, bytes) = (self.at(0, host.len()), size_of_val(host));
+        self.download_at(0, host)
+    }
+
+    /// As [`upload`](Self::upload), to the values from `first` on.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Panics
+    /// If the array is shorter.
+    pub fn upload_at(&mut self, first: usize, host: &[T]) -> Result<(), GpuError> {
+        let to = self.at(first, host.len());
+        // SAFETY: as many bytes on both sides.
+        unsafe {
+            self.device
+                .upload(to, host.as_ptr().cast(), size_of_val(host))
+        }
+    }
+
+    /// As [`download`](Self::download), from the values from `first` on.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`], also for what failed before.
+    ///
+    /// # Panics
+    /// If the array is shorter.
+    pub fn download_at(&self, first: usize, host: &mut [T]) -> Result<(), GpuError> {
+        let (from, bytes) = (self.at(first, host.len()), size_of_val(host));
         // SAFETY: as many bytes on both sides, and any bytes are valid values.
         unsafe { self.device.download(host.as_mut_ptr().cast(), from, bytes) }
     }

@@ -22,7 +22,7 @@ use kernels_gpu::physics::summation::partial_sums::{
 };
 
 use self::array::Array;
-use super::engine::{BlockStepOutcome, BlockStepRequest};
+use super::engine::{BlockStepOutcome, BlockStepRequest, SubsetSums, SumSubset};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Parts, Precision, Specification, Star,
 };
@@ -157,21 +157,16 @@ struct DeviceMemory {
     staging: Array<f64>,
     partial: Array<f64>,
     partial_length: usize,
-    /// Results, for each part that the device sums.
-    out: Vec<(SumSubset, Array<f64>)>,
+    /// The subsets of the partial sums that the device sums next.
+    subsets: Vec<SumSubset>,
+    /// Results, for each of them.
+    out: Vec<Array<f64>>,
     /// Number of places, lists of neighbours with that much room, and their lengths.
     lists: Option<(usize, Array<u32>, Array<u32>)>,
     /// The buffers of whole block steps, after the first one.
     resident: Option<steps::Resident>,
     /// Those of the Ahmad–Cohen scheme.
     split: Option<neighbour_steps::Split>,
-}
-
-/// A subset of the partial sums: `first`, `first` + `stride`, …
-#[derive(Clone, Copy)]
-struct SumSubset {
-    first: u32,
-    stride: u32,
 }
 
 impl DeviceEngine {
@@ -202,19 +197,38 @@ impl DeviceEngine {
         self.few.unwrap_or(2 * device.info().multiprocessors)
     }
 
-    /// Number of parts into which the partial sums of `bodies` are divided: a power of two.
-    fn parts(&self, bodies: usize) -> usize {
-        let most = partial_sums(bodies);
-        self.devices.len().next_power_of_two().min(most)
+    /// Number of parts into which the partial sums of `bodies` in a subset are divided: a power of two.
+    fn parts(&self, bodies: usize, of: SumSubset) -> u32 {
+        let most = partial_sums(bodies) as u32 / of.stride;
+        (self.devices.len() as u32).next_power_of_two().min(most)
     }
 
-    /// Adds up the parts' results, `length` numbers each, into `host`.
-    fn collect(&mut self, length: usize) -> Result<(), EngineError> {
-        let parts = self.parts(self.memories[0].bodies);
+    /// The parts of a subset that the device with this number sums.
+    fn subsets(&self, bodies: usize, of: SumSubset, device: usize) -> Vec<SumSubset> {
+        let parts = self.parts(bodies, of);
+        let mine = (device as u32..parts).step_by(self.devices.len());
+        mine.map(|part| SumSubset {
+            first: of.first + part * of.stride,
+            stride: of.stride * parts,
+        })
+        .collect()
+    }
+
+    /// Divides the partial sums of a subset among the devices.
+    fn divide(&mut self, of: SumSubset) {
+        for device in 0..self.memories.len() {
+            let bodies = self.memories[device].bodies;
+            self.memories[device].subsets = self.subsets(bodies, of, device);
+        }
+    }
+
+    /// Adds up the results of the parts of a subset, `length` numbers each, into `host`.
+    fn collect(&mut self, of: SumSubset, length: usize) -> Result<(), EngineError> {
+        let parts = self.parts(self.memories[0].bodies, of) as usize;
         self.host.resize(parts * length, 0.0);
         for memory in &mut self.memories {
-            for (part, out) in &mut memory.out {
-                let from = part.first as usize * length;
+            for (subset, out) in memory.subsets.iter().zip(&mut memory.out) {
+                let from = (subset.first / of.stride) as usize * length;
                 out.get(&mut self.host[from..from + length])?;
             }
         }
@@ -259,7 +273,7 @@ impl DeviceMemory {
         few: u32,
         specification: &Specification,
         stars: &[Star],
-        parts: Vec<SumSubset>,
+        subsets: Vec<SumSubset>,
     ) -> Result<Self, EngineError> {
         let order = specification.order;
         let (n, p, d) = (stars.len(), order.number() as usize, order.derivatives());
@@ -268,8 +282,8 @@ impl DeviceMemory {
         let most = 3 * d * partial_sums(n).min(SHORT_PARTIAL_SUMS);
         let partial_length = (most * n).min(MAX_PARTIAL_RESULTS.max(most));
         let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
-        let out = (parts.into_iter())
-            .map(|part| Ok((part, Array::new(device, 3 * d * n, true)?)))
+        let out = (subsets.iter())
+            .map(|_| Array::new(device, 3 * d * n, true))
             .collect::<Result<_, EngineError>>()?;
         let mut memory = Self {
             device: device.clone(),
@@ -289,6 +303,7 @@ impl DeviceMemory {
             staging: Array::new(device, n * star_width(p).max(3 * d), true)?,
             partial: numbers(partial_length)?,
             partial_length,
+            subsets,
             out,
             lists: None,
             resident: None,
@@ -364,8 +379,8 @@ impl DeviceMemory {
     /// Forces on the `count` places that are listed, for every part of this device.
     fn force(&mut self, count: usize, block: u32) -> Result<(), EngineError> {
         let values = 3 * self.order.derivatives();
-        for at in 0..self.out.len() {
-            let (part, out) = (self.out[at].0, self.out[at].1.as_mut_ptr());
+        for at in 0..self.subsets.len() {
+            let (part, out) = (self.subsets[at], self.out[at].as_mut_ptr());
             let launch = self.launch(part, count, self.force_softening2);
             if launch.count <= self.few {
                 self.force_on_few(&launch, out)?;
@@ -381,7 +396,7 @@ impl DeviceMemory {
                     self.force_on_many(&launch, first, out, block)?;
                 }
             }
-            self.out[at].1.ask(values * count)?;
+            self.out[at].ask(values * count)?;
         }
         Ok(())
     }
@@ -475,15 +490,11 @@ impl Engine for DeviceEngine {
     }
 
     fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError> {
-        let (parts, devices) = (self.parts(stars.len()), self.devices.len());
         self.memories.clear();
         for (number, device) in self.devices.iter().enumerate() {
-            let mine = (number..parts).step_by(devices).map(|first| SumSubset {
-                first: first as u32,
-                stride: parts as u32,
-            });
+            let mine = self.subsets(stars.len(), SumSubset::ALL, number);
             let few = self.few(&**device, stars.len());
-            let memory = DeviceMemory::new(device, few, specification, stars, mine.collect())?;
+            let memory = DeviceMemory::new(device, few, specification, stars, mine)?;
             self.memories.push(memory);
         }
         Ok(())
@@ -541,29 +552,7 @@ impl Engine for DeviceEngine {
     }
 
     fn forces(&mut self, places: &[u32], out: &mut [Forces]) -> Result<(), HermiteError> {
-        let block = self.block;
-        let mut d = 0;
-        for memory in self.each() {
-            d = memory.order.derivatives();
-            memory.list(places)?;
-            memory.force(places.len(), block)?;
-        }
-        self.collect(3 * d * places.len())?;
-        for (numbers, out) in self.host.chunks_exact(3 * d).zip(out) {
-            *out = [Vec3 {
-                x: 0.0,
-                y: 0.0,
-                z: 0.0,
-            }; 4];
-            for (v, n) in out.iter_mut().zip(numbers.chunks_exact(3)) {
-                *v = Vec3 {
-                    x: n[0],
-                    y: n[1],
-                    z: n[2],
-                };
-            }
-        }
-        Ok(())
+        self.forces_of(SumSubset::ALL, places, out)
     }
 
     fn neighbours(
@@ -632,10 +621,53 @@ impl Engine for DeviceEngine {
     }
 
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError> {
+        self.potentials_of(SumSubset::ALL, out)
+    }
+
+    fn subset_sums(&mut self) -> Option<&mut dyn SubsetSums> {
+        Some(self)
+    }
+}
+
+impl SubsetSums for DeviceEngine {
+    fn forces_of(
+        &mut self,
+        subset: SumSubset,
+        places: &[u32],
+        out: &mut [Forces],
+    ) -> Result<(), HermiteError> {
+        self.divide(subset);
+        let block = self.block;
+        let mut d = 0;
         for memory in self.each() {
-            for at in 0..memory.out.len() {
-                let launch = memory.launch(memory.out[at].0, out.len(), memory.softening2);
-                let (predicted, values) = (memory.predicted.as_ptr(), &mut memory.out[at].1);
+            d = memory.order.derivatives();
+            memory.list(places)?;
+            memory.force(places.len(), block)?;
+        }
+        self.collect(subset, 3 * d * places.len())?;
+        for (numbers, out) in self.host.chunks_exact(3 * d).zip(out) {
+            *out = [Vec3 {
+                x: 0.0,
+                y: 0.0,
+                z: 0.0,
+            }; 4];
+            for (v, n) in out.iter_mut().zip(numbers.chunks_exact(3)) {
+                *v = Vec3 {
+                    x: n[0],
+                    y: n[1],
+                    z: n[2],
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn potentials_of(&mut self, subset: SumSubset, out: &mut [f64]) -> Result<(), HermiteError> {
+        self.divide(subset);
+        for memory in self.each() {
+            for at in 0..memory.subsets.len() {
+                let launch = memory.launch(memory.subsets[at], out.len(), memory.softening2);
+                let (predicted, values) = (memory.predicted.as_ptr(), &mut memory.out[at]);
                 let width = width(memory.order.derivatives()) as u32;
                 let arguments = (launch, predicted, values.as_mut_ptr(), width);
                 let parts = launch.parts();
@@ -647,7 +679,7 @@ impl Engine for DeviceEngine {
                 values.ask(out.len())?;
             }
         }
-        self.collect(out.len())?;
+        self.collect(subset, out.len())?;
         out.copy_from_slice(&self.host);
         Ok(())
     }

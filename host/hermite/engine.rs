@@ -113,6 +113,44 @@ pub struct BlockStepOutcome {
     pub cycles: [u64; 4],
 }
 
+/// A subset of the partial sums: `first`, `first` + `stride`, …; `stride` is a power of two, at most the number of partial sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SumSubset {
+    /// The first one, below `stride`.
+    pub first: u32,
+    /// The distance from one to the next.
+    pub stride: u32,
+}
+
+impl SumSubset {
+    /// All partial sums.
+    pub const ALL: Self = Self {
+        first: 0,
+        stride: 1,
+    };
+}
+
+/// What an engine computes that can leave out partial sums. Folding the results of all subsets with a stride, in the order of their first
+/// sums, gives the bits of the whole.
+pub trait SubsetSums {
+    /// As [`Engine::forces`], of some partial sums only.
+    ///
+    /// # Errors
+    /// As the device.
+    fn forces_of(
+        &mut self,
+        subset: SumSubset,
+        places: &[u32],
+        out: &mut [Forces],
+    ) -> Result<(), HermiteError>;
+
+    /// As [`Engine::potentials`], of some partial sums only.
+    ///
+    /// # Errors
+    /// As the device.
+    fn potentials_of(&mut self, subset: SumSubset, out: &mut [f64]) -> Result<(), HermiteError>;
+}
+
 /// Holds the particles, predicts all of them, and computes forces on some of them. In a precision, all engines give the same
 /// bits.
 pub trait Engine {
@@ -171,6 +209,11 @@ pub trait Engine {
     /// # Errors
     /// As the device.
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError>;
+
+    /// The engine as one that can leave out partial sums, if it can.
+    fn subset_sums(&mut self) -> Option<&mut dyn SubsetSums> {
+        None
+    }
 
     /// Why the engine cannot perform whole block steps of such a run by itself; `None` if it can.
     fn no_block_steps(&self, _: &Specification) -> Option<String> {

@@ -13,6 +13,7 @@ mod engine;
 pub mod files;
 mod overrides;
 mod parts;
+mod ranks;
 mod run;
 mod schedule;
 mod selection;
@@ -23,6 +24,7 @@ pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
+    SubsetSums, SumSubset,
 };
 pub use overrides::{Overrides, OverridesError, Scheme, StartModel, Times, order, particles};
 pub use parts::Parts;

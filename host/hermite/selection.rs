@@ -1,13 +1,15 @@
 //! Selects the engine of a run, and whether host or device performs its block steps.
 
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use super::ranks::SharedEngine;
 use super::{
     BlockStep, BlockSteps, CpuEngine, Engine, HermiteError, Scheme, SpecError, Specification,
 };
 use trisolar_device::{Device, DeviceInfo, GpuError};
-use trisolar_run::{Backend, EngineError, Workers, missing_gpu};
+use trisolar_run::{Backend, EngineError, Ranks, Workers, agree, gpus_of_rank, missing_gpu};
 use trisolar_simd::Simd;
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
@@ -116,8 +118,65 @@ impl Options {
             options: *self,
             gpus: Vec::new(),
             notes: Vec::new(),
+            ranks: None,
         };
-        let wanted = match self.backend {
+        if self.want_gpus(specification, bodies) {
+            match self.open_gpus() {
+                Ok(gpus) => devices.gpus = gpus,
+                Err(error) => devices.notes.extend(error.passed_over(self.backend)?),
+            }
+        }
+        Ok(devices)
+    }
+
+    /// As [`open`](Self::open), for one of several processes that compute together: GPUs if every rank can use one, otherwise the CPUs of
+    /// all ranks. The ranks of a machine divide its GPUs; without a given number, each uses one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); [`EngineError::Rank`] on all ranks if it is another rank that has no device.
+    pub fn open_on_ranks(
+        &self,
+        specification: &Specification,
+        bodies: usize,
+        ranks: Rc<dyn Ranks>,
+    ) -> Result<OpenDevices, EngineError> {
+        let open = || {
+            let numbers =
+                self.numbers_of_rank(trisolar_device::devices().as_deref(), ranks.here())?;
+            let open = |number: &u32| Ok(trisolar_device::open(*number)?);
+            numbers.iter().map(open).collect()
+        };
+        let opened = self.want_gpus(specification, bodies).then(open);
+        let (gpus, notes) = agree(ranks.as_ref(), self.backend, opened)?;
+        Ok(OpenDevices {
+            options: *self,
+            gpus: gpus.unwrap_or_default(),
+            notes,
+            ranks: (ranks.size() > 1).then_some(ranks),
+        })
+    }
+
+    /// Numbers of the GPUs of a rank.
+    fn numbers_of_rank(
+        &self,
+        found: Result<&[DeviceInfo], &GpuError>,
+        here: [usize; 2],
+    ) -> Result<Vec<u32>, EngineError> {
+        let there = found.map_or(0, <[_]>::len) as u32;
+        let all = match self.gpus {
+            None if here[1] > 1 && there > 0 => 0..there,
+            _ => self.numbers(found)?,
+        };
+        let mut mine = gpus_of_rank(&all.collect::<Vec<_>>(), here);
+        if self.gpus.is_none() {
+            mine.truncate(1);
+        }
+        Ok(mine)
+    }
+
+    /// Whether the options ask for GPUs for a run of this many bodies, or with `auto` prefer them.
+    fn want_gpus(&self, specification: &Specification, bodies: usize) -> bool {
+        match self.backend {
             Backend::Cpu => false,
             Backend::Gpu => true,
             Backend::Auto if self.gpus.is_some() => true,
@@ -125,14 +184,7 @@ impl Options {
                 bodies >= MIN_BODIES_FOR_GPU_WITH_NEIGHBOURS
             }
             Backend::Auto => bodies >= MIN_BODIES_FOR_GPU,
-        };
-        if wanted {
-            match self.open_gpus() {
-                Ok(gpus) => devices.gpus = gpus,
-                Err(error) => devices.notes.extend(error.passed_over(self.backend)?),
-            }
         }
-        Ok(devices)
     }
 }
 
@@ -142,6 +194,8 @@ pub struct OpenDevices {
     options: Options,
     gpus: Vec<Arc<dyn Device>>,
     notes: Vec<String>,
+    /// The processes that compute together, if there are several.
+    ranks: Option<Rc<dyn Ranks>>,
 }
 
 impl OpenDevices {
@@ -150,6 +204,14 @@ impl OpenDevices {
     /// # Errors
     /// As [`CpuEngine::new`].
     pub fn engine(&self) -> Result<Box<dyn Engine + '_>, HermiteError> {
+        let engine = self.own_engine()?;
+        Ok(match &self.ranks {
+            Some(ranks) => Box::new(SharedEngine::new(engine, ranks.clone())),
+            None => engine,
+        })
+    }
+
+    fn own_engine(&self) -> Result<Box<dyn Engine + '_>, HermiteError> {
         if self.gpus.is_empty() {
             return Ok(Box::new(CpuEngine::with_simd(
                 self.options.threads,
@@ -198,6 +260,25 @@ mod tests {
         refused(Some(5), Ok(&four), "--gpus 5: there are GPUs 0 to 3");
         refused(Some(1), Err(&none), "--gpus 1: no usable GPU: no driver");
         refused(None, Err(&none), "no usable GPU: no driver");
+    }
+
+    #[test]
+    fn ranks_of_a_machine_divide_its_gpus() {
+        let of = |gpus, here| {
+            let options = Options {
+                gpus,
+                ..Options::default()
+            };
+            let numbers = options.numbers_of_rank(Ok(&listed(4)), here);
+            numbers.map_err(|e| e.to_string())
+        };
+        assert_eq!(of(None, [1, 2]), Ok(vec![1]));
+        assert_eq!(of(None, [0, 1]), Ok(vec![0]));
+        assert_eq!(of(None, [5, 6]), Ok(vec![1]));
+        assert_eq!(of(Some(4), [1, 2]), Ok(vec![1, 3]));
+        assert_eq!(of(Some(1), [1, 2]), Ok(vec![0]));
+        let refused = "--gpus 5: there are GPUs 0 to 3";
+        assert_eq!(of(Some(5), [1, 2]), Err(refused.into()));
     }
 
     #[test]

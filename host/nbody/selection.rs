@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{CpuEngine, DeviceEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
 use trisolar_device::{DeviceInfo, GpuError};
-use trisolar_run::{Backend, EngineError, missing_gpu};
+use trisolar_run::{Backend, EngineError, agree, gpus_of_rank, missing_gpu};
 use trisolar_simd::Simd;
 
 /// Number of bodies from which `auto` prefers a GPU. With fewer bodies, a CPU finishes a step before a GPU has completed its
@@ -59,7 +59,6 @@ impl Options {
     }
 
     /// Numbers of the GPUs to use for this many bodies.
-    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     fn devices(
         &self,
         found: Result<Vec<DeviceInfo>, GpuError>,
@@ -88,6 +87,42 @@ impl Options {
     }
 }
 
+impl Options {
+    /// As [`devices`](Self::devices), of a rank: the ranks of a machine divide its GPUs.
+    fn devices_of_rank(
+        &self,
+        found: Result<Vec<DeviceInfo>, GpuError>,
+        bodies: usize,
+        here: [usize; 2],
+    ) -> Result<Vec<u32>, EngineError> {
+        let there = found.as_ref().map_or(0, Vec::len) as u32;
+        let rest = there.saturating_sub(self.device.unwrap_or(0)).max(1);
+        let all = Self {
+            gpus: self.gpus.or((here[1] > 1 && there > 0).then_some(rest)),
+            ..*self
+        };
+        let mut mine = gpus_of_rank(&all.devices(found, bodies)?, here);
+        if self.gpus.is_none() && bodies < MIN_BODIES_FOR_MORE_GPUS {
+            mine.truncate(1);
+        }
+        Ok(mine)
+    }
+
+    /// Whether the options ask for GPUs for this problem, or with `auto` prefer them.
+    fn want_gpus(&self, problem: &Validated) -> bool {
+        // GPUs are much faster in these precisions for any number of bodies.
+        let single = problem.specification().precision != Precision::F64;
+        match self.backend {
+            Backend::Cpu => false,
+            Backend::Gpu => true,
+            Backend::Auto => {
+                let many = problem.bodies().len() >= MIN_BODIES_FOR_GPU;
+                single || many || self.asked_for_gpus().is_some()
+            }
+        }
+    }
+}
+
 /// The engine that the options select, and notes about the selection. `auto` selects a GPU for many bodies if one can be used.
 ///
 /// # Errors
@@ -98,18 +133,7 @@ pub fn engine(
 ) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
     options.check()?;
     let mut notes = Vec::new();
-    let precision = problem.specification().precision;
-    // GPUs are much faster in these precisions for any number of bodies.
-    let single = precision != Precision::F64;
-    let wanted = match options.backend {
-        Backend::Cpu => false,
-        Backend::Gpu => true,
-        Backend::Auto => {
-            let many = problem.bodies().len() >= MIN_BODIES_FOR_GPU;
-            single || many || options.asked_for_gpus().is_some()
-        }
-    };
-    if wanted {
+    if options.want_gpus(problem) {
         match gpu(options, problem.bodies().len()) {
             Ok(engine) => return Ok((engine, notes)),
             Err(error) => notes.extend(error.passed_over(options.backend)?),
@@ -118,16 +142,30 @@ pub fn engine(
     Ok((Box::new(on_cpu(problem, options)?), notes))
 }
 
-/// The CPU engine that the options ask for, as one of several processes that share the bodies.
+/// As [`engine()`], as one of several processes that share the bodies: GPUs if every rank can use one, otherwise the CPUs of all ranks.
 ///
 /// # Errors
-/// [`EngineError::Threads`].
+/// [`EngineError`] if there is no such engine; [`EngineError::Rank`] on all ranks if it is another rank that has none.
 pub fn engine_on_ranks(
     problem: &Validated,
     options: &Options,
     ranks: Rc<dyn Ranks>,
-) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(on_cpu(problem, options)?.with_ranks(ranks)))
+) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
+    let bodies = problem.bodies().len();
+    let open = || {
+        options.check()?;
+        let found = trisolar_device::devices();
+        let numbers = options.devices_of_rank(found, bodies, ranks.here())?;
+        let open = |number: &u32| Ok(trisolar_device::open(*number)?);
+        numbers.iter().map(open).collect()
+    };
+    let opened = options.want_gpus(problem).then(open);
+    let (gpus, notes) = agree(ranks.as_ref(), options.backend, opened)?;
+    let engine: Box<dyn Engine> = match gpus {
+        Some(gpus) => Box::new(DeviceEngine::on(gpus)?.with_ranks(ranks)),
+        None => Box::new(on_cpu(problem, options)?.with_ranks(ranks)),
+    };
+    Ok((engine, notes))
 }
 
 fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineError> {
@@ -189,6 +227,31 @@ mod tests {
         );
         refused(None, Some(1), none(), "--gpus 1: no usable GPU: no driver");
         refused(None, None, none(), "no usable GPU: no driver");
+    }
+
+    #[test]
+    fn ranks_of_a_machine_divide_its_gpus() {
+        let of = |device, gpus, n, here| {
+            let options = Options {
+                device,
+                gpus,
+                ..Options::default()
+            };
+            let devices = options.devices_of_rank(Ok(listed(4)), n, here);
+            devices.map_err(|e| e.to_string())
+        };
+        assert_eq!(of(None, None, 200_000, [1, 2]), Ok(vec![1, 3]));
+        assert_eq!(of(None, None, 1000, [1, 2]), Ok(vec![1]));
+        assert_eq!(of(None, None, 1000, [0, 1]), Ok(vec![0]));
+        assert_eq!(of(Some(2), None, 1000, [1, 2]), Ok(vec![3]));
+        assert_eq!(of(None, Some(4), 1000, [0, 2]), Ok(vec![0, 2]));
+        assert_eq!(of(None, Some(1), 1000, [1, 2]), Ok(vec![0]));
+        assert_eq!(of(None, None, 1000, [5, 6]), Ok(vec![1]));
+        let refused = of(Some(4), None, 1000, [1, 2]);
+        assert_eq!(refused, Err("--device 4: there are GPUs 0 to 3".into()));
+        let none = || Err(GpuError::Unavailable("no driver".into()));
+        let refused = Options::default().devices_of_rank(none(), 10, [1, 2]);
+        assert!(matches!(refused, Err(EngineError::NoGpu(_))));
     }
 
     #[test]

@@ -196,6 +196,10 @@ impl Ranks for World {
         self.world.size() as usize
     }
 
+    fn here(&self) -> [usize; 2] {
+        self.here
+    }
+
     fn gather(&self, mine: &[f64], counts: &[usize], all: &mut [f64]) {
         let counts: Vec<Count> = counts.iter().map(|c| *c as Count).collect();
         let starts: Vec<Count> = counts

@@ -8,6 +8,8 @@ pub trait Ranks: fmt::Debug {
     fn rank(&self) -> usize;
     /// Number of processes.
     fn size(&self) -> usize;
+    /// The number of this one among the processes of the same machine, from 0, and how many these are.
+    fn here(&self) -> [usize; 2];
     /// Gathers the numbers of all ranks in the order of the ranks; `counts` holds how many numbers each rank contributes.
     fn gather(&self, mine: &[f64], counts: &[usize], all: &mut [f64]);
     /// Sends to the rank below and receives from the one above; rank 0 is above the last one.

@@ -54,6 +54,14 @@ impl InitialState {
         }
     }
 
+    /// The lines of diagnostics so far.
+    pub(super) fn series(&self) -> &[Vec<f64>] {
+        match self {
+            Self::Start(_) => &[],
+            Self::Resumed(checkpoint, _) => &checkpoint.series,
+        }
+    }
+
     pub(super) fn bodies(&self) -> usize {
         match self {
             Self::Start(start) => start.bodies().len(),

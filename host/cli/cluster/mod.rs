@@ -7,8 +7,8 @@ use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::bodies::Tracks;
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, OpenDevices, Overrides, OverridesError, SHAPE_FRACTIONS, Scheme, Star, Times,
-    bodies_of,
+    Cluster, OpenDevices, Overrides, OverridesError, SHAPE_FRACTIONS, Scheme, Specification, Star,
+    Times, bodies_of,
 };
 use trisolar::io::atomic;
 use trisolar::io::npz::{NpzWriter, SPECIFICATION};
@@ -18,17 +18,20 @@ use trisolar::run::{self, Claim, Renewal};
 use super::cpu_args::warn_of_one_lane;
 use super::explore::live::{self, Live};
 use super::plots;
+use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
 use super::resume::Typed;
 use super::{Failure, interrupt};
 
 mod begin;
+mod follow;
 mod options;
 mod outputs;
 mod pictures;
 mod stops;
 
 use begin::{Begun, InitialState, REPORT, WORST};
+use follow::{Course, Together};
 pub(crate) use options::Args;
 use outputs::OutputArgs;
 use stops::Stops;
@@ -53,29 +56,59 @@ const COLUMNS: [&str; 11] = [
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
-    Workers::limit_process(args.cpu.threads);
-    let begun = match &args.resume {
-        // The options are checked before anything is read, as far as they are known.
-        None => {
-            args.options(args.overrides.values.scheme)?;
-            Begun::begin(&args)?
-        }
-        Some(path) => Begun::resume(&args, typed, path)?,
+    let communicator = Communicator::join()?;
+    Workers::limit_process(communicator.threads(args.cpu.threads));
+    let result = run_as(&args, typed, &communicator);
+    communicator.end(result)
+}
+
+fn run_as(args: &Args, typed: &Typed, communicator: &Communicator) -> Result<(), Failure> {
+    // Rank 0 reads and sends the result to the others.
+    let mut read = None;
+    let bytes = communicator.share(|| {
+        let begun = begin(args, typed, communicator)?;
+        let bytes = match communicator.size() {
+            1 => Vec::new(),
+            _ => Course::bytes(&begun),
+        };
+        read = Some(begun);
+        Ok(bytes)
+    })?;
+    let open = |specification: &Specification, bodies| {
+        let scheme = specification.ahmad_cohen.map(|_| Scheme::AhmadCohen);
+        let options = args.options(scheme, communicator)?;
+        let opened = match communicator.ranks() {
+            Some(ranks) => options.open_on_ranks(specification, bodies, ranks),
+            None => options.open(specification, bodies),
+        };
+        opened.map_err(|error| communicator.here(error).unwrap_or_else(Failure::from))
     };
-    let scheme = begun
-        .state
-        .specification()
-        .ahmad_cohen
-        .map(|_| Scheme::AhmadCohen);
-    let options = args.options(scheme)?;
-    let devices = options.open(begun.state.specification(), begun.state.bodies())?;
-    let mut run = Run::start(&args, begun, &devices)?;
+    let Some(begun) = read else {
+        return follow::follow(&bytes, communicator.ranks(), open);
+    };
+    let devices = open(begun.state.specification(), begun.state.bodies())?;
+    let mut run = Run::start(args, begun, &devices, Together::new(communicator.ranks()))?;
     interrupt::watch()?;
     if !args.quiet {
         warn_of_one_lane(args.backend);
     }
     run.go()?;
     run.finish()
+}
+
+/// The run from its start or checkpoint, with checked options.
+fn begin(args: &Args, typed: &Typed, communicator: &Communicator) -> Result<Begun, Failure> {
+    let begun = match &args.resume {
+        // The options are checked before anything is read, as far as they are known.
+        None => {
+            args.options(args.overrides.values.scheme, communicator)?;
+            Begun::begin(args)?
+        }
+        Some(path) => Begun::resume(args, typed, path)?,
+    };
+    let scheme = begun.state.specification().ahmad_cohen;
+    args.options(scheme.map(|_| Scheme::AhmadCohen), communicator)?;
+    Ok(begun)
 }
 
 struct Run<'a> {
@@ -88,6 +121,8 @@ struct Run<'a> {
     /// Notes for the user about the run and the selected devices.
     notes: Vec<String>,
     cluster: Cluster<'a>,
+    /// The processes that compute together.
+    together: Together,
     live: Live,
     series: Vec<Vec<f64>>,
     /// States of the particles whose paths are drawn.
@@ -106,7 +141,12 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(args: &'a Args, begun: Begun, devices: &'a OpenDevices) -> Result<Self, Failure> {
+    fn start(
+        args: &'a Args,
+        begun: Begun,
+        devices: &'a OpenDevices,
+        together: Together,
+    ) -> Result<Self, Failure> {
         let Begun {
             state,
             times,
@@ -157,6 +197,7 @@ impl<'a> Run<'a> {
             output,
             notes,
             cluster,
+            together,
             error: error_of(&series),
             series,
             tracks,
@@ -177,7 +218,7 @@ impl<'a> Run<'a> {
         self.restore_last_snapshot()?;
         let Times { end, every } = self.times;
         let stops = Stops::new(every, self.cluster.stars().len(), &self.output);
-        let mut stop = stops.first_of((self.cluster.time() / every).floor() as u64);
+        let mut stop = stops.first_at(self.cluster.time());
         loop {
             let time = stops.time(stop).min(end);
             if time < self.cluster.time() {
@@ -203,12 +244,16 @@ impl<'a> Run<'a> {
     fn advance(&mut self, time: f64) -> Result<(), Failure> {
         loop {
             let due = self.record.as_ref().map(|_| &self.renewal);
-            let mut go_on = |_| !interrupt::interrupted() && !due.is_some_and(Renewal::is_due);
+            let together = &mut self.together;
+            let mut go_on = |_| {
+                let due = due.is_some_and(Renewal::is_due);
+                !together.pauses(due || interrupt::interrupted())
+            };
             if self.live.advance(&mut self.cluster, time, &mut go_on)? {
                 return Ok(());
             }
             self.put(|_| Ok(()))?;
-            if interrupt::interrupted() {
+            if self.together.interrupted() {
                 self.say_how_to_go_on();
                 return Err(Failure::Interrupted);
             }
@@ -288,19 +333,14 @@ impl<'a> Run<'a> {
 
     /// The last snapshot may be missing: the checkpoint that knows of it is written before it.
     fn restore_last_snapshot(&mut self) -> Result<(), Failure> {
-        let Some(last) = self.series.len().checked_sub(1) else {
+        let (lines, now) = (self.series.len(), self.cluster.time());
+        let Some((path, time)) = self.output.missing_snapshot(lines, now, self.times) else {
             return Ok(());
         };
-        let time = (last as f64 * self.times.every).min(self.times.end);
-        match self.output.snapshot(last) {
-            Some(path) if !path.exists() && self.cluster.time() <= time => {
-                let stars = self.cluster.at(time)?;
-                let specification = self.cluster.specification().clone();
-                let write = || write_snapshot(&path, time, &stars, &specification);
-                self.put(|_| write().map_err(file_failed))
-            }
-            _ => Ok(()),
-        }
+        let stars = self.cluster.at(time)?;
+        let specification = self.cluster.specification().clone();
+        let write = || write_snapshot(&path, time, &stars, &specification);
+        self.put(|_| write().map_err(file_failed))
     }
 
     /// Writes files, after their checksums have been stored in the checkpoint.
@@ -386,9 +426,9 @@ impl<'a> Run<'a> {
 
     fn finish(mut self) -> Result<(), Failure> {
         let elapsed = self.began.elapsed().as_secs_f64();
-        let stars = match self.output.out.is_empty() && !self.output.want_tracks() {
-            true => Vec::new(),
-            false => self.cluster.at(self.times.end)?,
+        let stars = match self.output.wants_last_state() {
+            true => self.cluster.at(self.times.end)?,
+            false => Vec::new(),
         };
         let written = self.put(|run| run.write_results(&stars));
         if matches!(written, Err(Failure::Interrupted)) {

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use trisolar::divergence::Backend;
-use trisolar::hermite::{BlockStep, Options, Overrides, Scheme};
+use trisolar::hermite::{BlockStep, BlockSteps, Options, Overrides, Scheme};
 
 use super::outputs::OutputArgs;
 use crate::cpu_args::CpuArgs;
 use crate::explore::live::LiveArgs;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
+use crate::ranks::Communicator;
 use crate::{Failure, values};
 
 /// Integrate a star cluster with individual block time steps, G = 1.
@@ -72,16 +73,38 @@ pub(crate) struct Args {
 
 impl Args {
     /// How to compute a run of this scheme.
-    pub(super) fn options(&self, scheme: Option<Scheme>) -> Result<Options, Failure> {
+    pub(super) fn options(
+        &self,
+        scheme: Option<Scheme>,
+        communicator: &Communicator,
+    ) -> Result<Options, Failure> {
         let options = Options {
             backend: self.backend,
-            threads: self.cpu.threads,
+            threads: communicator.threads(self.cpu.threads),
             simd: self.cpu.simd(),
             gpus: self.gpus,
             block_step: self.block_step,
         };
         let checked = options.check(scheme);
         checked.map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;
+        if communicator.size() > 1 {
+            self.check_on_ranks()?;
+        }
         Ok(options)
+    }
+
+    /// Refuses what only works in one process.
+    fn check_on_ranks(&self) -> Result<(), Failure> {
+        if self.block_step == BlockStep::By(BlockSteps::Device) {
+            let allowed = "MPI ranks exchange forces in each block step, which the host performs: auto or host";
+            return Err(Failure::value("device", "--block-step", allowed));
+        }
+        if self.live.is_on() {
+            return Err(Failure::BadInput(
+                "--live shows clusters of one process; remove the option, or start the run without mpirun"
+                    .into(),
+            ));
+        }
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use trisolar::hermite::Times;
 use trisolar::hermite::files::format;
 use trisolar::io::PictureFormat;
 use trisolar::io::plot::{Theme, View};
@@ -90,6 +91,25 @@ impl OutputArgs {
     pub(super) fn snapshot(&self, number: usize) -> Option<PathBuf> {
         let folder = self.snapshots.as_ref()?;
         Some(snapshots::path(folder, number))
+    }
+
+    /// The snapshot of the last of `lines` lines of diagnostics and its time, if it does not exist and a run that is at `now` can write it
+    /// again: the checkpoint that knows of it is written before it.
+    pub(super) fn missing_snapshot(
+        &self,
+        lines: usize,
+        now: f64,
+        times: Times,
+    ) -> Option<(PathBuf, f64)> {
+        let last = lines.checked_sub(1)?;
+        let time = (last as f64 * times.every).min(times.end);
+        let path = self.snapshot(last)?;
+        (!path.exists() && now <= time).then_some((path, time))
+    }
+
+    /// Whether an output shows the particles at the end.
+    pub(super) fn wants_last_state(&self) -> bool {
+        !self.out.is_empty() || self.want_tracks()
     }
 
     /// The final files, with the options that gave their names.

@@ -1,9 +1,11 @@
 //! The times at which a run is looked at.
 
+use serde::{Deserialize, Serialize};
+
 use super::outputs::OutputArgs;
 
 /// The lines of diagnostics, and times between them at which the paths of few particles are recorded.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Stops {
     every: f64,
     /// The number of stops from one line to the next.
@@ -29,8 +31,13 @@ impl Stops {
     }
 
     /// The stop at a line.
-    pub(super) fn first_of(self, line: u64) -> u64 {
+    fn first_of(self, line: u64) -> u64 {
         line * self.per_line
+    }
+
+    /// The last stop at a line that is not after this time.
+    pub(super) fn first_at(self, time: f64) -> u64 {
+        self.first_of((time / self.every).floor() as u64)
     }
 
     /// Whether there is a line of diagnostics.
@@ -46,7 +53,7 @@ impl Stops {
 
     /// Whether there is a stop at this time.
     pub(super) fn has(self, time: f64) -> bool {
-        let near = self.first_of((time / self.every).floor() as u64);
+        let near = self.first_at(time);
         (near..=near + self.per_line).any(|stop| self.time(stop) == time)
     }
 

@@ -11,7 +11,7 @@ mod start;
 use std::path::Path;
 use std::time::Instant;
 
-use trisolar::divergence::{Backend, EngineError};
+use trisolar::divergence::EngineError;
 use trisolar::nbody::{self, Options, Overrides, Partials, Pause, RunError};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Refused, Renewal};
@@ -198,7 +198,7 @@ fn follow(
     let outcome = nbody::integrate_with_pauses(
         engine.as_ref(),
         &start.problem,
-        (&start.from, None),
+        (&start.from, start.lower.as_ref()),
         plan.pauses(args.live, engine.as_ref(), &start.problem),
         &Progress::new("", true),
         &mut |_, _, _| Ok(()),
@@ -238,7 +238,7 @@ fn engine(
     match communicator.ranks() {
         Some(ranks) => {
             let engine = nbody::engine_on_ranks(&start.problem, &options, ranks);
-            Ok((engine.map_err(failed)?, Vec::new()))
+            engine.map_err(|error| communicator.here(error).unwrap_or_else(failed))
         }
         None => nbody::engine(&start.problem, &options).map_err(failed),
     }
@@ -246,7 +246,7 @@ fn engine(
 
 /// Begins a new run: checks the options and prints warnings.
 fn begin(args: &mut Args, typed: &Typed, communicator: &Communicator) -> Result<Begun, Failure> {
-    refuse_gpus(args, communicator)?;
+    asked(args, communicator).check()?;
     if let Some(folder) = args.shown_in(typed) {
         args.output.plots = Some(folder);
     }
@@ -332,7 +332,7 @@ fn resume(
     path: &Path,
     communicator: &Communicator,
 ) -> Result<Begun, Failure> {
-    refuse_gpus(args, communicator)?;
+    asked(args, communicator).check()?;
     let record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
     let mut output: OutputArgs = record.get(OUTPUT)?;
     let mut overrides: Overrides = record.get(START)?;
@@ -404,27 +404,6 @@ fn resume(
 /// A checkpoint that cannot be resumed.
 fn refused(path: &Path, error: run::RecordError) -> Failure {
     Refused::new("--resume", path, error).into()
-}
-
-fn refuse_gpus(args: &Args, communicator: &Communicator) -> Result<(), Failure> {
-    let options = asked(args, communicator);
-    options.check()?;
-    if communicator.size() > 1 && args.backend == Backend::Gpu {
-        let reason = "bodies shared among MPI ranks are integrated on CPUs: auto or cpu";
-        return Err(Failure::value("gpu", "--backend", reason));
-    }
-    if communicator.size() > 1
-        && let Some((option, given)) = options.asked_for_gpus()
-    {
-        let reason =
-            "bodies that are divided among MPI ranks are integrated on CPUs; remove the option";
-        return Err(Failure::value(
-            &given.to_string(),
-            &format!("--{option}"),
-            reason,
-        ));
-    }
-    Ok(())
 }
 
 fn warn(args: &Args, start: &Start) {

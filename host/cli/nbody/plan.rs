@@ -60,8 +60,8 @@ impl BitOptions {
         engine: &str,
     ) -> Self {
         let engine = match engine {
-            "gpu" => Backend::Gpu,
-            _ => Backend::Cpu,
+            "cpu" => Backend::Cpu,
+            _ => Backend::Gpu,
         };
         let by_threads = options.partials == Partials::Threads;
         let few = bodies < trisolar::nbody::MIN_BODIES_FOR_THREADS;

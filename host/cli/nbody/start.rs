@@ -168,6 +168,8 @@ struct StartHead {
     step: u64,
     name: String,
     plan: RecordPlan,
+    /// Whether lower parts follow the bodies.
+    lower: bool,
 }
 
 impl Start {
@@ -178,6 +180,7 @@ impl Start {
             step: self.from.step,
             name: self.name.clone(),
             plan: plan.clone(),
+            lower: self.lower.is_some(),
         };
         let head = serde_json::to_vec(&head).expect("plain numbers and names");
         let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
@@ -189,6 +192,11 @@ impl Start {
             numbers(&bodies.velocity),
         ] {
             bytes.extend(part.iter().flat_map(|number| number.to_le_bytes()));
+        }
+        if let Some(LowerParts { position, velocity }) = &self.lower {
+            for number in position.iter().chain(velocity).flatten() {
+                bytes.extend(f64::from(*number).to_le_bytes());
+            }
         }
         bytes
     }
@@ -203,7 +211,14 @@ impl Start {
         let head: StartHead = serde_json::from_slice(head).map_err(|_| broken())?;
         let (numbers, _) = numbers.as_chunks::<8>();
         let numbers: Vec<f64> = numbers.iter().map(|b| f64::from_le_bytes(*b)).collect();
-        let n = numbers.len() / 7;
+        let n = numbers.len() / if head.lower { 13 } else { 7 };
+        let (numbers, rest) = numbers.split_at(7 * n);
+        let (lower, _) = rest.as_chunks::<3>();
+        let lower: Vec<[f32; 3]> = lower.iter().map(|x| x.map(|x| x as f32)).collect();
+        let lower = head.lower.then(|| LowerParts {
+            position: lower[..n].to_vec(),
+            velocity: lower[n..2 * n].to_vec(),
+        });
         let vectors = vectors(&numbers[n..]);
         let bodies = Bodies {
             mass: numbers[..n].to_vec(),
@@ -223,8 +238,7 @@ impl Start {
         let start = Self {
             problem,
             from,
-            // Ranks compute on CPUs, which have no lower parts.
-            lower: None,
+            lower,
             start_energy: None,
             history: History::default(),
             name: head.name,

@@ -167,7 +167,7 @@ impl DeviceMemory {
             resident.moved.as_mut_ptr(),
             self.predicted.as_mut_ptr(),
             self.active.as_mut_ptr(),
-            self.out[0].1.as_mut_ptr(),
+            self.out[0].as_mut_ptr(),
             self.partial.as_mut_ptr(),
             resident.levels.as_ptr().cast(),
             resident.control.as_ptr().cast(),

@@ -18,9 +18,9 @@ use kernels_gpu::hermite::step::halvings;
 use kernels_gpu::kernels::HermiteSteps;
 
 use super::array::Array;
-use super::{DeviceEngine, DeviceMemory, SumSubset, records, shape};
+use super::{DeviceEngine, DeviceMemory, records, shape};
 use crate::cluster::accuracy;
-use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
+use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, SumSubset};
 use crate::{Engine, HermiteError, Order, Precision, Split, Star};
 use trisolar_device::{Device, Entry, GpuError, Grid};
 use trisolar_run::EngineError;
@@ -336,7 +336,7 @@ impl DeviceMemory {
             resident.moved.as_mut_ptr(),
             self.predicted.as_mut_ptr(),
             self.active.as_mut_ptr(),
-            self.out[0].1.as_mut_ptr(),
+            self.out[0].as_mut_ptr(),
             self.partial.as_mut_ptr(),
             resident.levels.as_ptr().cast(),
             resident.control.as_ptr().cast(),
@@ -351,11 +351,7 @@ impl DeviceMemory {
 
     /// The partial sums of a device that sums the forces on its bodies completely.
     fn all_sums(&self) -> Launch {
-        let all = SumSubset {
-            first: 0,
-            stride: 1,
-        };
-        self.launch(all, 0, self.force_softening2)
+        self.launch(SumSubset::ALL, 0, self.force_softening2)
     }
 
     /// Number of threads per block of a kernel that takes block steps, at least `least`.

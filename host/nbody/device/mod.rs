@@ -3,11 +3,13 @@
 //! Each of several devices holds all bodies and moves a part of them; they exchange positions before accelerations are computed.
 //! With `basic` a device sums all forces on its own bodies. With `reduced` it sweeps its own rows; then the devices add up one after
 //! the other, in the order of the rows, each continuing the sums of the previous one. The order and the bits are thus those of a
-//! single device.
+//! single device. The devices may belong to several processes; positions and sums then go through the hosts.
 
 mod part;
+mod ranks;
 mod share;
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,16 +20,21 @@ use kernels_gpu::number::{FastF32, FloatFloat};
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::part::{DevicePart, Range};
+use self::ranks::DeviceRanks;
 use super::engine::{Integration, LowerParts, Run};
 use super::kernel::{Arrays, LaunchPlan, NbodyKernel, Number, row_length};
 use super::{Bodies, Engine, Precision, Solver, Validated};
-use trisolar_device::{Device, Moment, Queue};
-use trisolar_run::{EngineError, Monitor, machine};
+use trisolar_device::{Buffer, Device, Moment, Queue};
+use trisolar_run::{EngineError, Monitor, Ranks, machine};
 
 /// Largest number of bytes for the partial sums of the reduced solver's rows.
 const MAX_ROW_SUM_BYTES: u64 = 16 << 30;
 /// Interactions that are queued on a GPU before the host checks for cancellation: some hundredths of a second.
 const MAX_QUEUED_PAIRS: u64 = 50_000_000_000;
+
+/// Interactions after which the ranks tell each other whether the run was cancelled, and the largest number of steps until then.
+const PAIRS_PER_CHECK: u64 = 100_000_000;
+const MAX_STEPS_PER_CHECK: u64 = 64;
 
 /// Number of bodies up to which many steps are taken in one launch.
 const MAX_BODIES_FOR_MANY_STEPS: usize = 256;
@@ -41,6 +48,8 @@ pub struct DeviceEngine {
     plan: Option<LaunchPlan>,
     /// Interactions that are queued before the host checks for cancellation.
     queued: u64,
+    /// The ranks whose devices compute together, if there are several.
+    ranks: Option<DeviceRanks>,
 }
 
 impl DeviceEngine {
@@ -84,6 +93,7 @@ impl DeviceEngine {
             devices,
             plan: None,
             queued: MAX_QUEUED_PAIRS,
+            ranks: None,
         })
     }
 
@@ -103,7 +113,22 @@ impl DeviceEngine {
             devices: (0..devices).map(|_| emulator()).collect(),
             plan: Some(plan),
             queued: 0,
+            ranks: None,
         }
+    }
+
+    /// Makes the engine one of several processes that share the bodies, each of which has such an engine.
+    #[must_use]
+    pub fn with_ranks(self, ranks: Rc<dyn Ranks>) -> Self {
+        let devices = self.devices.len();
+        let ranks = (ranks.size() > 1).then(|| DeviceRanks::new(ranks, devices));
+        Self { ranks, ..self }
+    }
+
+    /// Number of devices that compute together, those of other ranks included.
+    fn count(&self) -> usize {
+        let ranks = self.ranks.as_ref();
+        ranks.map_or(self.devices.len(), DeviceRanks::devices)
     }
 
     /// Sets the kernel and launch; `None` selects them by the number of bodies.
@@ -114,13 +139,13 @@ impl DeviceEngine {
     /// The plan that this engine uses for `n` bodies.
     pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> LaunchPlan {
         self.plan.unwrap_or_else(|| {
-            if self.devices.len() == 1 && few(solver, precision, n) {
+            if self.count() == 1 && few(solver, precision, n) {
                 return LaunchPlan {
                     block: 64,
                     ..LaunchPlan::new(NbodyKernel::Steps)
                 };
             }
-            let own = n.div_ceil(self.devices.len());
+            let own = n.div_ceil(self.count());
             suitable(
                 solver,
                 precision,
@@ -168,9 +193,13 @@ impl Engine for DeviceEngine {
 
     fn device(&self) -> String {
         let name = &self.devices[0].info().name;
-        match self.devices.len() {
+        let devices = match self.count() {
             1 => name.clone(),
             count => format!("{count} GPUs, {name}"),
+        };
+        match &self.ranks {
+            None => devices,
+            Some(DeviceRanks { ranks, .. }) => format!("{devices}, {} MPI ranks", ranks.size()),
         }
     }
 
@@ -188,7 +217,7 @@ impl Engine for DeviceEngine {
         let mut plan = self.plan(spec.solver, spec.precision, bodies.len());
         plan.check(problem)?;
         let alone = plan.kernel.is_atomic() || plan.kernel == NbodyKernel::Steps;
-        if alone && self.devices.len() > 1 {
+        if alone && self.count() > 1 {
             return Err(EngineError::Gpu {
                 device: self.device(),
                 call: plan.kernel.name(),
@@ -217,9 +246,18 @@ struct DeviceRun<S: Number> {
     integration: Integration,
     mass: Vec<f64>,
     host: Arrays<S>,
+    /// The devices of this process.
     parts: Vec<DevicePart<S>>,
-    /// Rounds of the reduced solver.
-    rounds: usize,
+    /// The number of the first of them among those of all ranks.
+    first: usize,
+    /// The bodies of every device.
+    own: Vec<Vec<Range>>,
+    /// Rounds of the reduced solver, with the rows of every device.
+    rounds: Vec<Vec<share::Rows>>,
+    /// As in [`DeviceEngine`].
+    ranks: Option<DeviceRanks>,
+    /// Room for the sums that ranks exchange.
+    sums: Vec<Body<S>>,
 }
 
 impl<S: Number> DeviceRun<S> {
@@ -232,36 +270,47 @@ impl<S: Number> DeviceRun<S> {
     ) -> Result<Self, EngineError> {
         let spec = problem.specification();
         let host = Arrays::<S>::new(spec, bodies, lower, plan.kernel);
-        let devices = engine.devices.len() as u32;
+        let devices = engine.count() as u32;
         let memory = engine.devices.iter().map(|d| d.info().memory_bytes).min();
         let most = MAX_ROW_SUM_BYTES.min(memory.unwrap_or(0) / 4) / size_of::<S>() as u64;
+        // Ranks must agree on it, even if they have different devices.
+        let most = match &engine.ranks {
+            Some(ranks) => ranks.least(most as f64) as u64,
+            None => most,
+        };
         let rounds = if plan.kernel == NbodyKernel::Reduced {
             share::rounds(host.padded / S::ROW, S::ROW, devices, most, plan.rows)
         } else {
             Vec::new()
         };
-        let mut parts = Vec::new();
-        for (index, device) in engine.devices.iter().enumerate() {
-            let rows: Vec<share::Rows> = rounds.iter().map(|round| round[index]).collect();
-            let own = if rounds.is_empty() {
+        let rows_of = |index: usize| -> Vec<share::Rows> {
+            rounds.iter().map(|round| round[index]).collect()
+        };
+        let own_of = |index: u32| -> Vec<Range> {
+            if rounds.is_empty() {
                 // Whole rows, so that the device of a body does not depend on the kernel.
                 let cut = |device: u32| {
                     let rows = u64::from(host.padded / S::ROW) * u64::from(device);
                     ((rows / u64::from(devices)) as u32 * S::ROW).min(host.n)
                 };
-                let (first, end) = (cut(index as u32), cut(index as u32 + 1));
-                vec![Range {
+                let (first, end) = (cut(index), cut(index + 1));
+                return vec![Range {
                     first,
                     count: end - first,
-                }]
-            } else {
-                let of = |r: &share::Rows| Range {
-                    first: (r.row * S::ROW).min(host.n),
-                    count: ((r.row + r.rows) * S::ROW).min(host.n) - (r.row * S::ROW).min(host.n),
-                };
-                rows.iter().map(of).collect()
+                }];
+            }
+            let of = |r: &share::Rows| Range {
+                first: (r.row * S::ROW).min(host.n),
+                count: ((r.row + r.rows) * S::ROW).min(host.n) - (r.row * S::ROW).min(host.n),
             };
-            parts.push(DevicePart::new(device, plan, problem, &host, own, rows)?);
+            rows_of(index as usize).iter().map(of).collect()
+        };
+        let own: Vec<Vec<Range>> = (0..devices).map(own_of).collect();
+        let first = engine.ranks.as_ref().map_or(0, DeviceRanks::first);
+        let mut parts = Vec::new();
+        for (index, device) in (first..).zip(&engine.devices) {
+            let (mine, rows) = (own[index].clone(), rows_of(index));
+            parts.push(DevicePart::new(device, plan, problem, &host, mine, rows)?);
         }
         let mut run = Self {
             plan,
@@ -270,8 +319,15 @@ impl<S: Number> DeviceRun<S> {
             mass: bodies.mass.clone(),
             host,
             parts,
-            rounds: rounds.len(),
+            first,
+            own,
+            rounds,
+            ranks: engine.ranks.clone(),
+            sums: Vec::new(),
         };
+        if run.ranks.is_some() && !run.rounds.is_empty() {
+            run.sums = vec![Body::default(); run.host.x.len()];
+        }
         run.integration.prepare(&mut run)?;
         run.synchronise()?;
         Ok(run)
@@ -286,6 +342,18 @@ impl<S: Number> DeviceRun<S> {
 
     /// Copies the positions of every device's own bodies to all others.
     fn exchange(&mut self) -> Result<(), EngineError> {
+        if let Some(ranks) = &self.ranks {
+            fetch(&self.parts, &mut self.host.x, |part| &part.x)?;
+            ranks.gather(&self.own, &mut self.host.x);
+            for (index, part) in (self.first..).zip(&mut self.parts) {
+                let others = self.own.iter().enumerate().filter(|(of, _)| *of != index);
+                for range in others.flat_map(|(_, own)| own).filter(|r| r.count > 0) {
+                    let x = &self.host.x[range.places()];
+                    part.x.upload_at(range.first as usize, x)?;
+                }
+            }
+            return Ok(());
+        }
         let count = self.parts.len();
         if count == 1 {
             return Ok(());
@@ -313,28 +381,117 @@ impl<S: Number> DeviceRun<S> {
     }
 
     fn reduced(&mut self) -> Result<(), EngineError> {
-        for round in 0..self.rounds {
+        for round in 0..self.rounds.len() {
             for part in &mut self.parts {
                 part.sweep(&self.host, round)?;
             }
             // Range by range: while a device adds up one range, the next device adds up the previous one.
-            let first = self.parts[0].first(round);
-            let ranges = if self.parts.len() == 1 {
-                1
-            } else {
-                EXCHANGE_RANGES
+            let first = self.rounds[round][0].row * S::ROW;
+            let ranges = match self.own.len() {
+                1 => 1,
+                _ => EXCHANGE_RANGES,
             };
+            let whole = self.range(first, self.host.n, round, 0);
+            self.receive_last_round(round, whole)?;
             let count = (self.host.n - first).div_ceil(ranges);
             for first in (first..self.host.n).step_by(count as usize) {
                 let count = count.min(self.host.n - first);
                 self.gather(round, Range { first, count })?;
             }
+            self.send_last_round(round)?;
+        }
+        if let Some(ranks) = &self.ranks {
+            ranks.ranks.delivered();
+        }
+        Ok(())
+    }
+
+    /// The bodies from `first` on, before `end`, on which the rows of a device act.
+    fn range(&self, first: u32, end: u32, round: usize, device: usize) -> Range {
+        let first = first.max(self.rounds[round][device].row * S::ROW).min(end);
+        Range {
+            first,
+            count: end - first,
+        }
+    }
+
+    /// Receives the sums of the previous device, if it belongs to another rank.
+    fn receive(&mut self, range: Range, from: usize) -> Result<(), EngineError> {
+        if let Some(ranks) = self.ranks.as_ref().filter(|_| range.count > 0) {
+            let sums = &mut self.sums[..range.count as usize];
+            ranks.receive(from, sums);
+            self.parts[0].a.upload_at(range.first as usize, sums)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the sums of this rank's last device to the next rank.
+    fn send(&mut self, range: Range, to: usize) -> Result<(), EngineError> {
+        let Some(part) = self.parts.last() else {
+            return Ok(());
+        };
+        if let Some(ranks) = self.ranks.as_ref().filter(|_| range.count > 0) {
+            let sums = &mut self.sums[..range.count as usize];
+            part.a.download_at(range.first as usize, sums)?;
+            ranks.send(to, sums);
+        }
+        Ok(())
+    }
+
+    /// Receives, on the first rank, the sums of the last device in the previous round.
+    fn receive_last_round(&mut self, round: usize, range: Range) -> Result<(), EngineError> {
+        match &self.ranks {
+            Some(DeviceRanks { ranks, .. }) if ranks.rank() == 0 && round > 0 => {
+                let last = ranks.size() - 1;
+                self.receive(range, last)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends, on the last rank, the sums of the last device to the first one for the next round.
+    fn send_last_round(&mut self, round: usize) -> Result<(), EngineError> {
+        match &self.ranks {
+            Some(DeviceRanks { ranks, .. })
+                if ranks.rank() + 1 == ranks.size() && round + 1 < self.rounds.len() =>
+            {
+                let first = self.rounds[round + 1][0].row * S::ROW;
+                self.send(self.range(first, self.host.n, round + 1, 0), 0)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// As [`gather`](Self::gather), on the devices of several ranks.
+    fn gather_on_ranks(&mut self, round: usize, range: Range) -> Result<(), EngineError> {
+        let Some(DeviceRanks { ranks, .. }) = &self.ranks else {
+            return Ok(());
+        };
+        let (rank, size) = (ranks.rank(), ranks.size());
+        let end = range.first + range.count;
+        if rank > 0 {
+            self.receive(self.range(range.first, end, round, self.first), rank - 1)?;
+        }
+        self.parts[0].gather(&self.host, round, None, range)?;
+        for index in 1..self.parts.len() {
+            let [part, before] = self
+                .parts
+                .get_disjoint_mut([index, index - 1])
+                .expect("two different devices");
+            part.gather(&self.host, round, Some(&*before), range)?;
+        }
+        if rank + 1 < size {
+            let next = self.first + self.parts.len();
+            self.send(self.range(range.first, end, round, next), rank + 1)?;
         }
         Ok(())
     }
 
     /// One device after the other, in the order of their rows.
     fn gather(&mut self, round: usize, range: Range) -> Result<(), EngineError> {
+        if self.ranks.is_some() {
+            return self.gather_on_ranks(round, range);
+        }
         let count = self.parts.len();
         if count == 1 {
             return self.parts[0].gather(&self.host, round, None, range);
@@ -395,9 +552,55 @@ impl<S: Number> System for DeviceRun<S> {
     }
 }
 
+/// Copies what the devices have of their own bodies.
+fn fetch<S: Number>(
+    parts: &[DevicePart<S>],
+    to: &mut [Body<S>],
+    values: impl Fn(&DevicePart<S>) -> &Buffer<Body<S>>,
+) -> Result<(), EngineError> {
+    for part in parts {
+        for range in part.own.iter().filter(|r| r.count > 0) {
+            values(part).download_at(range.first as usize, &mut to[range.places()])?;
+        }
+    }
+    Ok(())
+}
+
+impl<S: Number> DeviceRun<S> {
+    /// Takes steps on all ranks. They are cancelled together, because a rank that went on alone would wait for the others.
+    fn advance_together(
+        &mut self,
+        ranks: &dyn Ranks,
+        steps: u64,
+        monitor: &dyn Monitor,
+    ) -> Result<u64, EngineError> {
+        let pairs = u64::from(self.host.n) * u64::from(self.host.n);
+        let stride = (PAIRS_PER_CHECK / pairs).clamp(1, MAX_STEPS_PER_CHECK);
+        let mut done = 0;
+        while done < steps {
+            if ranks.any(monitor.cancelled()) {
+                return Err(EngineError::Cancelled);
+            }
+            for _ in 0..stride.min(steps - done) {
+                let mut integration = self.integration;
+                integration.step(self)?;
+                self.integration = integration;
+                done += 1;
+            }
+            monitor.progress(done, steps);
+        }
+        self.synchronise()?;
+        Ok(done)
+    }
+}
+
 impl<S: Number> Run for DeviceRun<S> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
         let pairs = u64::from(self.host.n) * u64::from(self.host.n);
+        if let Some(DeviceRanks { ranks, .. }) = &self.ranks {
+            let ranks = ranks.clone();
+            return self.advance_together(ranks.as_ref(), steps, monitor);
+        }
         let stride = (self.queued / pairs).clamp(1, 4096);
         let device = self.parts[0].device.clone();
         let mut queued = 0;
@@ -432,17 +635,11 @@ impl<S: Number> Run for DeviceRun<S> {
     }
 
     fn bodies(&mut self) -> Result<Bodies, EngineError> {
-        let length = self.host.x.len();
-        let mut x = vec![Body::default(); length];
-        let mut v = x.clone();
-        for part in &self.parts {
-            part.x.download(&mut x)?;
-            part.v.download(&mut v)?;
-            for &Range { first, count } in &part.own {
-                let range = first as usize..(first + count) as usize;
-                self.host.x[range.clone()].copy_from_slice(&x[range.clone()]);
-                self.host.v[range.clone()].copy_from_slice(&v[range]);
-            }
+        fetch(&self.parts, &mut self.host.x, |part| &part.x)?;
+        fetch(&self.parts, &mut self.host.v, |part| &part.v)?;
+        if let Some(ranks) = &self.ranks {
+            ranks.gather(&self.own, &mut self.host.x);
+            ranks.gather(&self.own, &mut self.host.v);
         }
         Ok(self.host.bodies(&self.mass))
     }

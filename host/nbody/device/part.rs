@@ -32,6 +32,13 @@ pub(super) struct Range {
     pub count: u32,
 }
 
+impl Range {
+    /// The bodies as places of an array.
+    pub fn places(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
 /// The data of launches with many steps.
 struct ManySteps<S: Number> {
     operations: Buffer<Operation<S>>,
@@ -48,7 +55,7 @@ pub(super) struct DevicePart<S: Number> {
     residency: Option<Residency>,
     pub x: Buffer<Body<S>>,
     pub v: Buffer<Body<S>>,
-    a: Buffer<Body<S>>,
+    pub a: Buffer<Body<S>>,
     /// What the integrator saves.
     saved: Vec<[Buffer<Body<S>>; 2]>,
     /// Sums of each chunk.
@@ -254,11 +261,6 @@ impl<S: Number> DevicePart<S> {
     fn warps(&self, warps: u32) -> Grid {
         let block = self.plan.block;
         Grid::new(warps.div_ceil(block / 32), block).residency(self.residency)
-    }
-
-    /// The first body of its rows of a round.
-    pub fn first(&self, round: usize) -> u32 {
-        self.rounds[round].row * S::ROW
     }
 
     /// The partial sums of its rows of a round.

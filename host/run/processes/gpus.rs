@@ -1,7 +1,7 @@
 //! The GPUs and the number of threads that a rank uses.
 
 use crate::mpi::World;
-use crate::{Backend, GpuChoice, RunOptions};
+use crate::{Backend, GpuChoice, RunOptions, gpus_of_rank};
 
 /// The options for this rank. Unless `options` names a number of threads, the ranks that may run on the same processors divide the threads
 /// of these processors. The ranks of a machine divide its GPUs by number. [`GpuChoice::All`] is not divided: every rank then uses all GPUs
@@ -63,12 +63,7 @@ fn portion(choice: GpuChoice, visible: &[u32], rank: usize, here: usize) -> GpuC
     if choice == GpuChoice::All || here < 2 || all.is_empty() {
         return choice;
     }
-    let mine: Vec<u32> = if all.len() >= here {
-        all.iter().skip(rank).step_by(here).copied().collect()
-    } else {
-        vec![all[rank % all.len()]]
-    };
-    GpuChoice::of(&mine).unwrap_or(choice)
+    GpuChoice::of(&gpus_of_rank(&all, [rank, here])).unwrap_or(choice)
 }
 
 #[cfg(test)]
