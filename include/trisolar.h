@@ -141,7 +141,7 @@ trisolar_status trisolar_map_copy_steps_together(const trisolar_map *map, uint32
 const double *trisolar_map_values_f64(const trisolar_map *map);
 trisolar_status trisolar_map_copy_values_f64(const trisolar_map *map, double *values, size_t count);
 
-/* Writes the map to a file: .png, .svg or .pdf (picture), .npy (array) or .npz (array and specification). path is UTF-8. */
+/* Writes the map to a file: .png, .svg or .pdf (picture), .npy (array), .npz (array and specification) or .zarr.zip (for xarray). path is UTF-8. */
 trisolar_status trisolar_map_save(const trisolar_map *map, const char *path);
 
 /* NULL is allowed. */

@@ -8,7 +8,7 @@ use trisolar::divergence::{
 };
 use trisolar::io::PictureFormat;
 use trisolar::io::colour::ColourMap;
-use trisolar::io::picture::{self, Map, PictureStyle, Theme};
+use trisolar::io::picture::{self, Map, PictureStyle, Theme, YDirection};
 use trisolar::output;
 use trisolar::run::Outputs;
 use trisolar::spec::Parameters as _;
@@ -59,6 +59,9 @@ pub(crate) struct Args {
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Files", default_value_t = ColourMap::Inferno)]
     colormap: ColourMap,
+    /// Direction of the vertical axis of the pictures: down or up [default: down for divergence, otherwise up]
+    #[arg(long, value_name = "NAME", help_heading = "Files")]
+    y_axis: Option<YDirection>,
     /// Background of the pictures: dark or light
     #[arg(long, value_name = "NAME", help_heading = "Files", default_value = "dark", value_parser = str::parse::<Theme>)]
     theme: Theme,
@@ -340,7 +343,11 @@ fn draw(
     };
     let json = serde_json::to_string(&map.specification)
         .expect("a specification is plain numbers and names");
-    let values = Map::new(&differences, width, height);
+    let mut values = Map::new(&differences, width, height);
+    labels.y_upwards = output::y_upwards(args.y_axis, true, quantity);
+    if labels.y_upwards {
+        values = values.upside_down();
+    }
     Ok(picture::plot(path, &values, &look, &labels, Some(&json))?)
 }
 

@@ -95,8 +95,8 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     save_config: Option<PathBuf>,
     /// Write the map: .png (picture), .svg or .pdf (picture whose lines and texts stay sharp at any size), .tif (picture without axes,
-    /// for very large maps), .npy (array, height x width, u32 or f64) or .npz (array and specification); can be repeated. Files of that
-    /// name are replaced [default: divergence.png and divergence.npy]
+    /// for very large maps), .npy (array, height x width, u32 or f64), .npz (array and specification) or .zarr.zip (array, coordinates, units and specification, for
+    /// xarray); can be repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     pub(crate) out: Vec<PathBuf>,
     /// The file of points.

@@ -3,10 +3,10 @@
 use clap::Command;
 
 /// Examples of a command, each with what it does.
-type Examples = &'static [(&'static str, &'static str)];
+pub(crate) type Examples = &'static [(&'static str, &'static str)];
 
-/// The examples of each command. A test reads all of them as command lines.
-pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
+/// The examples of each command, under its words after `trisolar`. A test reads all of them as command lines.
+const EXAMPLES: &[(&str, Examples)] = &[
     (
         "divergence",
         &[
@@ -113,6 +113,20 @@ pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
         ],
     ),
     (
+        "encounters zoom",
+        &[(
+            "trisolar encounters zoom --map phase,inclination --film zoom.gif",
+            "maps of outcomes towards a point, and a film",
+        )],
+    ),
+    (
+        "encounters sweep",
+        &[(
+            "trisolar encounters sweep --vary e=0:0.9:10 --n 1000",
+            "records of encounters for each of 10 eccentricities",
+        )],
+    ),
+    (
         "merge",
         &[
             (
@@ -158,6 +172,51 @@ pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
         ],
     ),
     (
+        "bench divergence",
+        &[
+            (
+                "trisolar bench divergence --backend cpu",
+                "the engines of the CPU",
+            ),
+            (
+                "trisolar bench divergence --json",
+                "the measurements, for scripts",
+            ),
+        ],
+    ),
+    (
+        "bench ladder",
+        &[(
+            "trisolar bench ladder --blocks 64,128",
+            "two sizes of blocks",
+        )],
+    ),
+    (
+        "bench cluster",
+        &[(
+            "trisolar bench cluster --n 1024,4096 --order 6",
+            "two numbers of particles, one order",
+        )],
+    ),
+    (
+        "bench encounters",
+        &[(
+            "trisolar bench encounters --backend cpu",
+            "the engines of the CPU",
+        )],
+    ),
+    (
+        "bench nbody",
+        &[(
+            "trisolar bench nbody --plot rates.svg",
+            "the speed over the number of bodies, as a picture",
+        )],
+    ),
+    (
+        "bench solvers",
+        &[("trisolar bench solvers --json", "the tables, for scripts")],
+    ),
+    (
         "completions",
         &[(
             "trisolar completions bash > ~/.local/share/bash-completion/completions/trisolar",
@@ -175,10 +234,15 @@ pub(crate) const EXAMPLES: &[(&str, Examples)] = &[
 
 /// Adds the examples to the help of the commands, and moves descriptions that are too long for `-h` to `--help`.
 pub(crate) fn complete(command: Command) -> Command {
-    let examples = EXAMPLES
-        .iter()
-        .find(|(name, _)| *name == command.get_name())
-        .map(|(_, examples)| in_words(examples));
+    command.mut_subcommands(|inner| {
+        let words = inner.get_name().to_owned();
+        complete_inner(inner, &words)
+    })
+}
+
+/// The same for one command, which is typed with these words after `trisolar`.
+fn complete_inner(command: Command, words: &str) -> Command {
+    let examples = of(words).map(in_words);
     let notes = command.get_after_help().map(ToString::to_string);
     let command = match (examples, notes) {
         (Some(examples), Some(notes)) => {
@@ -197,7 +261,16 @@ pub(crate) fn complete(command: Command) -> Command {
             _ => arg,
         }
     });
-    command.mut_subcommands(complete)
+    command.mut_subcommands(|inner| {
+        let words = format!("{words} {}", inner.get_name());
+        complete_inner(inner, &words)
+    })
+}
+
+/// The examples of the command that is typed with these words after `trisolar`.
+pub(crate) fn of(words: &str) -> Option<Examples> {
+    let found = EXAMPLES.iter().find(|(command, _)| *command == words);
+    found.map(|(_, examples)| *examples)
 }
 
 fn in_words(examples: Examples) -> String {

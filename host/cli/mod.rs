@@ -170,24 +170,37 @@ fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
 mod tests {
     use super::{command, help};
 
+    /// Checks the examples in the help of a command and of those below it.
+    fn check(inner: &clap::Command, words: &str) {
+        let examples = help::of(words).unwrap_or_else(|| panic!("{words} has no examples"));
+        let long = inner.clone().render_long_help().to_string();
+        let short = inner.clone().render_help().to_string();
+        for (example, _) in examples {
+            let start = format!("trisolar {words}");
+            assert!(example.starts_with(&start), "{example} is under {words}");
+            for help in [&short, &long] {
+                let listed = help.split("Examples:").nth(1).unwrap_or_default();
+                assert!(listed.contains(example), "{example}: {help}");
+            }
+            let line = example
+                .split(" > ")
+                .next()
+                .unwrap_or_default()
+                .replace('\'', "");
+            // What a machine lacks is no fault of the example.
+            let line = line.replace("--simd avx2", "--simd scalar");
+            let read = command().try_get_matches_from(line.split(' '));
+            assert!(read.is_ok(), "{example}: {}", read.unwrap_err());
+        }
+        for below in inner.get_subcommands() {
+            check(below, &format!("{words} {}", below.get_name()));
+        }
+    }
+
     #[test]
     fn every_command_has_examples_and_every_example_can_be_read() {
-        let whole = command();
-        for inner in whole.get_subcommands() {
-            let name = inner.get_name();
-            let found = help::EXAMPLES.iter().find(|(of, _)| *of == name);
-            let (_, examples) = found.unwrap_or_else(|| panic!("{name} has no examples"));
-            for (example, _) in *examples {
-                let line = example
-                    .split(" > ")
-                    .next()
-                    .unwrap_or_default()
-                    .replace('\'', "");
-                // What a machine lacks is no fault of the example.
-                let line = line.replace("--simd avx2", "--simd scalar");
-                let read = command().try_get_matches_from(line.split(' '));
-                assert!(read.is_ok(), "{example}: {}", read.unwrap_err());
-            }
+        for inner in command().get_subcommands() {
+            check(inner, inner.get_name());
         }
     }
 }

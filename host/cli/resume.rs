@@ -15,6 +15,9 @@ use super::Failure;
 /// Headings of options on which no output depends.
 const FREE: [&str; 3] = ["Computation", "Page", "Report"];
 
+/// Headings of options beside which a model that is known for something draws itself without `--plots`.
+pub(crate) const SHOWN_WITH: [&str; 3] = ["Start", "Computation", "Report"];
+
 /// The options that were typed, by their names with `_` for `-`.
 #[derive(Debug, Default)]
 pub(crate) struct Typed {

@@ -8,6 +8,7 @@ mod batches;
 mod comparison;
 pub mod config;
 mod cpu;
+mod dataset;
 mod device;
 mod devices;
 mod emulator;

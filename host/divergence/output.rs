@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DivergenceMap, Points, Quantity, Scale, Specification, ValueSlice};
+use crate::{DivergenceMap, Points, Quantity, Scale, Specification, ValueSlice, dataset};
 use trisolar_io::IoError;
 use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
@@ -235,7 +235,7 @@ impl Output {
     /// A description of what it can hold.
     pub fn check(&self, points: Option<&Points>) -> Result<(), &'static str> {
         match (self.format, points) {
-            (Format::Npy | Format::Npz, _) | (_, None) => Ok(()),
+            (Format::Npy | Format::Npz | Format::Zarr, _) | (_, None) => Ok(()),
             (_, Some(points)) if points.shape().len() == 2 => Ok(()),
             (_, Some(_)) => Err(NO_PICTURE),
         }
@@ -280,6 +280,7 @@ impl Output {
                 file.text(SPECIFICATION, &json)?;
                 file.finish()
             }
+            Format::Zarr => dataset::write(&self.path, of, &shape),
             Format::Png | Format::Svg | Format::Pdf | Format::Tiff => {
                 let [height, width] = shape[..] else {
                     let reason = NO_PICTURE.to_owned();
@@ -395,8 +396,7 @@ pub fn spacing(quantity: Quantity) -> Spacing {
 }
 
 /// Why points that are not arranged in rows and columns have no picture.
-const NO_PICTURE: &str =
-    "only points that are arranged in rows and columns make a picture; .npy and .npz hold any";
+const NO_PICTURE: &str = "only points that are arranged in rows and columns make a picture; .npy, .npz and .zarr.zip hold any";
 
 /// Why there is no SVG or PDF without axes.
 pub const BARE_FORMATS: &str = "only .png and .tif can have no axes (--bare)";

@@ -306,6 +306,18 @@ impl<'a> ValueSlice<'a> {
     ) -> Result<(), trisolar_io::IoError> {
         each_type!(self, v => file.array(name, shape, v).map(drop))
     }
+
+    /// An array of a Zarr store; `about` is what [`Variable`](trisolar_io::zarr::Variable) has beside the values.
+    ///
+    /// # Errors
+    /// As [`ZarrWriter::array`](trisolar_io::zarr::ZarrWriter::array).
+    pub fn write_zarr(
+        self,
+        file: &mut trisolar_io::zarr::ZarrWriter,
+        about: trisolar_io::zarr::Variable<'_, ()>,
+    ) -> Result<(), trisolar_io::IoError> {
+        each_type!(self, v => file.array(&about.with_values(v)))
+    }
 }
 
 impl ValueVec {

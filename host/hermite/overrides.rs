@@ -33,14 +33,14 @@ parameters! {
         }
         "Integration" {
             /// Order of the scheme: 4, 6 or 8
-            order: Option<Order> = "P" => order, default "6; 4 with --scheme ahmad-cohen, 8 for burrau";
+            order: Option<Order> = "P" => order, default "6; 4 with --scheme ahmad-cohen, 8 for burrau and figure-eight";
             /// Softening length
             softening: Option<f64> = "LENGTH" => read::number, unit "length",
                 default "that of the file, or 4/n; 0 for burrau and figure-eight", where { aliases: &["eps"] };
             /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's (Makino & Aarseth 1992)
-            eta: Option<f64> = "ETA" => read::number, default "0.1, 0.5, 0.75 at order 4, 6, 8; 0.15 for burrau";
+            eta: Option<f64> = "ETA" => read::number, default "0.1, 0.5, 0.75 at order 4, 6, 8; 0.15 for burrau and figure-eight";
             /// Accuracy parameter of the first step
-            eta_start: Option<f64> = "ETA" => read::number, default "0.01, 0.1, 0.1 at order 4, 6, 8; 0.02 for burrau";
+            eta_start: Option<f64> = "ETA" => read::number, default "0.01, 0.1, 0.1 at order 4, 6, 8; 0.02 for burrau and figure-eight";
             /// Longest step, a power of two
             max_step: Option<f64> = "TIME" => read::number, unit "time", default "0.0625";
             /// Shortest step, a power of two
@@ -220,6 +220,12 @@ impl Overrides {
         self.without(START)
     }
 
+    /// Whether the model's own end shows what it is known for, and no other end is given.
+    pub fn is_of_known_time(&self) -> bool {
+        let known = self.model.is_some_and(|model| model.problem().is_some());
+        known && self.end.is_none() && self.steps.is_none()
+    }
+
     /// The end of the run and the interval of its diagnostics, for a start at time 0. A run that is resumed from a checkpoint needs them as
     /// well.
     ///
@@ -311,15 +317,15 @@ impl Overrides {
         let start_time = carried.time.unwrap_or(0.0);
         self.times_from(start_time)?;
         let ahmad_cohen = self.ahmad_cohen(bodies.len())?;
-        // Burrau's close encounters need more than the usual accuracy: with these values, positions at t = 20 are right to 1e-8.
-        let is_burrau = self.model == Some(StartModel::Burrau);
+        // Known orbits need more than the usual accuracy: with these values, Burrau's positions at t = 20 are right to 1e-8.
+        let is_known = self.model.and_then(StartModel::problem).is_some();
         let order = match ahmad_cohen {
             Some(_) => Order::Four,
-            None if is_burrau => Order::Eight,
+            None if is_known => Order::Eight,
             None => Order::Six,
         };
         let mut usual = Specification::new(self.order.unwrap_or(order));
-        if is_burrau && self.order.is_none() && ahmad_cohen.is_none() {
+        if is_known && self.order.is_none() && ahmad_cohen.is_none() {
             (usual.eta, usual.eta_start) = (0.15, 0.02);
         }
         let usual_softening = match self.model.and_then(StartModel::problem) {

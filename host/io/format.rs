@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::IoError;
 use super::picture_file::PictureFormat;
+use super::zarr;
 
 /// A format a map can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,19 +21,22 @@ pub enum Format {
     Npy,
     /// Named arrays and the specification that made them ([`npz`](super::npz)).
     Npz,
+    /// Arrays with coordinates and the specification that made them ([`zarr`](super::zarr)).
+    Zarr,
 }
 
 impl Format {
     /// Every format, in the order in which messages list them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Png,
         Self::Svg,
         Self::Pdf,
         Self::Tiff,
         Self::Npy,
         Self::Npz,
+        Self::Zarr,
     ];
-    const ALLOWED: &'static str = ".png, .svg, .pdf, .tif (or .tiff), .npy and .npz";
+    const ALLOWED: &'static str = ".png, .svg, .pdf, .tif (or .tiff), .npy, .npz and .zarr.zip";
 
     /// The extension, without the dot.
     pub fn extension(self) -> &'static str {
@@ -43,6 +47,7 @@ impl Format {
             Self::Tiff => "tif",
             Self::Npy => "npy",
             Self::Npz => "npz",
+            Self::Zarr => zarr::EXTENSION,
         }
     }
 
@@ -51,18 +56,19 @@ impl Format {
     /// # Errors
     /// [`IoError::UnknownFormat`], which lists the allowed extensions.
     pub fn of(path: &Path) -> Result<Self, IoError> {
-        let extension = path.extension().map(|e| e.to_string_lossy().into_owned());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.to_ascii_lowercase();
+        // Without a name before the dot there is no extension.
+        let ends = |extension: &str| {
+            let stem = name.strip_suffix(extension);
+            stem.is_some_and(|stem| stem.len() > 1 && stem.ends_with('.'))
+        };
         Self::ALL
             .into_iter()
-            .find(|f| {
-                extension.as_ref().is_some_and(|e| {
-                    e.eq_ignore_ascii_case(f.extension())
-                        || *f == Self::Tiff && e.eq_ignore_ascii_case("tiff")
-                })
-            })
+            .find(|f| ends(f.extension()) || *f == Self::Tiff && ends("tiff"))
             .ok_or_else(|| IoError::UnknownFormat {
                 path: path.to_owned(),
-                extension,
+                extension: path.extension().map(|e| e.to_string_lossy().into_owned()),
                 allowed: Self::ALLOWED,
             })
     }
@@ -81,6 +87,7 @@ mod tests {
             ("dir.npz/b.NPY", Format::Npy),
             ("x.y.Npz", Format::Npz),
             ("wide.tif", Format::Tiff),
+            ("a.b.Zarr.ZIP", Format::Zarr),
             ("wide.TIFF", Format::Tiff),
         ] {
             assert_eq!(Format::of(Path::new(name)).unwrap(), format);
@@ -93,6 +100,8 @@ mod tests {
             ("maps/a.jpg", "unknown extension .jpg"),
             ("a", "no extension"),
             (".png", "no extension"),
+            ("a.zip", "unknown extension .zip"),
+            (".zarr.zip", "unknown extension .zip"),
             ("a.", "unknown extension ."),
         ] {
             let message = Format::of(Path::new(name)).unwrap_err().to_string();

@@ -4,6 +4,7 @@
 //! - [`read`]: how files are opened for reading, and how much of them is read
 //! - [`format`](mod@format): the format of a file, by its name
 //! - [`npy`], [`npz`]: arrays that numpy reads
+//! - [`zarr`]: arrays with coordinates that xarray reads
 //! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
 //! - [`plot`]: lines, points and trajectories
 //! - [`film`]: films of such pictures
@@ -33,6 +34,7 @@ pub mod sum;
 pub mod system;
 mod ticks;
 mod tiff_file;
+pub mod zarr;
 
 pub use error::IoError;
 pub use picture_file::PictureFormat;

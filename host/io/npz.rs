@@ -165,7 +165,7 @@ impl NpzWriter {
         let Self { path, zip } = self;
         zip.finish()
             .map_err(|e| written(&path, e))
-            .and_then(|sink| sink.file.commit())
+            .and_then(ArchiveFile::commit)
     }
 
     /// How this array is written: uncompressed if its first values hardly shrink, because compressing the noise in the last digits of
@@ -189,15 +189,19 @@ impl NpzWriter {
             let reason = format!("{name:?} cannot name a member of an npz file");
             return Err(data_error(&self.path, reason));
         }
-        Ok(SimpleFileOptions::default()
+        Ok(member_options(bytes)
             .compression_method(CompressionMethod::Deflated)
-            .compression_level(Some(4))
-            .last_modified_time(DateTime::default())
-            .unix_permissions(0o644)
-            // The same bytes on every system.
-            .system(System::Unix)
-            .large_file(bytes > (u32::MAX / 2) as usize))
+            .compression_level(Some(4)))
     }
+}
+
+/// How a member of so many bytes is written to any archive: the same bytes at all times and on every system.
+pub(super) fn member_options(bytes: usize) -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .last_modified_time(DateTime::default())
+        .unix_permissions(0o644)
+        .system(System::Unix)
+        .large_file(bytes > (u32::MAX / 2) as usize)
 }
 
 /// The size of a member with these contents.
@@ -352,7 +356,7 @@ impl NpzReader {
 
 /// The file below the archive. A `ZipWriter` that is dropped after a failure tries to complete its archive and prints an error if that
 /// fails as well. This type therefore reports the first failure and discards all later writes.
-struct ArchiveFile {
+pub(super) struct ArchiveFile {
     file: AtomicFile,
     failed: bool,
     position: u64,
@@ -360,13 +364,18 @@ struct ArchiveFile {
 }
 
 impl ArchiveFile {
-    fn new(file: AtomicFile) -> Self {
+    pub(super) fn new(file: AtomicFile) -> Self {
         Self {
             file,
             failed: false,
             position: 0,
             length: 0,
         }
+    }
+
+    /// Gives the complete file its name.
+    pub(super) fn commit(self) -> Result<(), IoError> {
+        self.file.commit()
     }
 }
 
@@ -408,7 +417,7 @@ impl Seek for ArchiveFile {
     }
 }
 
-fn written(path: &Path, e: ZipError) -> IoError {
+pub(super) fn written(path: &Path, e: ZipError) -> IoError {
     match e {
         ZipError::Io(e) => IoError::system(path, "write", e),
         e => data_error(path, e.to_string()),

@@ -254,29 +254,53 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     let y = Along::new(&plot.y, reach)?;
 
     let style = AxesStyle {
-        unit: plot.size.map_or(1.0, |size| size.unit(SHEET)),
+        unit: plot.size.map_or(1.0, |size| size.legible_unit(SHEET)),
         theme: plot.theme,
     };
     let s = &style;
-    let names: Vec<&str> = series.iter().map(|s| s.name).collect();
-    let beside = s.margin() + legend_width(&names, s).max(s.number());
+    let mut names: Vec<&str> = series.iter().map(|s| s.name).collect();
     let title_width = plot
         .size
         .map_or(FRAME[0], |size| size.width as f32 - 2.0 * s.margin());
-    let title = wrap(&plot.title, s.title(), title_width);
-    let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
-    let below = below_frame(s) + s.margin();
-    let high = plot
-        .size
-        .map_or(FRAME[1], |size| (size.height as f32 - top - below).floor());
+    let mut title = wrap(&plot.title, s.title(), title_width);
+    let top_of =
+        |title: &[String]| s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+    let mut below = below_frame(s) + s.margin();
+    let high_of = |top: f32, below: f32| {
+        plot.size
+            .map_or(FRAME[1], |size| (size.height as f32 - top - below).floor())
+    };
+    let too_low = |high: f32| plot.size.is_some_and(|size| size.is_too_low(high));
+    if too_low(high_of(top_of(&title), below)) {
+        title.clear();
+    }
+    let top = top_of(&title);
+    let wide_of = |high: f32, names: &[&str]| {
+        let left = s.margin() + left_of_frame(&fitting(high, s, false, |n| y.ticks(n)), s);
+        let beside = s.margin() + legend_width(names, s).max(s.number());
+        plot.size.map_or(FRAME[0], |size| {
+            (size.width as f32 - left.round() - beside).floor()
+        })
+    };
+    // In a narrow picture the names are below the axis, if there is room for them.
+    let wide = wide_of(high_of(top, below), &names);
+    let mut names_below = Vec::new();
+    if plot.size.is_some_and(|size| size.is_too_narrow(wide)) {
+        names_below = std::mem::take(&mut names);
+        let more = legend_height(&names_below, s);
+        match too_low(high_of(top, below + more)) {
+            true => names_below.clear(),
+            false => below += more,
+        }
+    }
+    let high = high_of(top, below);
     if high < LEAST_FRAME {
         return Err(TOO_SMALL.into());
     }
+    let beside = s.margin() + legend_width(&names, s).max(s.number());
     let y_ticks = fitting(high, s, false, |n| y.ticks(n));
     let left = s.margin() + left_of_frame(&y_ticks, s);
-    let wide = plot.size.map_or(FRAME[0], |size| {
-        (size.width as f32 - left.round() - beside).floor()
-    });
+    let wide = wide_of(high, &names);
     if wide < LEAST_FRAME {
         return Err(TOO_SMALL.into());
     }
@@ -336,6 +360,15 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     let y_label = y_ticks.axis_label(&plot.y.name, &plot.y.unit);
     vertical_axis(&mut canvas, frame, &y_ticks, &y_label, s, |at| 1.0 - at);
     legend(&mut canvas, [frame.x + wide, frame.y], &names, s, s.unit);
+    let under_the_axis = frame.y + high + below_frame(s);
+    let beside_the_margin = s.margin() - 2.0 * s.gap();
+    legend(
+        &mut canvas,
+        [beside_the_margin, under_the_axis],
+        &names_below,
+        s,
+        s.unit,
+    );
     Ok(canvas)
 }
 
@@ -395,6 +428,12 @@ fn legend_width(names: &[&str], s: &AxesStyle) -> f32 {
     } else {
         0.0
     }
+}
+
+/// The height of a legend; 0 if no series has a name.
+fn legend_height(names: &[&str], s: &AxesStyle) -> f32 {
+    let last = names.iter().rposition(|name| !name.is_empty());
+    last.map_or(0.0, |last| (last + 1) as f32 * s.number() * 1.6)
 }
 
 /// Names beside samples of their lines, to the right of (x, y). `thick` is the thickness of the samples, compared to a plot without a

@@ -22,6 +22,29 @@ impl PictureSize {
     }
 }
 
+/// How much smaller text and lines of plots are drawn at most: numbers of 8.5 pixels can still be read.
+const LEAST_UNIT: f32 = 0.5;
+
+/// The share of a side of a picture that its frame must have; otherwise what is around it is left out.
+const LEAST_FRAME_SHARE: f32 = 0.5;
+
+impl PictureSize {
+    /// As [`unit`](Self::unit), for plots whose texts must remain legible.
+    pub(crate) fn legible_unit(self, sheet: [f32; 2]) -> f32 {
+        self.unit(sheet).max(LEAST_UNIT)
+    }
+
+    /// Whether a frame as wide as this is too narrow for the picture.
+    pub(crate) fn is_too_narrow(self, frame: f32) -> bool {
+        frame < LEAST_FRAME_SHARE * self.width as f32
+    }
+
+    /// Whether a frame as high as this is too low for the picture.
+    pub(crate) fn is_too_low(self, frame: f32) -> bool {
+        frame < LEAST_FRAME_SHARE * self.height as f32
+    }
+}
+
 impl FromStr for PictureSize {
     type Err = String;
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use trisolar_io::colour::ColourRange;
+use trisolar_io::picture::BarNumbers;
 use trisolar_map::Quantity;
 
 /// The value that is coloured.
@@ -81,7 +82,38 @@ impl Colours {
         }
     }
 
-    /// Name and unit of the value, for a colour bar.
+    /// The time until the twins part, which a colour bar counts as that of a single map does, of maps with so many steps of length `dt`.
+    pub fn times(self, quantity: Quantity, steps: u64, dt: f64, most: u32) -> Option<BarNumbers> {
+        let (at_zero, per_value) = match self {
+            Self::Share => (steps as f64 * dt, -(steps as f64) * dt),
+            Self::Steps => (f64::from(most) * dt, -dt),
+            Self::Frame => (steps as f64 * dt, -dt),
+        };
+        quantity.counts_steps().then_some(BarNumbers {
+            at_zero,
+            per_value,
+            zero: "never parted",
+        })
+    }
+
+    /// As [`times`](Self::times), of the common colour bar of several maps, each with its steps and their length; `None` if a colour does
+    /// not mean the same time in all of them.
+    pub fn common_times(
+        self,
+        quantity: Quantity,
+        mut maps: impl Iterator<Item = (u64, f64)>,
+        most: u32,
+    ) -> Option<BarNumbers> {
+        let (steps, dt) = maps.next()?;
+        let same = match self {
+            Self::Share => maps.all(|map| map == (steps, dt)),
+            Self::Steps => maps.all(|map| map.1 == dt),
+            Self::Frame => false,
+        };
+        self.times(quantity, steps, dt, most).filter(|_| same)
+    }
+
+    /// Name and unit of the value, for a colour bar that does not count times.
     pub fn labels(self, quantity: Quantity, most: u32) -> (String, &'static str) {
         match self {
             Self::Share => ("share of the steps left when the twins part".into(), ""),
@@ -133,6 +165,29 @@ mod tests {
             Colours::Steps.value(QUANTITY, 50.0, 400, 400)
         );
         assert_eq!(Colours::Frame.value(QUANTITY, 50.0, 100, 400), 50.0);
+    }
+
+    #[test]
+    fn a_bar_counts_the_times_of_its_colours_where_all_maps_agree_on_them() {
+        let (dt, most) = (0.5, 400);
+        for colours in Colours::ALL {
+            for (steps, value) in [(100_u32, 50.0), (400, 50.0), (400, 399.0)] {
+                let numbers = colours.times(QUANTITY, steps.into(), dt, most);
+                let numbers = numbers.expect("counts of steps");
+                let coloured = colours.value(QUANTITY, value, steps, most);
+                let time = numbers.at_zero + numbers.per_value * coloured;
+                assert!((time - value * dt).abs() < 1e-9, "{colours}: {time}");
+            }
+            let common = |maps: &[(u64, f64)]| {
+                let found = colours.common_times(QUANTITY, maps.iter().copied(), most);
+                found.is_some()
+            };
+            assert_eq!(common(&[(400, dt), (400, dt)]), colours != Colours::Frame);
+            assert_eq!(common(&[(100, dt), (400, dt)]), colours == Colours::Steps);
+            assert!(!common(&[(400, dt), (400, 0.25)]));
+            let other = colours.times(Quantity::Ftle, 400, dt, most);
+            assert!(other.is_none());
+        }
     }
 
     #[test]

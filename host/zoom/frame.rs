@@ -500,6 +500,7 @@ fn draw(
         },
         spacing: output::spacing(quantity),
         theme: style.theme,
+        numbers: (style.colours).times(quantity, specification.steps, specification.dt, most),
         ..PictureStyle::default()
     };
     let json = note(specification);
@@ -517,8 +518,10 @@ fn draw(
     ];
     let lines: Vec<String> = lines.into_iter().flatten().collect();
     let mut labels = output::labels(specification, &lines.join("\n"));
-    let (value, unit) = style.colours.labels(quantity, most);
-    (labels.value, labels.unit) = (value, unit.to_owned());
+    if look.numbers.is_none() {
+        let (value, unit) = style.colours.labels(quantity, most);
+        (labels.value, labels.unit) = (value, unit.to_owned());
+    }
     labels.y_upwards = y_upwards;
     picture::plot(path, &map, &look, &labels, Some(&json))
 }

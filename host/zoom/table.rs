@@ -37,7 +37,15 @@ impl<'a> ContactSheet<'a> {
         let most = most_steps(frames);
         let s = frames.first().ok_or("there are no maps")?;
         let s = s.specification.specification();
-        let (value, unit) = style.colours.labels(s.quantity, most);
+        let steps = frames.iter().map(|frame| {
+            let s = frame.specification.specification();
+            (s.steps, s.dt)
+        });
+        let numbers = style.colours.common_times(s.quantity, steps, most);
+        let (value, unit) = match numbers {
+            Some(_) => (s.quantity.label().into(), s.quantity.unit()),
+            None => style.colours.labels(s.quantity, most),
+        };
         let labels = match vary {
             [rows, columns] => TileLabels::Matrix {
                 rows: values(rows),
@@ -63,6 +71,7 @@ impl<'a> ContactSheet<'a> {
             range: style.colours.range(most),
             spacing: output::spacing(s.quantity),
             theme: style.theme,
+            numbers,
             ..PictureStyle::default()
         };
         picture::check_sheet(&tiles, &look)?;

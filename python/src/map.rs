@@ -86,10 +86,7 @@ impl Map {
             return None;
         }
         let valid = self.0.specification.clone().validate().ok()?;
-        let [width, height] = valid.size().map(u64::from);
-        let row = (0..width).map(|pixel| valid.start(pixel)).collect();
-        let column = (0..height).map(|row| valid.start(row * width)).collect();
-        Some([row, column])
+        Some(valid.edges())
     }
 
     /// `cpu` or `gpu`.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trisolar
+from conftest import Run
 
 SMALL: dict[str, Any] = {"size": (6, 5), "steps": 2000, "critical_distance": 0.01, "backend": "cpu"}
 
@@ -71,6 +72,19 @@ def test_sweeps_and_zooms_as_datasets(tmp_path: Path) -> None:
         dataset.to_zarr(tmp_path / name, zarr_format=3)
         again = xarray.open_zarr(tmp_path / name)
         xarray.testing.assert_identical(again.load(), dataset)
+
+
+def test_the_program_writes_the_dataset_as_zarr(command_line: Run, tmp_path: Path) -> None:
+    xarray, zarr = pytest.importorskip("xarray"), pytest.importorskip("zarr")
+    for quantity, plane in ("divergence", "xy"), ("closest-approach", "yz"):
+        path, saved = tmp_path / f"{quantity}.zarr.zip", tmp_path / "saved.zarr.zip"
+        words = f"--size 6x5 --steps 2000 --critical-distance 0.01 --plane {plane} --quantity {quantity} --backend cpu --quiet"
+        command_line("divergence", *words.split(), "--out", str(path))
+        map = trisolar.divergence(**SMALL, plane=plane, quantity=quantity)
+        with xarray.open_zarr(zarr.storage.ZipStore(path, mode="r"), consolidated=True) as there:
+            xarray.testing.assert_identical(there.load(), map.to_xarray())
+        map.save(saved)
+        assert saved.read_bytes() == path.read_bytes()
 
 
 def test_series_as_data_frames() -> None:

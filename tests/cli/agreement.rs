@@ -352,11 +352,61 @@ fn burraus_problem_is_integrated_to_its_end_by_the_cluster_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = "cluster --model burrau --end 20 --out end.npz --backend cpu";
     json(folder.path(), words);
+    let there = fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(there, 1, "only what was asked for");
     let mut npz = NpzReader::open(folder.path().join("end.npz")).expect("an npz");
     let x = npz.array::<f64>("position").expect("positions").values;
     // Quadruple precision.
     assert!((x[0] - 3.004_292_636_696_399).abs() < 1e-7, "{}", x[0]);
     assert!((x[1] - 0.511_925_235_024_685_9).abs() < 1e-7, "{}", x[1]);
+}
+
+#[test]
+fn cluster_models_show_what_they_are_known_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for model in ["burrau", "figure-eight"] {
+        let said = stdout(
+            folder.path(),
+            &format!("cluster --model {model} --backend cpu"),
+        );
+        for picture in ["energy", "steps", "density", "orbits"] {
+            let path = Path::new(model).join(format!("{picture}.png"));
+            assert!(folder.path().join(&path).is_file(), "{}", path.display());
+            let line = format!("file          {}\n", path.display());
+            assert!(said.contains(&line), "{line}{said}");
+        }
+        // The pictures are those of an accurate run.
+        let report = json(
+            folder.path(),
+            &format!("cluster --model {model} --backend cpu"),
+        );
+        let error = &report["errors"]["largest_energy"];
+        let error = error.as_f64().expect("an error");
+        assert!(error.abs() < 1e-8, "{model}: {error}");
+    }
+    // The lightest body escapes from a binary of the other two.
+    stdout(
+        folder.path(),
+        "cluster --model burrau --out end.npz --backend cpu",
+    );
+    let mut npz = NpzReader::open(folder.path().join("end.npz")).expect("an npz");
+    let x = npz.array::<f64>("position").expect("positions").values;
+    let apart = |a: usize, b: usize| {
+        let squares = (0..3).map(|k| (x[3 * a + k] - x[3 * b + k]).powi(2));
+        squares.sum::<f64>().sqrt()
+    };
+    let (binary, escaper) = (apart(1, 2), apart(0, 1).min(apart(0, 2)));
+    assert!(binary < 1.0 && escaper > 10.0, "{binary} {escaper}");
+    let folder = tempfile::tempdir().expect("a folder");
+    for words in [
+        "--model burrau --end 1",
+        "--model figure-eight --quiet",
+        "--model figure-eight --eta 0.3",
+    ] {
+        stdout(folder.path(), &format!("cluster {words} --backend cpu"));
+    }
+    let there = fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(there, 0);
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn files_that_cannot_be_written() {
         &[
             "--out",
             "map.xyz",
-            ".png, .svg, .pdf, .tif (or .tiff), .npy and .npz",
+            ".png, .svg, .pdf, .tif (or .tiff), .npy, .npz and .zarr.zip",
         ],
     );
     refused(&["--out", "map"], &["--out", "no extension"]);

@@ -52,7 +52,7 @@ fn merged_is_whole(words: &str, order: &[u32], names: &str) {
 
 #[test]
 fn merged_maps_have_the_bytes_of_one_run_in_every_format() {
-    let formats = "--out map.npz --out map.png --out map.npy --out map.tif --save-config map.toml";
+    let formats = "--out map.npz --out map.png --out map.npy --out map.tif --out map.zarr.zip --save-config map.toml";
     merged_is_whole(
         &format!("divergence --size 23x7 --steps 300 --backend cpu {formats}"),
         &[3, 1, 2],

@@ -213,7 +213,9 @@ fn stale_constants(device: &Arc<dyn Device>) -> Outcome<usize> {
         }
         let arguments = (numbers.as_mut_ptr(), COUNT as u32);
         // SAFETY: there are this many numbers.
-        unsafe { device.launch::<kernels::Weighted>(Grid::covering(COUNT as u32, 128), arguments)? };
+        unsafe {
+            device.launch::<kernels::Weighted>(Grid::covering(COUNT as u32, 128), arguments)?
+        };
         arrays.push(numbers);
     }
     let mut stale = 0;

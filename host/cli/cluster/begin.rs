@@ -72,8 +72,11 @@ impl InitialState {
 
 impl Begun {
     /// A new run.
-    pub(super) fn begin(args: &Args) -> Result<Self, Failure> {
-        let output = args.output.clone();
+    pub(super) fn begin(args: &Args, typed: &Typed) -> Result<Self, Failure> {
+        let mut output = args.output.clone();
+        if let Some(folder) = args.shown_in(typed) {
+            output.plots = Some(folder);
+        }
         let mut overrides = args.overrides.values.clone();
         if let Some(path) = &args.config {
             overrides = overrides.merged_over(config::load(path)?);

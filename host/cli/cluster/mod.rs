@@ -1,6 +1,6 @@
 //! `trisolar cluster`: a star cluster by Hermite integration, its diagnostics, snapshots and checkpoints.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use trisolar::accuracy::{EnergyError, no_energy};
@@ -102,7 +102,7 @@ fn begin(args: &Args, typed: &Typed, communicator: &Communicator) -> Result<Begu
         // The options are checked before anything is read, as far as they are known.
         None => {
             args.options(args.overrides.values.scheme, communicator)?;
-            Begun::begin(args)?
+            Begun::begin(args, typed)?
         }
         Some(path) => Begun::resume(args, typed, path)?,
     };
@@ -457,6 +457,14 @@ impl<'a> Run<'a> {
         abrupt.into_iter().chain(error).collect()
     }
 
+    /// The files that were written, without the snapshots. A plot that has nothing to show is not written.
+    fn files(&self) -> Vec<PathBuf> {
+        let results = self.output.results().into_iter().map(|(_, path)| path);
+        let others = [&self.output.save_config, &self.output.checkpoint];
+        let files = results.chain(others.into_iter().flatten().cloned());
+        files.filter(|path| path.exists()).collect()
+    }
+
     /// Writes all final files.
     fn write_results(&self, stars: &[Star]) -> Result<(), Failure> {
         for path in &self.output.out {
@@ -534,15 +542,10 @@ impl<'a> Run<'a> {
         let particles = self.cluster.stars().len();
         let mut specification = report::with_start(self.cluster.specification(), &self.overrides);
         specification["n"] = particles.into();
-        let results = self.output.results().into_iter().map(|(_, path)| path);
         let snapshots = (0..self.series.len()).filter_map(|number| self.output.snapshot(number));
-        let others = [&self.output.save_config, &self.output.checkpoint];
-        let files = results
-            .chain(snapshots)
-            .chain(others.into_iter().flatten().cloned());
         let common = Common {
             specification,
-            files: files.filter(|path| path.exists()).collect(),
+            files: self.files().into_iter().chain(snapshots).collect(),
             devices: report::device(&self.cluster.engine().device()),
             seconds: elapsed,
             rate: Some(overall),
@@ -664,6 +667,12 @@ impl<'a> Run<'a> {
         }
         for note in &self.notes {
             lines.add("note", note);
+        }
+        for path in self.files() {
+            lines.add_whole("file", &path.display().to_string());
+        }
+        if let Some(folder) = &self.output.snapshots {
+            lines.add_whole("folder", &folder.display().to_string());
         }
         lines.as_str().to_owned()
     }

@@ -32,7 +32,7 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub(super) checkpoint: Option<PathBuf>,
     /// Draw energy error, radii, steps, the column density at the end, and orbits to energy.png, radii.png, steps.png, density.png and
-    /// orbits.png in this folder
+    /// orbits.png in this folder. The models burrau and figure-eight do so without any option, in a folder with the name of the model
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
     /// Format of the pictures in the folder of --plots: png, svg or pdf

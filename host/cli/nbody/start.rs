@@ -12,7 +12,7 @@ use trisolar::nbody::{
 use trisolar::spec::Parameters as _;
 
 use super::super::Failure;
-use super::super::resume::Typed;
+use super::super::resume::{SHOWN_WITH, Typed};
 use super::options::{Args, OutputFormat};
 use super::overrides;
 use super::plan::RecordPlan;
@@ -45,9 +45,7 @@ impl Args {
     pub(super) fn shown_in(&self, typed: &Typed) -> Option<PathBuf> {
         let values = &self.overrides.values;
         let model = values.model?;
-        let alone = typed.are_under(&["Start", "Computation", "Report"])
-            && self.config.is_none()
-            && !self.quiet;
+        let alone = typed.are_under(&SHOWN_WITH) && self.config.is_none() && !self.quiet;
         (alone && values.is_of_known_time()).then(|| model.name().into())
     }
 

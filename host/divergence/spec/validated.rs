@@ -51,6 +51,14 @@ impl Validated {
         self.job_in_lengths(0, 1).grid.start(pixel)
     }
 
+    /// Start positions of the grid body in the first row and in the first column of the map (length).
+    pub fn edges(&self) -> [Vec<[f64; 3]>; 2] {
+        let [width, height] = self.size().map(u64::from);
+        let row = (0..width).map(|pixel| self.start(pixel)).collect();
+        let column = (0..height).map(|row| self.start(row * width)).collect();
+        [row, column]
+    }
+
     /// The engines' units of length per unit of the specification: a power of two.
     pub(super) fn unit(&self) -> f64 {
         let bits = self.specification.precision.fraction_bits();

@@ -185,12 +185,15 @@ impl SheetLayout {
         let height = plan.bar_height();
         if let ColourRange::Fixed(low, high) = style.range {
             let scale = ColourScale::new(low, high, true, style.spacing);
-            plan.ticks = fitting(height, s, false, |n| value_ticks(scale, None, n));
+            plan.ticks = fitting(height, s, false, |n| value_ticks(scale, style.numbers, n));
         }
         plan.label = wrap(&plan.ticks.axis_label(&tiles.value, ""), s.label(), height);
         if let Some(missing) = style.missing {
             let colour = style.colour_map.not_finite_name();
             plan.label.push(format!("{colour}: {missing}"));
+        }
+        if let Some(numbers) = style.numbers {
+            plan.label.push(format!("darkest: {}", numbers.zero));
         }
         let width = plan.size().0 as f32 - 2.0 * s.margin();
         plan.title = wrap(&tiles.title, s.title(), width);

@@ -140,7 +140,7 @@ fn draw_plane(
     (low, high): ([f64; 3], [f64; 3]),
 ) -> Result<Canvas, String> {
     let s = &AxesStyle {
-        unit: orbits.size.map_or(1.0, |size| size.unit(SHEETS[0])),
+        unit: orbits.size.map_or(1.0, |size| size.legible_unit(SHEETS[0])),
         theme: orbits.theme,
     };
     let spans = axes.map(|k| high[k] - low[k]);
@@ -149,10 +149,11 @@ fn draw_plane(
     let needed = spans.map(|span| span + 0.08 * longer);
     let centre = axes.map(|k| low[k] / 2.0 + high[k] / 2.0);
     let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
-    let right = legend_width(&names, s).max(MARKS_WIDTH * s.unit) + s.margin();
+    let mut right = legend_width(&names, s).max(MARKS_WIDTH * s.unit) + s.margin();
     let heading_of = |width: f32| wrap(&orbits.heading(bodies.len()), s.title(), width);
     let top_of =
         |title: &[String]| s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+    let mut explained = true;
 
     // The same number of pixels for a unit of length along both axes.
     let (title, [wide, high], scale) = match orbits.size {
@@ -165,15 +166,25 @@ fn draw_plane(
         }
         Some(size) => {
             let sheet = [size.width, size.height].map(|side| side as f32);
-            let title = heading_of(sheet[0] - 2.0 * s.margin());
-            let high = (sheet[1] - top_of(&title) - below_frame(s) - s.margin()).floor();
+            let mut title = heading_of(sheet[0] - 2.0 * s.margin());
+            let high_of =
+                |title: &[String]| (sheet[1] - top_of(title) - below_frame(s) - s.margin()).floor();
+            if size.is_too_low(high_of(&title)) {
+                title.clear();
+            }
+            let high = high_of(&title);
             let numbers = |high: f32, scale: f64| {
                 fitting(high, s, false, |n| {
                     Ticks::linear(centre[1], f64::from(high) / scale, n)
                 })
             };
             // The numbers on the left depend on the scale, which depends on the room that they leave.
-            let room = sheet[0] - right - s.margin() - 8.0 * s.number();
+            let room_of = |right: f32| sheet[0] - right - s.margin() - 8.0 * s.number();
+            if size.is_too_narrow(room_of(right)) {
+                explained = false;
+                right = s.margin() + s.number();
+            }
+            let room = room_of(right);
             let scale_of =
                 |wide: f32| (f64::from(wide) / needed[0]).min(f64::from(high) / needed[1]);
             if room.min(high) < LEAST_FRAME {
@@ -222,8 +233,10 @@ fn draw_plane(
     vertical_axis(&mut canvas, frame, &y_ticks, &label(&y_ticks, b), s, |at| {
         1.0 - at
     });
-    legend(&mut canvas, [frame.x + wide, frame.y], &names, s, s.unit);
-    marks(&mut canvas, [frame.x + wide, frame.y], &names, s);
+    if explained {
+        legend(&mut canvas, [frame.x + wide, frame.y], &names, s, s.unit);
+        marks(&mut canvas, [frame.x + wide, frame.y], &names, s);
+    }
     Ok(canvas)
 }
 
@@ -269,7 +282,7 @@ fn draw_space(
     span: f64,
 ) -> Result<Canvas, String> {
     let s = &AxesStyle {
-        unit: orbits.size.map_or(1.0, |size| size.unit(SHEETS[1])),
+        unit: orbits.size.map_or(1.0, |size| size.legible_unit(SHEETS[1])),
         theme: orbits.theme,
     };
     let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
@@ -297,8 +310,8 @@ fn draw_space(
             // The numbers beside smaller panels are not wider.
             let left = left_of(&ticks_of(high.max(LEAST_FRAME)));
             let side = high.min((sheet[0] - right) / 2.0 - left).floor() - 1.0;
-            if side < LEAST_FRAME {
-                return Err(TOO_SMALL.into());
+            if side < LEAST_PANEL {
+                return draw_side(bodies, orbits, (centre, span), size, s);
             }
             (title, side)
         }
@@ -342,6 +355,67 @@ fn draw_space(
         vertical_axis(&mut canvas, frame, &ticks[b], &label(b), s, |at| 1.0 - at);
     }
     let frame = panel(3);
+    from_the_side(&mut canvas, frame, bodies, orbits, (centre, span), s);
+    let beside = [frame.x + side, panel(1).y];
+    legend(&mut canvas, beside, &names, s, s.unit);
+    marks(&mut canvas, beside, &names, s);
+    Ok(canvas)
+}
+
+/// The shortest side of one of four panels in pixels. In a picture that has no room for them, there is only the view from the side.
+const LEAST_PANEL: f32 = 80.0;
+
+/// The view from the side alone.
+fn draw_side(
+    bodies: &[Trajectory<'_>],
+    orbits: &Orbits,
+    cube: ([f64; 3], f64),
+    size: PictureSize,
+    s: &AxesStyle,
+) -> Result<Canvas, String> {
+    let sheet = [size.width, size.height].map(|side| side as f32);
+    let mut title = wrap(
+        &orbits.heading(bodies.len()),
+        s.title(),
+        sheet[0] - 2.0 * s.margin(),
+    );
+    let top_of =
+        |title: &[String]| s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+    let side_of = |title: &[String]| {
+        let high = sheet[1] - top_of(title) - s.margin();
+        high.min(sheet[0] - 2.0 * s.margin()).floor()
+    };
+    if size.is_too_low(side_of(&title)) {
+        title.clear();
+    }
+    let side = side_of(&title);
+    if side < LEAST_FRAME {
+        return Err(TOO_SMALL.into());
+    }
+    let background = orbits.theme.background();
+    let mut canvas =
+        Canvas::new(size.width, size.height, background).ok_or("the picture is too large")?;
+    heading(&mut canvas, &title, sheet[0] / 2.0, s);
+    let frame = PixelRect {
+        x: ((sheet[0] - side) / 2.0).round(),
+        y: top_of(&title).round(),
+        width: side,
+        height: side,
+    };
+    from_the_side(&mut canvas, frame, bodies, orbits, cube, s);
+    Ok(canvas)
+}
+
+/// Draws the panel of the view from the side.
+fn from_the_side(
+    canvas: &mut Canvas,
+    frame: PixelRect,
+    bodies: &[Trajectory<'_>],
+    orbits: &Orbits,
+    (centre, span): ([f64; 3], f64),
+    s: &AxesStyle,
+) {
+    let look = PathStyle::new(orbits.theme, s.unit, true);
     let seen = |p: [f64; 3]| {
         let relative = [0, 1, 2].map(|k| (p[k] - centre[k]) / span);
         project(relative, VIEW_DEGREES.0, VIEW_DEGREES.1)
@@ -354,13 +428,9 @@ fn draw_space(
         .fold(0.1, |reach: f64, v| reach.max(v.abs()));
     let reach = orbits.window.map_or(reach, |_| 0.5);
     let seen = |p: [f64; 3]| seen(p).map(|v| v * 0.45 / reach);
-    paths(&mut canvas, frame, bodies, look, seen);
+    paths(canvas, frame, bodies, look, seen);
     canvas.outline(frame, s.line(), orbits.theme.frame());
-    triad(&mut canvas, frame, s, s.unit, VIEW_DEGREES.0);
-    let beside = [frame.x + side, panel(1).y];
-    legend(&mut canvas, beside, &names, s, s.unit);
-    marks(&mut canvas, beside, &names, s);
-    Ok(canvas)
+    triad(canvas, frame, s, s.unit, VIEW_DEGREES.0);
 }
 
 /// The middle and the side of the cube that is shown.

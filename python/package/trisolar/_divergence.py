@@ -202,8 +202,8 @@ class DivergenceMap:
         """Writes the map, as the command line's ``--out`` does, byte for byte.
 
         :param path: ``.png``, ``.svg`` or ``.pdf`` (picture of the values; of a divergence map, the brighter the sooner the twins
-            part), ``.tif`` (picture without axes, for very large maps), ``.npy`` (array) or ``.npz`` (array ``steps_together``, or ``values`` for other quantities;
-            ``specification.json``; and ``points``, if there are any). A file of that name is replaced, once the new one is complete.
+            part), ``.tif`` (picture without axes, for very large maps), ``.npy`` (array), ``.npz`` (array ``steps_together``, or ``values`` for other quantities;
+            ``specification.json``; and ``points``, if there are any) or ``.zarr.zip`` (the dataset of :meth:`to_xarray` as Zarr in one file). A file of that name is replaced, once the new one is complete.
         :param bare: the picture alone (PNG), a pixel of the map each, without axes and colour bar.
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
         :param title: above the picture.

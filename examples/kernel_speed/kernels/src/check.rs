@@ -6,7 +6,8 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{F2, SharedSlice, U4};
 use cuda_std::tensor::{self, TensorMap, Tile};
 use cuda_std::{
-    Constant, GridBarrier, address_space, async_copy, bf16, cluster, matrix, mbarrier, shared_array, shared_slice, unroll,
+    Constant, GridBarrier, address_space, async_copy, bf16, cluster, matrix, mbarrier,
+    shared_array, shared_slice, unroll,
 };
 
 use crate::Four;

@@ -1,0 +1,403 @@
+//! Arrays with named dimensions in one file: a Zarr 3 store in a zip archive, which `xarray.open_zarr` and `zarr` read.
+//!
+//! The values are in chunks, each compressed by itself (gzip), so that a reader need not load an array as a whole. The members of the
+//! archive are not compressed again. The same contents give the same bytes.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use flate2::{Compression, GzBuilder};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::IoError;
+use super::atomic::AtomicFile;
+use super::npy::{self, Element, check_count, data_error};
+use super::npz::{ArchiveFile, member_options, written};
+
+/// The end of the name of such a file.
+pub const EXTENSION: &str = "zarr.zip";
+
+/// Bytes of a chunk at most, unless a single value has more.
+const CHUNK_BYTES: usize = 1 << 22;
+
+/// Level of the compression, as of npz files.
+const LEVEL: u32 = 4;
+
+/// The name of the metadata of an array or of the store.
+const METADATA: &str = "zarr.json";
+
+/// Texts about an array or the store, by name.
+pub type Attributes<'a> = [(&'a str, &'a str)];
+
+/// An array to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable<'a, T> {
+    /// Its name. An array of one dimension with the name of that dimension holds the coordinates along it.
+    pub name: &'a str,
+    /// The names of its dimensions, as many as `shape` has lengths.
+    pub dimensions: &'a [&'a str],
+    /// Length along each dimension.
+    pub shape: &'a [usize],
+    /// The values in C order.
+    pub values: &'a [T],
+    /// What is known about it, such as `units` and `long_name`.
+    pub attributes: &'a Attributes<'a>,
+}
+
+impl<'a, T> Variable<'a, T> {
+    /// The same with other values.
+    pub fn with_values<U>(self, values: &'a [U]) -> Variable<'a, U> {
+        let Self {
+            name,
+            dimensions,
+            shape,
+            attributes,
+            ..
+        } = self;
+        Variable {
+            name,
+            dimensions,
+            shape,
+            values,
+            attributes,
+        }
+    }
+}
+
+/// A store being written; it appears under its name on [`ZarrWriter::finish`].
+pub struct ZarrWriter {
+    path: PathBuf,
+    zip: ZipWriter<ArchiveFile>,
+    /// The metadata of the arrays so far.
+    metadata: Map<String, Value>,
+}
+
+impl ZarrWriter {
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::create`].
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, IoError> {
+        let path = path.as_ref().to_owned();
+        let zip = ZipWriter::new(ArchiveFile::new(AtomicFile::create(&path)?));
+        Ok(Self {
+            path,
+            zip,
+            metadata: Map::new(),
+        })
+    }
+
+    /// Adds an array.
+    ///
+    /// # Errors
+    /// [`IoError::Data`] if the name is empty, taken or has a separator of paths in it, if there are not as many names as lengths, or
+    /// not as many values as these ask for; a failed write.
+    pub fn array<T: Element>(&mut self, variable: &Variable<'_, T>) -> Result<(), IoError> {
+        self.array_by(variable, CHUNK_BYTES)
+    }
+
+    /// As [`array`](Self::array), in chunks of at most `most` bytes.
+    fn array_by<T: Element>(
+        &mut self,
+        variable: &Variable<'_, T>,
+        most: usize,
+    ) -> Result<(), IoError> {
+        let Variable {
+            name,
+            dimensions,
+            shape,
+            values,
+            ..
+        } = *variable;
+        let refuse = |reason: String| data_error(&self.path, format!("array {name}: {reason}"));
+        if name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with('.') {
+            return Err(refuse("this cannot be the name of an array".into()));
+        }
+        if self.metadata.contains_key(name) {
+            return Err(refuse("there is one of this name".into()));
+        }
+        if dimensions.len() != shape.len() {
+            let (names, lengths) = (dimensions.len(), shape.len());
+            return Err(refuse(format!("{names} dimensions, {lengths} lengths")));
+        }
+        check_count(shape, values.len()).map_err(refuse)?;
+        let chunk = chunk_shape(shape, most / size_of::<T>());
+        let metadata = array_metadata(variable, &chunk);
+        self.member(&format!("{name}/{METADATA}"), pretty(&metadata).as_bytes())?;
+        self.metadata.insert(name.to_owned(), metadata);
+        self.chunks(variable, &chunk)
+    }
+
+    /// Writes the chunks of an array. Several are compressed at a time; the bytes do not depend on how many.
+    fn chunks<T: Element>(
+        &mut self,
+        variable: &Variable<'_, T>,
+        chunk: &[usize],
+    ) -> Result<(), IoError> {
+        let counts: Vec<usize> = (variable.shape.iter().zip(chunk))
+            .map(|(length, of_chunk)| length.div_ceil(*of_chunk))
+            .collect();
+        let number: usize = counts.iter().product();
+        let at_once = rayon::current_num_threads();
+        for first in (0..number).step_by(at_once) {
+            let group = first..number.min(first + at_once);
+            let packed: Vec<(String, std::io::Result<Vec<u8>>)> = group
+                .into_par_iter()
+                .map(|k| {
+                    let place = place(k, &counts);
+                    let key: String = place.iter().map(|i| format!("/{i}")).collect();
+                    let values = in_chunk(variable, chunk, &place);
+                    let name = format!("{}/c{key}", variable.name);
+                    (name, packed(values, chunk.iter().product()))
+                })
+                .collect();
+            for (name, bytes) in packed {
+                let bytes = bytes.map_err(|e| IoError::system(&self.path, "write", e))?;
+                self.member(&name, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the metadata of the store, and gives the complete file its name.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::commit`]. No part of the file remains.
+    pub fn finish(mut self, attributes: &Attributes<'_>) -> Result<(), IoError> {
+        let metadata = json!({
+            "zarr_format": 3,
+            "node_type": "group",
+            "attributes": texts(attributes),
+            // With it, a reader opens the store without looking for its arrays.
+            "consolidated_metadata": {
+                "kind": "inline",
+                "must_understand": false,
+                "metadata": std::mem::take(&mut self.metadata),
+            },
+        });
+        self.member(METADATA, pretty(&metadata).as_bytes())?;
+        let Self { path, zip, .. } = self;
+        zip.finish()
+            .map_err(|e| written(&path, e))
+            .and_then(ArchiveFile::commit)
+    }
+
+    /// Adds a member of the archive.
+    fn member(&mut self, name: &str, bytes: &[u8]) -> Result<(), IoError> {
+        let options: SimpleFileOptions =
+            member_options(bytes.len()).compression_method(CompressionMethod::Stored);
+        self.zip
+            .start_file(name, options)
+            .map_err(|e| written(&self.path, e))?;
+        self.zip
+            .write_all(bytes)
+            .map_err(|e| IoError::system(&self.path, "write", e))
+    }
+}
+
+/// The shape of the chunks of an array, which have at most `most` values that follow each other in memory.
+fn chunk_shape(shape: &[usize], most: usize) -> Vec<usize> {
+    let mut room = most.max(1);
+    let mut chunk = vec![1; shape.len()];
+    for (of_chunk, &length) in chunk.iter_mut().zip(shape).rev() {
+        *of_chunk = length.clamp(1, room);
+        room /= length.max(1);
+        if room == 0 {
+            break;
+        }
+    }
+    chunk
+}
+
+/// The place of chunk `k` among `counts` chunks along each dimension, the last of which runs fastest.
+fn place(mut k: usize, counts: &[usize]) -> Vec<usize> {
+    let mut place = vec![0; counts.len()];
+    for (index, count) in place.iter_mut().zip(counts).rev() {
+        *index = k % count;
+        k /= count;
+    }
+    place
+}
+
+/// The values of a chunk, as many as there are before the end of the array.
+fn in_chunk<'a, T>(variable: &Variable<'a, T>, chunk: &[usize], place: &[usize]) -> &'a [T] {
+    let (mut first, mut count) = (0, 1);
+    let axes = variable.shape.iter().zip(chunk).zip(place);
+    for ((&length, &of_chunk), &index) in axes {
+        first = first * length + index * of_chunk;
+        count *= of_chunk.min(length - index * of_chunk);
+    }
+    &variable.values[first..first + count]
+}
+
+/// The bytes of a chunk of `all` values; those that lie behind the end of the array are 0.
+fn packed<T: Element>(values: &[T], all: usize) -> std::io::Result<Vec<u8>> {
+    let mut packed = GzBuilder::new().write(Vec::new(), Compression::new(LEVEL));
+    npy::write_values(&mut packed, values)?;
+    npy::write_values(&mut packed, &vec![T::zeroed(); all - values.len()])?;
+    packed.finish()
+}
+
+fn array_metadata<T: Element>(variable: &Variable<'_, T>, chunk: &[usize]) -> Value {
+    let is_real = T::NAME.starts_with("float");
+    json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": variable.shape,
+        "data_type": T::NAME,
+        "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunk } },
+        "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
+        "fill_value": if is_real { json!(0.0) } else { json!(0) },
+        "codecs": [
+            { "name": "bytes", "configuration": { "endian": "little" } },
+            { "name": "gzip", "configuration": { "level": LEVEL } },
+        ],
+        "attributes": texts(variable.attributes),
+        "dimension_names": variable.dimensions,
+        "storage_transformers": [],
+    })
+}
+
+fn texts(attributes: &Attributes<'_>) -> Map<String, Value> {
+    let texts = attributes.iter();
+    texts
+        .map(|(name, text)| ((*name).to_owned(), json!(text)))
+        .collect()
+}
+
+fn pretty(metadata: &Value) -> String {
+    format!("{metadata:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read as _;
+
+    use flate2::read::GzDecoder;
+    use zip::ZipArchive;
+
+    use super::*;
+
+    fn member(zip: &mut ZipArchive<File>, name: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut member = zip.by_name(name).expect(name);
+        assert_eq!(member.compression(), CompressionMethod::Stored);
+        member.read_to_end(&mut bytes).expect("bytes");
+        bytes
+    }
+
+    /// Reads an array by its metadata only.
+    fn read(zip: &mut ZipArchive<File>, name: &str) -> (Vec<usize>, Vec<u32>) {
+        let about: Value =
+            serde_json::from_slice(&member(zip, &format!("{name}/{METADATA}"))).expect("metadata");
+        let lengths = |value: &Value| -> Vec<usize> {
+            let all = value.as_array().expect("lengths").iter();
+            all.map(|n| n.as_u64().expect("a length") as usize)
+                .collect()
+        };
+        let shape = lengths(&about["shape"]);
+        let chunk = lengths(&about["chunk_grid"]["configuration"]["chunk_shape"]);
+        assert_eq!(about["data_type"], "uint32");
+        let mut values = vec![u32::MAX; shape.iter().product()];
+        let counts: Vec<usize> = (shape.iter().zip(&chunk))
+            .map(|(n, of_chunk)| n.div_ceil(*of_chunk))
+            .collect();
+        for k in 0..counts.iter().product() {
+            let place = place(k, &counts);
+            let key: Vec<String> = place.iter().map(usize::to_string).collect();
+            let packed = member(zip, &format!("{name}/c/{}", key.join("/")));
+            let mut bytes = Vec::new();
+            GzDecoder::new(&packed[..])
+                .read_to_end(&mut bytes)
+                .expect("gzip");
+            assert_eq!(bytes.len(), 4 * chunk.iter().product::<usize>());
+            for (i, value) in bytes.chunks_exact(4).enumerate() {
+                // Where the standard says that value i of the chunk is.
+                let mut rest = i;
+                let mut at = vec![0; shape.len()];
+                for axis in (0..shape.len()).rev() {
+                    at[axis] = place[axis] * chunk[axis] + rest % chunk[axis];
+                    rest /= chunk[axis];
+                }
+                if at.iter().zip(&shape).all(|(i, n)| i < n) {
+                    let flat = at.iter().zip(&shape).fold(0, |flat, (i, n)| flat * n + i);
+                    values[flat] = u32::from_le_bytes(value.try_into().expect("four bytes"));
+                }
+            }
+        }
+        (shape, values)
+    }
+
+    #[test]
+    fn arrays_come_back_from_chunks_of_any_size() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.zarr.zip");
+        let numbers: Vec<u32> = (0..5 * 7 * 3).collect();
+        for most in [1, 8, 12, 40, 84, 100, 252, 1 << 20] {
+            let mut file = ZarrWriter::create(&path).expect("a file");
+            for shape in [&[5, 7, 3][..], &[105]] {
+                let name = ["flat", "", "cube"][shape.len() - 1];
+                let dimensions = &["a", "b", "c"][..shape.len()];
+                let variable = Variable {
+                    name,
+                    dimensions,
+                    shape,
+                    values: &numbers,
+                    attributes: &[("units", "steps")],
+                };
+                file.array_by(&variable, most).expect("an array");
+                assert!(file.array(&variable).is_err(), "its name is taken");
+            }
+            file.finish(&[("specification", "x = 1\n")])
+                .expect("a store");
+            let mut zip = ZipArchive::new(File::open(&path).expect("a file")).expect("a zip");
+            assert_eq!(read(&mut zip, "cube"), (vec![5, 7, 3], numbers.clone()));
+            assert_eq!(read(&mut zip, "flat"), (vec![105], numbers.clone()));
+            let store: Value =
+                serde_json::from_slice(&member(&mut zip, METADATA)).expect("metadata");
+            assert_eq!(store["attributes"]["specification"], "x = 1\n");
+            for name in ["flat", "cube"] {
+                let alone: Value =
+                    serde_json::from_slice(&member(&mut zip, &format!("{name}/{METADATA}")))
+                        .expect("metadata");
+                assert_eq!(store["consolidated_metadata"]["metadata"][name], alone);
+                assert_eq!(alone["attributes"]["units"], "steps");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_arrays_give_the_same_bytes_and_others_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let values = [0.5_f64, f64::NAN, -3.0, 1e300];
+        let variable = |name, shape| Variable {
+            name,
+            dimensions: &["x"],
+            shape,
+            values: &values,
+            attributes: &[],
+        };
+        let bytes = |name: &str| {
+            let path = folder.path().join(name);
+            let mut file = ZarrWriter::create(&path).expect("a file");
+            file.array(&variable("x", &[4])).expect("an array");
+            file.finish(&[]).expect("a store");
+            std::fs::read(path).expect("bytes")
+        };
+        assert_eq!(bytes("a.zarr.zip"), bytes("b.zarr.zip"));
+        let mut file = ZarrWriter::create(folder.path().join("c.zarr.zip")).expect("a file");
+        for (refused, says) in [
+            (variable("x", &[5][..]), "5"),
+            (variable("", &[4]), "cannot be the name"),
+            (variable("a/b", &[4]), "cannot be the name"),
+            (variable("x", &[2, 2]), "1 dimensions, 2 lengths"),
+        ] {
+            let said = file.array(&refused).expect_err(says).to_string();
+            assert!(said.contains(says), "{said}");
+        }
+    }
+}
