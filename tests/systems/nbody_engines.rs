@@ -1,10 +1,13 @@
 //! All engines give the same bits for the same run, and correct ones.
 
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
 use trisolar::bodies::{DVec3, numbers};
 use trisolar::divergence::Unattended;
 use trisolar::nbody::{
     Bodies, CpuEngine, DeviceEngine, Engine, Integrator, LaunchPlan, Model, NbodyKernel, Precision,
-    Schedule, Solver, Specification, Validated,
+    Ranks, Schedule, Solver, Specification, Validated,
 };
 use trisolar::simd::Simd;
 
@@ -470,5 +473,103 @@ fn a_run_resumed_after_every_step_has_the_bits_of_an_uninterrupted_run() {
                 engine.name()
             );
         }
+    }
+}
+
+/// A thread in the place of a process under mpirun.
+#[derive(Debug)]
+struct ThreadRank {
+    rank: usize,
+    to: Vec<Sender<Vec<f64>>>,
+    from: Vec<Receiver<Vec<f64>>>,
+}
+
+impl ThreadRank {
+    /// Ranks that can send to each other.
+    fn all(size: usize) -> Vec<Self> {
+        let mut to: Vec<Vec<Sender<Vec<f64>>>> = (0..size).map(|_| Vec::new()).collect();
+        let mut ranks = Vec::new();
+        for rank in 0..size {
+            let (senders, from) = (0..size).map(|_| channel()).unzip::<_, _, Vec<_>, _>();
+            for (to, sender) in to.iter_mut().zip(senders) {
+                to.push(sender);
+            }
+            ranks.push((rank, from));
+        }
+        let ranks = ranks.into_iter().zip(to);
+        ranks
+            .map(|((rank, from), to)| Self { rank, to, from })
+            .collect()
+    }
+}
+
+impl Ranks for ThreadRank {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.to.len()
+    }
+
+    fn here(&self) -> [usize; 2] {
+        [self.rank, self.size()]
+    }
+
+    fn gather(&self, mine: &[f64], counts: &[usize], all: &mut [f64]) {
+        self.to
+            .iter()
+            .for_each(|to| to.send(mine.to_vec()).unwrap());
+        let mut rest = all;
+        for (from, count) in self.from.iter().zip(counts) {
+            let (part, others) = rest.split_at_mut(*count);
+            part.copy_from_slice(&from.recv().unwrap());
+            rest = others;
+        }
+    }
+
+    fn pass(&self, give: &[f64], take: &mut [f64]) {
+        let size = self.size();
+        self.send((self.rank + size - 1) % size, give.to_vec());
+        self.receive((self.rank + 1) % size, take);
+    }
+
+    fn send(&self, to: usize, numbers: Vec<f64>) {
+        self.to[to].send(numbers).unwrap();
+    }
+
+    fn receive(&self, from: usize, numbers: &mut [f64]) {
+        numbers.copy_from_slice(&self.from[from].recv().unwrap());
+    }
+
+    fn delivered(&self) {}
+
+    fn any(&self, here: bool) -> bool {
+        let mut all = vec![0.0; self.size()];
+        self.gather(&[f64::from(u8::from(here))], &vec![1; all.len()], &mut all);
+        all.contains(&1.0)
+    }
+}
+
+/// With few rows at a time the sums go from the last rank back to the first one.
+#[test]
+fn devices_of_several_ranks_have_the_bits_of_one_device_in_several_rounds() {
+    for (n, devices) in [(700, [1, 1, 1]), (700, [2, 1, 2]), (130, [1, 2, 1])] {
+        let problem = problem(plummer(n), |spec| spec.solver = Solver::Reduced);
+        let plan = LaunchPlan {
+            rows: 1,
+            ..LaunchPlan::new(NbodyKernel::Reduced)
+        };
+        let expected = run(&DeviceEngine::emulated(plan, None), &problem);
+        std::thread::scope(|scope| {
+            for (rank, devices) in ThreadRank::all(devices.len()).into_iter().zip(devices) {
+                let (problem, expected) = (&problem, &expected);
+                scope.spawn(move || {
+                    let engine = DeviceEngine::emulated_on(devices, plan, None);
+                    let bodies = run(&engine.with_ranks(Rc::new(rank)), problem);
+                    assert!(bodies == *expected, "{n} bodies");
+                });
+            }
+        });
     }
 }

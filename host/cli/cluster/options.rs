@@ -17,7 +17,8 @@ use crate::{Failure, values};
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    after_help = "A run has the same bits for any number of threads and any instruction set.\n\
+    after_help = "A run has the same bits for any number of threads, GPUs and MPI ranks and any instruction set.\n\
+                  Under mpirun (feature mpi) all ranks share the forces, on CPUs or GPUs, and the host performs block steps.\n\
                   Files of particles: .npz (mass, position, velocity), or text with a particle on each line: id mass x y z vx vy vz;\n\
                   and all files that `trisolar nbody` reads. The time, softening, names and G of a file are used; masses\n\
                   are multiplied by G."
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     pub(super) output: OutputArgs,
 
     /// Where to compute: auto (a GPU, where there is one, for 512 particles or more, 8192 with --scheme ahmad-cohen), cpu or
-    /// gpu; the bits are the same
+    /// gpu; the bits are the same. Under mpirun, auto takes GPUs only if every rank can use one
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     pub(super) backend: Backend,
     #[command(flatten)]
@@ -53,8 +54,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = str::parse::<BlockStep>)]
     block_step: BlockStep,
 
-    /// Number of GPUs that share the work, all of which must exist; more than 1 needs --backend gpu; the bits do not depend on it
-    /// [default: 1]
+    /// Number of GPUs that share the work, all of which must exist; more than 1 needs --backend gpu; the bits do not depend on it. Under
+    /// mpirun they are GPUs of each machine, which its ranks divide [default: 1]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub(super) gpus: Option<u32>,
 

@@ -47,14 +47,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Where to compute: auto (a GPU for 2048 bodies and more, if one can be used), cpu or gpu
+    /// Where to compute: auto (a GPU for 2048 bodies and more, if one can be used; under mpirun, if every rank can use one), cpu or gpu
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     pub backend: Backend,
     /// Number of the GPU, or of the first of several; it must exist [default: 0]
     #[arg(long, value_name = "N", help_heading = "Computation")]
     pub device: Option<u32>,
-    /// Number of GPUs that compute together, from --device on, all of which must exist; it changes no bit [default: all, for 131072
-    /// bodies and more]
+    /// Number of GPUs that compute together, from --device on, all of which must exist; it changes no bit. Under mpirun they
+    /// are GPUs of each machine, which its ranks divide [default: all, for 131072 bodies and more]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub gpus: Option<u32>,
     #[command(flatten)]
