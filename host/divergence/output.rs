@@ -324,6 +324,7 @@ impl Output {
                     missing: style.shown.label().map(|_| "never parted"),
                     dpi: style.dpi,
                     numbers,
+                    size: None,
                 };
                 if self.format == Format::Tiff {
                     picture::tiff(&self.path, &values, &look, Some(&json))
