@@ -90,7 +90,7 @@ impl Shown {
     }
 
     /// Name and unit of the values, instead of those of the quantity.
-    fn label(self) -> Option<[&'static str; 2]> {
+    pub fn label(self) -> Option<[&'static str; 2]> {
         match self {
             Self::Parting | Self::Left => None,
             Self::Steps => Some(["steps until the twins part", "steps"]),
