@@ -13,6 +13,8 @@ use super::ticks::Ticks;
 
 mod animation;
 
+#[cfg(test)]
+mod small;
 mod space;
 
 pub use super::size::PictureSize;
