@@ -24,7 +24,7 @@ pub(crate) struct PictureArgs {
     /// Largest number of pictures of the film, of which each shows a record [default: 200]
     #[arg(long, value_name = "N", help_heading = "Output", value_parser = frames)]
     frames: Option<u32>,
-    /// Width and height of plots of lines and orbits and of films, in pixels, such as 1920x1080 [default: what their frames need]
+    /// Width and height of plots and films, in pixels, such as 1920x1080 [default: what their frames need]
     #[arg(long, value_name = "WIDTHxHEIGHT", help_heading = "Output", value_parser = str::parse::<PictureSize>)]
     pub(crate) size: Option<PictureSize>,
 }

@@ -22,7 +22,7 @@ impl Progress {
                 bar: ProgressBar::hidden(),
             };
         }
-        let bar = ProgressBar::new(1).with_message(title.to_owned());
+        let bar = ProgressBar::new(1).with_message(shortened(title));
         bar.set_style(style());
         // The bar moves even while a GPU's driver compiles the kernels.
         bar.enable_steady_tick(Duration::from_millis(250));
@@ -42,6 +42,20 @@ impl Progress {
     /// Removes the bar from the terminal.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Largest number of characters of a title: with it, a line fits 40 columns.
+const MAX_TITLE: usize = 14;
+
+/// The title of a bar, of which the name of a file may be too long.
+fn shortened(title: &str) -> String {
+    match title.char_indices().nth(MAX_TITLE) {
+        None => title.to_owned(),
+        Some(_) => {
+            let kept = title.chars().take(MAX_TITLE - 1);
+            kept.chain(['…']).collect()
+        }
     }
 }
 
@@ -155,6 +169,14 @@ mod tests {
         fn flush(&self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn a_long_title_is_shortened() {
+        assert_eq!(shortened("outer-planets"), "outer-planets");
+        let name = shortened("/data/runs/a-long-name-of-bodies.csv");
+        assert_eq!(name, "/data/runs/a-…");
+        assert_eq!(name.chars().count(), MAX_TITLE);
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Shown {
     }
 
     /// Name and unit of the values, instead of those of the quantity.
-    fn label(self) -> Option<[&'static str; 2]> {
+    pub fn label(self) -> Option<[&'static str; 2]> {
         match self {
             Self::Parting | Self::Left => None,
             Self::Steps => Some(["steps until the twins part", "steps"]),
@@ -324,6 +324,7 @@ impl Output {
                     missing: style.shown.label().map(|_| "never parted"),
                     dpi: style.dpi,
                     numbers,
+                    size: None,
                 };
                 if self.format == Format::Tiff {
                     picture::tiff(&self.path, &values, &look, Some(&json))

@@ -21,6 +21,7 @@ use super::colour::{ColourMap, ColourRange, ColourScale, Spacing};
 use super::npy::{Element, data_error};
 use super::picture_file::write_canvas;
 use super::png_file::{self, About, Pixels, encoding_error};
+use super::size::PictureSize;
 use super::tiff_file;
 
 mod captioned;
@@ -229,6 +230,8 @@ pub struct PictureStyle {
     pub dpi: Option<u32>,
     /// The numbers on the colour bar, where they are not the values; not used by logarithmic colours.
     pub numbers: Option<BarNumbers>,
+    /// The size of a picture with axes; `None` for a map of its own size and what is around it.
+    pub size: Option<PictureSize>,
 }
 
 /// Numbers that a colour bar counts instead of the values: `at_zero + per_value * value`.
@@ -385,8 +388,8 @@ pub fn plot(
             return Err(data_error(path, reason));
         }
     }
-    let canvas = layout::draw(map, scale, style, labels)
-        .ok_or_else(|| data_error(path, "the picture is too large".to_owned()))?;
+    let canvas =
+        layout::draw(map, scale, style, labels).map_err(|reason| data_error(path, reason))?;
     let about = About {
         specification,
         dpi: style.dpi,

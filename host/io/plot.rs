@@ -13,6 +13,8 @@ use super::ticks::Ticks;
 
 mod animation;
 
+#[cfg(test)]
+mod small;
 mod space;
 
 pub use super::size::PictureSize;
@@ -213,9 +215,9 @@ impl Along {
 }
 
 /// The shortest side of a frame in pixels.
-const LEAST_FRAME: f32 = 40.0;
+pub(super) const LEAST_FRAME: f32 = 40.0;
 /// The refusal of a picture whose frame would be smaller.
-const TOO_SMALL: &str =
+pub(super) const TOO_SMALL: &str =
     "the picture is too small for axes, title and names; choose a larger --size";
 
 /// Draws series over one frame, with a legend on the right where they have names.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use trisolar_io::colour::ColourRange;
 use trisolar_io::picture::BarNumbers;
 use trisolar_map::Quantity;
+use trisolar_map::output::Shown;
 
 /// The value that is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,8 +114,16 @@ impl Colours {
         self.times(quantity, steps, dt, most).filter(|_| same)
     }
 
-    /// Name and unit of the value, for a colour bar that does not count times.
-    pub fn labels(self, quantity: Quantity, most: u32) -> (String, &'static str) {
+    /// Name and unit of what a colour bar counts: `times` if there are any, otherwise the value.
+    pub fn labels(
+        self,
+        quantity: Quantity,
+        most: u32,
+        times: Option<BarNumbers>,
+    ) -> (String, &'static str) {
+        if let Some([name, unit]) = times.and(Shown::Time.label()) {
+            return (name.into(), unit);
+        }
         match self {
             Self::Share => ("share of the steps left when the twins part".into(), ""),
             Self::Steps => (format!("steps left of {most} when the twins part"), "steps"),

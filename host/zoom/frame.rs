@@ -518,10 +518,8 @@ fn draw(
     ];
     let lines: Vec<String> = lines.into_iter().flatten().collect();
     let mut labels = output::labels(specification, &lines.join("\n"));
-    if look.numbers.is_none() {
-        let (value, unit) = style.colours.labels(quantity, most);
-        (labels.value, labels.unit) = (value, unit.to_owned());
-    }
+    let (value, unit) = style.colours.labels(quantity, most, look.numbers);
+    (labels.value, labels.unit) = (value, unit.to_owned());
     labels.y_upwards = y_upwards;
     picture::plot(path, &map, &look, &labels, Some(&json))
 }

@@ -42,10 +42,7 @@ impl<'a> ContactSheet<'a> {
             (s.steps, s.dt)
         });
         let numbers = style.colours.common_times(s.quantity, steps, most);
-        let (value, unit) = match numbers {
-            Some(_) => (s.quantity.label().into(), s.quantity.unit()),
-            None => style.colours.labels(s.quantity, most),
-        };
+        let (value, unit) = style.colours.labels(s.quantity, most, numbers);
         let labels = match vary {
             [rows, columns] => TileLabels::Matrix {
                 rows: values(rows),

@@ -81,6 +81,10 @@ fn orbits_and_films_do_not_change_a_run_and_grow_when_it_is_extended() {
     run(&format!("{drawn} --end 0.8 --out whole.txt"));
     let whole = ["whole.txt", "p/orbits.png", "p/density.png", "f.webp"].map(read);
     assert_eq!(read("plain.txt"), whole[0]);
+    for png in &whole[1..3] {
+        let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+        assert_eq!([side(16), side(20)], [240, 200]);
+    }
     std::fs::remove_dir_all(folder.path().join("p")).unwrap();
     std::fs::remove_file(folder.path().join("f.webp")).unwrap();
     run(&format!(

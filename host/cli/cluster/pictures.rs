@@ -169,6 +169,7 @@ impl Run<'_> {
             range: ColourRange::Fixed(range.0, range.1),
             spacing: Spacing::Logarithmic,
             theme: self.output.theme,
+            size: self.output.look.size,
             ..PictureStyle::default()
         };
         let map = Map::new(&density.values, DENSITY_CELLS, DENSITY_CELLS).upside_down();

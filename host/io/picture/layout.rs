@@ -8,89 +8,199 @@ use crate::axes::{
 };
 use crate::canvas::{Align, Canvas, Image, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::{ColourScale, Rgb, Spacing};
+use crate::plot::{LEAST_FRAME, TOO_SMALL};
+use crate::size::PictureSize;
 use crate::ticks::Ticks;
 
-/// Draws the whole sheet; `None` if it would be too large.
+/// The ways to draw a picture, of which the first leaves out nothing and each of the others more than that before it.
+const LEVELS: u8 = 4;
+
+/// The texts of a picture, and the room that they take around the map.
+struct Around {
+    x_ticks: Ticks,
+    y_ticks: Ticks,
+    y_lines: Vec<String>,
+    bar_ticks: Ticks,
+    bar_lines: Vec<String>,
+    title: Vec<String>,
+    /// Whether the bar is beside the map, not below it.
+    beside: bool,
+    left: f32,
+    right: f32,
+    top: f32,
+    below: f32,
+    /// The height of the horizontal axis.
+    axis_height: f32,
+}
+
+/// Whether no value can be coloured, so that a bar has the colour of the map and says what it means.
+fn has_nothing(map: &Map<'_>, scale: ColourScale) -> bool {
+    scale.low.is_nan() && map.has_no_finite_value()
+}
+
+impl Around {
+    /// What is around a map of this size; without the label of the bar, without the bar, and without the title from `level` 1, 2 and 3 on.
+    fn new(
+        [wide, high]: [f32; 2],
+        (scale, nothing): (ColourScale, bool),
+        style: &PictureStyle,
+        labels: &Labels,
+        s: &AxesStyle,
+        level: u8,
+    ) -> Self {
+        let unit = s.unit;
+        let x_ticks = fitting(wide, s, true, |n| {
+            Ticks::linear(labels.x.centre, labels.x.span, n)
+        });
+        let y_ticks = fitting(high, s, false, |n| {
+            Ticks::linear(labels.y.centre, labels.y.span, n)
+        });
+        let beside = high >= 0.4 * wide;
+        let (bar_long, bar_label_space) = if beside {
+            (high, s.label())
+        } else {
+            (wide, 0.0)
+        };
+        let missing = style.missing.unwrap_or("not finite");
+        let bar_ticks = if nothing {
+            Ticks::single(missing)
+        } else {
+            fitting(bar_long, s, !beside, |n| {
+                value_ticks(scale, style.numbers, n)
+            })
+        };
+        let bar_label = bar_ticks.axis_label(&labels.value, &labels.unit);
+        // A label longer than the bar is broken; beside the bar, each line takes a column.
+        let whole_side = if beside { high + 60.0 * unit } else { wide };
+        let least = style.size.map_or(300.0 * unit, |_| 0.0);
+        let mut bar_lines = wrap(&bar_label, s.label(), whole_side.max(least));
+        if scale.levels < 256 && !nothing {
+            bar_lines.push(format!("{}: {missing}", style.colour_map.not_finite_name()));
+        }
+        if let Some(numbers) = style
+            .numbers
+            .filter(|_| scale.low == 0.0 && scale.high > 0.0)
+        {
+            bar_lines.push(format!("darkest: {}", numbers.zero));
+        }
+        if level > 0 {
+            bar_lines.clear();
+        }
+
+        // Of a wide and low map it would be longer than the map is high.
+        let y_label = y_ticks.axis_label(&labels.y.name, &labels.y.unit);
+        let y_lines = wrap(&y_label, s.label(), high.max(150.0 * unit));
+        let more_lines = y_lines.len().saturating_sub(1) as f32;
+        let left = s.margin() + left_of_frame(&y_ticks, s) + more_lines * further_line(s);
+        let bar_column = 2.5 * s.gap()
+            + s.bar()
+            + s.tick()
+            + s.gap()
+            + widest(&bar_ticks, s.number())
+            + 1.5 * s.gap()
+            + bar_label_space * 1.25 * bar_lines.len() as f32;
+        let has_bar = level < 2;
+        let right = s.margin()
+            + if beside && has_bar {
+                bar_column
+            } else {
+                s.number()
+            };
+        let width = match style.size {
+            Some(size) => size.width as f32,
+            None => (left + wide + right).max(LEAST_WIDTH * unit).ceil(),
+        };
+        let mut title = wrap(&labels.title, s.title(), width - 2.0 * s.margin());
+        if level > 2 {
+            title.clear();
+        }
+        let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+        let axis_height = s.tick() + s.gap() + s.number() + 1.3 * s.gap() + s.label();
+        let below = axis_height
+            + if beside || !has_bar {
+                0.0
+            } else {
+                2.0 * s.gap()
+                    + s.bar()
+                    + s.tick()
+                    + s.gap()
+                    + s.number()
+                    + 1.3 * s.gap()
+                    + s.label() * 1.25 * bar_lines.len() as f32
+            };
+        Self {
+            x_ticks,
+            y_ticks,
+            y_lines,
+            bar_ticks,
+            bar_lines,
+            title,
+            beside,
+            left,
+            right,
+            top,
+            below,
+            axis_height,
+        }
+    }
+}
+
+/// The least width of a picture without a given size, for its title.
+const LEAST_WIDTH: f32 = 520.0;
+
+/// The size of a picture of a square map, approximately, whose texts have the usual size.
+const SHEET: [f32; 2] = [1160.0, 1070.0];
+
+/// Draws the whole sheet.
+///
+/// # Errors
+/// The reason why it is not possible.
 pub(super) fn draw(
     map: &Map<'_>,
     scale: ColourScale,
     style: &PictureStyle,
     labels: &Labels,
-) -> Option<Canvas> {
-    let (w, h) = resample::size(map.width, map.height, labels.x.span / labels.y.span);
-    let unit = (w.max(h) as f32 / 900.0).max(1.0);
+) -> Result<Canvas, String> {
+    let natural = resample::size(map.width, map.height, labels.x.span / labels.y.span);
+    let natural = [natural.0 as f32, natural.1 as f32];
     let theme = style.theme;
+    let unit = match style.size {
+        None => (natural[0].max(natural[1]) / 900.0).max(1.0),
+        Some(size) => size.legible_unit(SHEET),
+    };
     let s = AxesStyle { unit, theme };
-    let (wide, high) = (w as f32, h as f32);
-
-    let x_ticks = fitting(wide, &s, true, |n| {
-        Ticks::linear(labels.x.centre, labels.x.span, n)
-    });
-    let y_ticks = fitting(high, &s, false, |n| {
-        Ticks::linear(labels.y.centre, labels.y.span, n)
-    });
-    let beside = high >= 0.4 * wide;
-    let (bar_long, bar_label_space) = if beside {
-        (high, s.label())
-    } else {
-        (wide, 0.0)
+    let nothing = has_nothing(map, scale);
+    let around =
+        |sides: [f32; 2], level: u8| Around::new(sides, (scale, nothing), style, labels, &s, level);
+    let (level, sides) = match style.size {
+        None => (0, natural),
+        Some(size) => fitted(size, natural, s.margin(), around)?,
     };
-    let missing = style.missing.unwrap_or("not finite");
-    // A bar without values has the colour of the map, and says what it means.
-    let nothing = scale.low.is_nan() && map.has_no_finite_value();
-    let bar_ticks = if nothing {
-        Ticks::single(missing)
-    } else {
-        fitting(bar_long, &s, !beside, |n| {
-            value_ticks(scale, style.numbers, n)
-        })
+    let [wide, high] = sides;
+    let Around {
+        x_ticks,
+        y_ticks,
+        y_lines,
+        bar_ticks,
+        bar_lines,
+        title,
+        beside,
+        left,
+        right,
+        top,
+        below,
+        axis_height,
+    } = around(sides, level);
+    let [width, height] = match style.size {
+        None => {
+            let width = (left + wide + right).max(LEAST_WIDTH * unit).ceil();
+            [width, (top + high + below + s.margin()).ceil()]
+        }
+        Some(size) => [size.width as f32, size.height as f32],
     };
-    let bar_label = bar_ticks.axis_label(&labels.value, &labels.unit);
-    // A label longer than the bar is broken; beside the bar, each line takes a column.
-    let whole_side = if beside { high + 60.0 * unit } else { wide };
-    let mut bar_lines = wrap(&bar_label, s.label(), whole_side.max(300.0 * unit));
-    if scale.levels < 256 && !nothing {
-        bar_lines.push(format!("{}: {missing}", style.colour_map.not_finite_name()));
-    }
-    if let Some(numbers) = style
-        .numbers
-        .filter(|_| scale.low == 0.0 && scale.high > 0.0)
-    {
-        bar_lines.push(format!("darkest: {}", numbers.zero));
-    }
-
-    // Of a wide and low map it would be longer than the map is high.
-    let y_label = y_ticks.axis_label(&labels.y.name, &labels.y.unit);
-    let y_lines = wrap(&y_label, s.label(), high.max(150.0 * unit));
-    let more_lines = y_lines.len().saturating_sub(1) as f32;
-    let left = s.margin() + left_of_frame(&y_ticks, &s) + more_lines * further_line(&s);
-    let bar_column = 2.5 * s.gap()
-        + s.bar()
-        + s.tick()
-        + s.gap()
-        + widest(&bar_ticks, s.number())
-        + 1.5 * s.gap()
-        + bar_label_space * 1.25 * bar_lines.len() as f32;
-    let right = s.margin() + if beside { bar_column } else { s.number() };
-    let least_width = 520.0 * unit;
-    let width = (left + wide + right).max(least_width).ceil();
-    let title = wrap(&labels.title, s.title(), width - 2.0 * s.margin());
-    let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
-    let axis_height = s.tick() + s.gap() + s.number() + 1.3 * s.gap() + s.label();
-    let below = axis_height
-        + if beside {
-            0.0
-        } else {
-            2.0 * s.gap()
-                + s.bar()
-                + s.tick()
-                + s.gap()
-                + s.number()
-                + 1.3 * s.gap()
-                + s.label() * 1.25 * bar_lines.len() as f32
-        };
-    let height = (top + high + below + s.margin()).ceil();
-    let mut canvas = Canvas::new(width as u32, height as u32, theme.background())?;
+    let mut canvas = Canvas::new(width as u32, height as u32, theme.background())
+        .ok_or("the picture is too large")?;
+    let (w, h) = (wide as usize, high as usize);
 
     // Whole pixels, so that values keep sharp edges.
     let spare = width - (left + wide + right);
@@ -134,6 +244,9 @@ pub(super) fn draw(
         ..s.text(s.label(), Align::Centre)
     };
 
+    if level > 1 {
+        return Ok(canvas);
+    }
     if beside {
         let bar = PixelRect {
             x: frame.x + wide + (2.5 * s.gap()).round(),
@@ -171,7 +284,42 @@ pub(super) fn draw(
         canvas.outline(bar, s.line(), theme.frame());
         horizontal_axis(&mut canvas, bar, &bar_ticks, &bar_lines, &s);
     }
-    Some(canvas)
+    Ok(canvas)
+}
+
+/// The size of the map in a picture of a given size, as large as what is around it allows, and what is left out so that the map has its
+/// share of the picture.
+fn fitted(
+    size: PictureSize,
+    natural: [f32; 2],
+    bottom: f32,
+    around: impl Fn([f32; 2], u8) -> Around,
+) -> Result<(u8, [f32; 2]), String> {
+    let sheet = [size.width as f32, size.height as f32];
+    let inside = |room: [f32; 2]| {
+        let factor = (room[0] / natural[0]).min(room[1] / natural[1]);
+        natural.map(|side| (side * factor).floor())
+    };
+    let mut found = None;
+    for level in 0..LEVELS {
+        let mut sides = inside(sheet.map(|side| 0.7 * side));
+        // What is around the map depends a little on its size.
+        for _ in 0..4 {
+            let a = around(sides.map(|side| side.max(1.0)), level);
+            sides = inside([
+                sheet[0] - a.left - a.right,
+                sheet[1] - a.top - a.below - bottom,
+            ]);
+        }
+        found = Some((level, sides));
+        if !(size.is_too_narrow(sides[0]) && size.is_too_low(sides[1])) {
+            break;
+        }
+    }
+    match found.filter(|(_, sides)| sides[0].min(sides[1]) >= LEAST_FRAME) {
+        Some(found) => Ok(found),
+        None => Err(TOO_SMALL.into()),
+    }
 }
 
 /// Numbers of the colour bar; a map of equal values has one, in the middle.
