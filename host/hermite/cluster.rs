@@ -461,7 +461,7 @@ impl<'e> Cluster<'e> {
         let worst = self.abrupt?;
         Some(format!(
             "{} steps were at least 8 times too long; the worst was at time {}: bodies {} and {} at a distance of {:.3e}. \
-             Close pairs are not regularised: check the energy error, and {advice}",
+             Check the energy error, and {advice}",
             self.counters.abrupt,
             self.specification.on_the_clock(worst.time),
             worst.body,

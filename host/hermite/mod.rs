@@ -25,7 +25,9 @@ pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
 };
-pub use overrides::{CloseEncounters, Overrides, OverridesError, Scheme, StartModel, Times, order, particles};
+pub use overrides::{
+    CloseEncounters, Overrides, OverridesError, Scheme, StartModel, Times, order, particles,
+};
 pub use pair::Pair;
 pub use parts::Parts;
 pub use run::{RunError, Snapshot, integrate};

@@ -288,7 +288,9 @@ mod tests {
             let r = x.norm2_plus(0.0).sqrt();
             let acceleration = x.scaled(-1.1 / (r * r * r));
             let expected = x.add_scaled(dt, v).add_scaled(0.5 * dt * dt, acceleration);
-            let error = (kepler(&[x, v], 1.1, dt)[0] - expected).norm2_plus(0.0).sqrt();
+            let error = (kepler(&[x, v], 1.1, dt)[0] - expected)
+                .norm2_plus(0.0)
+                .sqrt();
             // The next term is the jerk's.
             assert!(error < 2.0 * dt * dt * dt, "{error}");
         }

@@ -78,13 +78,7 @@ fn members_at(order: Order, stars: &[Star], pair: &Pair, time: f64) -> (Motion, 
     (centre, members(order, stars, pair, &centre, time))
 }
 
-fn members(
-    order: Order,
-    stars: &[Star],
-    pair: &Pair,
-    centre: &Motion,
-    time: f64,
-) -> [Motion; 2] {
+fn members(order: Order, stars: &[Star], pair: &Pair, centre: &Motion, time: f64) -> [Motion; 2] {
     let tide = pair.tide(centre[0], &|with| {
         for p in &pair.perturbers {
             let star = &stars[*p as usize];
@@ -107,10 +101,9 @@ fn members(
     both
 }
 
-/// The square of the distance within which a particle of this mass exerts a relative tide of at least `tide`, raised to the third
-/// power.
-fn reach6(apocentre: f64, mass: f64, pair_mass: f64, tide: f64) -> f64 {
-    let reach3 = apocentre * apocentre * apocentre * (2.0 * mass / (pair_mass * tide));
+/// The sixth power of the distance within which a particle of this mass exerts a relative tide of at least [`LEAST_TIDE`].
+fn reach6(apocentre: f64, mass: f64, pair_mass: f64) -> f64 {
+    let reach3 = cubed(apocentre) * (2.0 * mass / (pair_mass * LEAST_TIDE));
     reach3 * reach3
 }
 
@@ -118,9 +111,10 @@ fn cubed(x: f64) -> f64 {
     x * x * x
 }
 
-/// Whether a particle at this relative position and velocity is a perturber of a pair.
+/// Whether a particle at this relative position and velocity is a perturber of a pair. A light one is if one with the mean mass of the
+/// pair's bodies would be, because it feels the bodies whatever its mass is.
 fn is_perturber([x, v]: [Vec3<f64>; 2], apocentre: f64, mass: f64, pair_mass: f64) -> bool {
-    let reach6 = reach6(apocentre, mass, pair_mass, LEAST_TIDE);
+    let reach6 = reach6(apocentre, mass.max(0.5 * pair_mass), pair_mass);
     let beyond = cubed(APPROACHING_RADIUS2_FACTOR) * reach6;
     cubed(x.norm2_plus(0.0)) <= beyond && is_neighbour(x, v, libm::cbrt(reach6))
 }
@@ -184,11 +178,7 @@ impl Cluster<'_> {
                     let sum = &mut forces[own];
                     add(sum, -1.0, &pull_on(order, &centre, &other, star.mass));
                     for (body, part) in bodies.iter().zip(pair.masses) {
-                        add(
-                            sum,
-                            part / mass,
-                            &pull_on(order, body, &other, star.mass),
-                        );
+                        add(sum, part / mass, &pull_on(order, body, &other, star.mass));
                     }
                 }
             }
@@ -364,9 +354,8 @@ impl Cluster<'_> {
             let centre = [0, 1].map(|k| a.taylor[k].add_scaled(share, close.relative[k]));
             let apocentre = apocentre(&orbit(&close.relative, close.mass));
             let mut others = self.perturbers_of(centre, apocentre, close.mass, time);
-            let quiet = others.all(|(place, tide)| {
-                place == i || place == j || tide < LARGEST_TIDE_TO_FORM
-            });
+            let quiet =
+                others.all(|(place, tide)| place == i || place == j || tide < LARGEST_TIDE_TO_FORM);
             if quiet {
                 taken.extend([i, j]);
                 pairs.push([i, j]);
@@ -487,82 +476,4 @@ fn close_pairs(stars: &[Star], mut places: Vec<u32>, radius: f64) -> Vec<ClosePa
     }
     found.sort_by(|(a, p), (b, q)| a.total_cmp(b).then(p.places.cmp(&q.places)));
     found.into_iter().map(|(_, close)| close).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{ClosePairs, CpuEngine, Specification, Validated};
-    use trisolar_bodies::{Bodies, DVec3, Model};
-    use trisolar_simd::Simd;
-
-    fn regularised(radius: f64) -> Specification {
-        Specification {
-            close_pairs: Some(ClosePairs { radius }),
-            ..Specification::new(Order::Six)
-        }
-    }
-
-    fn cluster(specification: Specification, bodies: Bodies) -> Cluster<'static> {
-        let start: Validated = specification.validate(bodies).unwrap();
-        let engine = CpuEngine::new(Some(1)).unwrap();
-        Cluster::new(&start, Box::new(engine)).unwrap()
-    }
-
-    fn total_energy(cluster: &mut Cluster<'_>, time: f64) -> f64 {
-        cluster.energy(time).unwrap().total()
-    }
-
-    /// A Plummer model in which a binary of this semi-major axis and eccentricity, at its apocentre, replaces the first two bodies.
-    fn with_binary(n: usize, a: f64, e: f64) -> Bodies {
-        let mut bodies = Model::Plummer.build(Some(n), 3, 1.0, 3).unwrap();
-        let mass = bodies.mass[0] + bodies.mass[1];
-        let (distance, speed) = (a * (1.0 + e), (mass / a * (1.0 - e) / (1.0 + e)).sqrt());
-        let x = DVec3::new(0.3, 0.0, 0.1);
-        let v = DVec3::new(0.0, 0.2, 0.1);
-        for (i, sign) in [(0, -0.5), (1, 0.5)] {
-            bodies.position[i] = x + sign * distance * DVec3::X;
-            bodies.velocity[i] = v + sign * speed * DVec3::Y;
-        }
-        bodies
-    }
-
-    #[test]
-    #[ignore]
-    fn experiment() {
-        let get = |name: &str, usual: f64| {
-            std::env::var(name).ok().map_or(usual, |t| t.parse().unwrap())
-        };
-        let n = get("N", 64.0) as usize;
-        let bodies = Model::Plummer.build(Some(n), get("SEED", 1.0) as u64, 1.0, 3).unwrap();
-        let mut spec = regularised(get("R", 4.0) / n as f64);
-        spec.order = Order::try_from(get("ORDER", 6.0) as u32).unwrap();
-        spec.eta = get("ETA", spec.order.usual_eta().0);
-        spec.eta_start = get("ETAS", spec.order.usual_eta().1);
-        if get("PLAIN", 0.0) > 0.0 {
-            spec.close_pairs = None;
-        }
-        let mut cluster = cluster(spec, bodies);
-        let begin = std::time::Instant::now();
-        let first = total_energy(&mut cluster, 0.0);
-        let every = get("EVERY", 1.0);
-        let mut k = 0.0;
-        while k * every < get("END", 100.0) {
-            k += 1.0;
-            let t = k * every;
-            cluster.advance_to(t).unwrap();
-            let stars = cluster.at(t).unwrap();
-            let potentials = cluster.potentials(&stars).unwrap();
-            let e = Cluster::energy_of(&stars, &potentials).total();
-            let shape = cluster.shape(&stars);
-            let b = cluster.binaries(&stars);
-            let c = cluster.counters();
-            let largest = cluster.pairs.iter().map(|p| (1.0/p.orbit().inverse_axis, p.perturbers.len())).collect::<Vec<_>>();
-            println!(
-                "{t} dE/E {:.2e} core {:.4} blocks {} steps {} formed {} dissolved {} {:?} {:?} {:.1}s",
-                (e - first) / first.abs(), shape.core_radius, c.blocks, c.steps,
-                c.pairs_formed, c.pairs_dissolved, b, largest, begin.elapsed().as_secs_f64()
-            );
-        }
-    }
 }
