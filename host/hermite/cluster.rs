@@ -16,13 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use super::aosoa::{LaneMemory, PACKET_PARTICLES, load_rows, store_rows};
 use super::{
-    Energies, Engine, Forces, HermiteError, Motion, Order, Parts, Schedule, Shape, Specification,
-    Split, Star, Validated, bodies_of,
+    Energies, Engine, Forces, HermiteError, Motion, Order, Pair, Parts, Schedule, Shape,
+    Specification, Split, Star, Validated, bodies_of,
 };
 use trisolar_bodies::compensated;
 use trisolar_simd::{Simd, with_lanes};
 
 mod ahmad_cohen;
+mod close_pairs;
 mod device_steps;
 
 pub(crate) use ahmad_cohen::regular_accuracy;
@@ -80,6 +81,16 @@ pub struct Counters {
     /// Of the Ahmad–Cohen scheme: lists that did not fit and were taken again with a smaller radius.
     #[serde(default)]
     pub overflows: u64,
+    /// Pairs that became single particles.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pairs_formed: u64,
+    /// Single particles that became two again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pairs_dissolved: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl Counters {
@@ -119,6 +130,8 @@ pub struct Cluster<'e> {
     moved: Vec<Star>,
     verdicts: Vec<Verdict>,
     split_forces: Option<ahmad_cohen::AhmadCohenState>,
+    /// Pairs that are integrated as single particles, by their first places.
+    pairs: Vec<Pair>,
     abrupt: Option<Abrupt>,
     block_steps: BlockSteps,
     current: Current,
@@ -150,8 +163,7 @@ impl<'e> Cluster<'e> {
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         let mut forces = vec![[ZERO; 4]; stars.len()];
         // Snap and crackle depend on accelerations and jerks, which the first evaluation finds.
-        let evaluations = if order == Order::Four { 1 } else { 2 };
-        for _ in 0..evaluations {
+        for _ in 0..order.evaluations_to_start() {
             engine.predict(0.0)?;
             engine.forces(&all, &mut forces)?;
             for (star, force) in stars.iter_mut().zip(&forces) {
@@ -168,6 +180,7 @@ impl<'e> Cluster<'e> {
         if cluster.specification.ahmad_cohen.is_some() {
             cluster.start_ahmad_cohen()?;
         }
+        cluster.regroup(&all, 0.0)?;
         Ok(cluster)
     }
 
@@ -218,6 +231,7 @@ impl<'e> Cluster<'e> {
             moved: Vec::new(),
             verdicts: Vec::new(),
             split_forces: None,
+            pairs: Vec::new(),
             abrupt: None,
             block_steps: BlockSteps::Host,
             current: Current::Host,
@@ -316,13 +330,16 @@ impl<'e> Cluster<'e> {
         self.counters.blocks += 1;
         self.counters.steps += n as u64;
         Counters::count(&mut self.counters.active, n.ilog2() as usize, 1);
+        let regrouped = self.regroup(&active, time);
         self.active = active;
+        regrouped?;
         Ok(n)
     }
 
     /// P(EC)ⁿ of particles to `time`, from each one's own: the results are in `moved`.
     fn evaluate_and_correct(&mut self, active: &[u32], time: f64) -> Result<(), HermiteError> {
         self.forces.resize(active.len(), [ZERO; 4]);
+        self.advance_pairs(active, time);
         for n in 0..self.specification.iterations {
             let start = Instant::now();
             if n > 0 {
@@ -330,6 +347,9 @@ impl<'e> Cluster<'e> {
                 self.engine.replace(active, &motions)?;
             }
             self.engine.forces(active, &mut self.forces)?;
+            let mut forces = std::mem::take(&mut self.forces);
+            self.resolve_forces(active, time, &mut forces);
+            self.forces = forces;
             let evaluated = Instant::now();
             let (stars, order) = (&self.stars, self.specification.order);
             let workers = self.engine.workers();
@@ -441,7 +461,7 @@ impl<'e> Cluster<'e> {
         let worst = self.abrupt?;
         Some(format!(
             "{} steps were at least 8 times too long; the worst was at time {}: bodies {} and {} at a distance of {:.3e}. \
-             Close pairs are not regularised: check the energy error, and {advice}",
+             Check the energy error, and {advice}",
             self.counters.abrupt,
             self.specification.on_the_clock(worst.time),
             worst.body,
@@ -474,7 +494,7 @@ impl<'e> Cluster<'e> {
         };
         let here = at(&self.stars[body]);
         let (neighbour, distance2) = (self.stars.iter().enumerate())
-            .filter(|(place, _)| *place != body)
+            .filter(|(place, star)| *place != body && star.step > 0.0)
             .map(|(place, star)| (place, (at(star) - here).norm2_plus(0.0)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .unwrap_or((body, f64::NAN));
@@ -493,9 +513,13 @@ impl<'e> Cluster<'e> {
             "{time} is not between the last block and the next"
         );
         let late: Vec<u32> = (0..self.stars.len() as u32)
-            .filter(|place| self.stars[*place as usize].time < time)
+            .filter(|place| {
+                let star = &self.stars[*place as usize];
+                star.time < time && star.step > 0.0
+            })
             .collect();
         let mut all = self.stars.clone();
+        let pairs = self.pairs_for_output(time);
         if !late.is_empty() {
             if let Some(state) = &mut self.split_forces {
                 state.flush(self.engine.as_mut(), &self.stars)?;
@@ -506,6 +530,8 @@ impl<'e> Cluster<'e> {
                 all[*place as usize] = *star;
             }
         }
+        self.put_bodies(&mut all, time);
+        self.pairs = pairs;
         Ok(all)
     }
 
@@ -516,9 +542,16 @@ impl<'e> Cluster<'e> {
     pub fn potentials(&mut self, stars: &[Star]) -> Result<Vec<f64>, HermiteError> {
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         let motions: Vec<Motion> = stars.iter().map(motion).collect();
+        // The engine has the masses of pairs in the places of their first bodies.
+        if !self.pairs.is_empty() {
+            self.engine.load(&self.specification, stars)?;
+        }
         self.engine.replace(&all, &motions)?;
         let mut potentials = vec![0.0; stars.len()];
         self.engine.potentials(&mut potentials)?;
+        if !self.pairs.is_empty() {
+            self.engine.load(&self.specification, &self.stars)?;
+        }
         Ok(potentials)
     }
 

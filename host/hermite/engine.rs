@@ -262,8 +262,8 @@ pub enum HermiteError {
     /// The step of a particle is too small to advance its time.
     #[error(
         "time {time}: body {body} needs a step below {shortest:e}; its nearest neighbour is body {neighbour} at a \
-         distance of {distance:e}. Close pairs are not regularised, and a small --eta at high order follows rounding \
-         errors: give a --softening, a --min-step or a larger --eta"
+         distance of {distance:e}. A small --eta at high order follows rounding errors: give a \
+         larger --eta, --close-pairs regularised without softening, or a --softening or --min-step"
     )]
     StepTooSmall {
         /// The time.

@@ -10,7 +10,7 @@ use std::path::Path;
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::TERMS;
 
-use super::{Counters, Parts, Specification, Star, bodies_of};
+use super::{Counters, Pair, Parts, Specification, Star, bodies_of};
 use trisolar_bodies::files::{BodyFormat, write};
 use trisolar_bodies::{Bodies, DVec3, Tracks};
 use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
@@ -73,6 +73,8 @@ pub struct Checkpoint {
     pub stars: Vec<Star>,
     /// The parts of their forces, see [`Cluster::parts`](super::Cluster::parts).
     pub parts: Vec<Parts>,
+    /// The pairs that are integrated as single particles, see [`Cluster::pairs`](super::Cluster::pairs).
+    pub pairs: Vec<Pair>,
     /// Time of the last block.
     pub time: f64,
     /// The work done so far.
@@ -85,6 +87,7 @@ pub struct Checkpoint {
 
 const STAR_NUMBERS: usize = 3 + 3 * TERMS;
 const PART_NUMBERS: usize = 3 + 3 * 4;
+const PAIR_NUMBERS: usize = 3 + 3 * 2;
 
 impl Checkpoint {
     /// Writes it.
@@ -120,6 +123,9 @@ impl Checkpoint {
         file.array("time", &[1], &[self.time])?;
         if !self.parts.is_empty() {
             self.write_parts(&mut file)?;
+        }
+        if !self.pairs.is_empty() {
+            self.write_pairs(&mut file)?;
         }
         let width = self.series.first().map_or(0, Vec::len);
         file.array("series", &[self.series.len(), width], &self.series.concat())?;
@@ -159,6 +165,27 @@ impl Checkpoint {
         Ok(())
     }
 
+    fn write_pairs(&self, file: &mut NpzWriter) -> Result<(), FileError> {
+        let pairs = &self.pairs;
+        let places: Vec<u32> = pairs.iter().flat_map(|p| p.places).collect();
+        let numbers: Vec<f64> = (pairs.iter())
+            .flat_map(|p| {
+                let [x, v] = p.relative.map(|v| [v.x, v.y, v.z]);
+                let first = [p.masses[0], p.masses[1], p.time];
+                first.into_iter().chain(x).chain(v)
+            })
+            .collect();
+        let lengths: Vec<u32> = pairs.iter().map(|p| p.perturbers.len() as u32).collect();
+        let perturbers: Vec<u32> = (pairs.iter())
+            .flat_map(|p| p.perturbers.iter().copied())
+            .collect();
+        file.array("pair_places", &[pairs.len(), 2], &places)?;
+        file.array("pairs", &[pairs.len(), PAIR_NUMBERS], &numbers)?;
+        file.array("perturber_counts", &[lengths.len()], &lengths)?;
+        file.array("perturbers", &[perturbers.len()], &perturbers)?;
+        Ok(())
+    }
+
     /// Reads it.
     ///
     /// # Errors
@@ -192,10 +219,15 @@ impl Checkpoint {
             Some(_) => read_parts(&mut file, stars.len(), &fail)?,
             None => Vec::new(),
         };
+        let pairs = match file.has("pairs.npy") {
+            true => read_pairs(&mut file, &fail)?,
+            false => Vec::new(),
+        };
         let checkpoint = Self {
             specification,
             stars,
             parts,
+            pairs,
             time,
             counters,
             series: series
@@ -212,6 +244,36 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
+    /// Checks that the pairs fit the particles; returns the vacant places.
+    fn check_pairs(&self) -> Result<Vec<u32>, String> {
+        let n = self.stars.len() as u32;
+        let mut taken: Vec<u32> = self.pairs.iter().flat_map(|p| p.places).collect();
+        let vacant: Vec<u32> = self.pairs.iter().map(|p| p.places[1]).collect();
+        taken.sort_unstable();
+        if taken.windows(2).any(|w| w[0] == w[1]) || taken.last().is_some_and(|p| *p >= n) {
+            return Err(format!("the pairs are not different ones of {n} stars"));
+        }
+        if !self.pairs.is_empty() && self.specification.close_pairs.is_none() {
+            return Err("there are pairs, but the specification has no close_pairs".into());
+        }
+        for pair in &self.pairs {
+            let [first, second] = pair.places;
+            let perturbs = |p: &u32| *p < n && *p != first && !vacant.contains(p);
+            let sorted = pair.perturbers.windows(2).all(|w| w[0] < w[1]);
+            if !sorted || !pair.perturbers.iter().all(perturbs) {
+                return Err(format!(
+                    "the perturbers of stars {first} and {second} are wrong"
+                ));
+            }
+            let numbers = pair.relative.iter().flat_map(|v| [v.x, v.y, v.z]);
+            let finite = numbers.chain([pair.time]).all(f64::is_finite);
+            if !finite || !pair.masses.iter().all(|m| *m >= 0.0) || !(pair.mass() > 0.0) {
+                return Err(format!("the orbit of stars {first} and {second} is wrong"));
+            }
+        }
+        Ok(vacant)
+    }
+
     /// Checks that the steps fit the specification and each other.
     fn check(&self) -> Result<(), String> {
         let mut bodies = Bodies::default();
@@ -222,7 +284,11 @@ impl Checkpoint {
             .validate(bodies)
             .map_err(|e| e.to_string())?;
         let longest = valid.specification().max_step;
+        let vacant = self.check_pairs()?;
         for (i, s) in self.stars.iter().enumerate() {
+            if vacant.contains(&(i as u32)) {
+                continue;
+            }
             let power_of_two = s.step.is_normal() && s.step.to_bits() << 12 == 0;
             let level = (longest / s.step).log2();
             if !(power_of_two && s.step > 0.0 && (0.0..60.0).contains(&level)) {
@@ -240,6 +306,43 @@ impl Checkpoint {
         }
         Ok(())
     }
+}
+
+/// The pairs that are integrated as single particles.
+fn read_pairs(
+    file: &mut NpzReader,
+    fail: &dyn Fn(String) -> FileError,
+) -> Result<Vec<Pair>, FileError> {
+    let pairs = file.array::<f64>("pairs")?;
+    let places = file.array::<u32>("pair_places")?;
+    let lengths = file.array::<u32>("perturber_counts")?.values;
+    let perturbers = file.array::<u32>("perturbers")?.values;
+    let n = lengths.len();
+    let total: usize = lengths.iter().map(|l| *l as usize).sum();
+    if pairs.shape != [n, PAIR_NUMBERS] || places.shape != [n, 2] || perturbers.len() != total {
+        let names = "pairs, pair_places, perturber_counts and perturbers";
+        return Err(fail(format!("{names} do not fit each other")));
+    }
+    let mut rest = &perturbers[..];
+    let rows = pairs.values.chunks_exact(PAIR_NUMBERS);
+    let all = rows.zip(places.values.chunks_exact(2)).zip(lengths);
+    let pair = |((row, places), length): ((&[f64], &[u32]), u32)| {
+        let vector = |k: usize| Vec3 {
+            x: row[k],
+            y: row[k + 1],
+            z: row[k + 2],
+        };
+        let (perturbers, others) = rest.split_at(length as usize);
+        rest = others;
+        Pair {
+            places: [places[0], places[1]],
+            masses: [row[0], row[1]],
+            time: row[2],
+            relative: [vector(3), vector(6)],
+            perturbers: perturbers.to_vec(),
+        }
+    };
+    Ok(all.map(pair).collect())
 }
 
 /// The parts of the forces on `n` particles.

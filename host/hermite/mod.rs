@@ -12,6 +12,7 @@ mod device;
 mod engine;
 pub mod files;
 mod overrides;
+mod pair;
 mod parts;
 mod ranks;
 mod run;
@@ -26,12 +27,15 @@ pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
     SubsetSums, SumSubset,
 };
-pub use overrides::{Overrides, OverridesError, Scheme, StartModel, Times, order, particles};
+pub use overrides::{
+    CloseEncounters, Overrides, OverridesError, Scheme, StartModel, Times, order, particles,
+};
+pub use pair::Pair;
 pub use parts::Parts;
 pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
 pub use selection::{OpenDevices, Options};
-pub use spec::{AhmadCohen, Order, Precision, SpecError, Specification, Validated};
+pub use spec::{AhmadCohen, ClosePairs, Order, Precision, SpecError, Specification, Validated};
 
 pub use trisolar_bodies::{Energies, SHAPE_FRACTIONS, Shape};
 
@@ -88,6 +92,15 @@ impl Star {
     pub fn acceleration(&self) -> DVec3 {
         dvec3(self.taylor[2])
     }
+}
+
+/// The binaries of a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Binaries {
+    /// Their number.
+    pub number: usize,
+    /// Semi-major axis (length) and eccentricity of the most strongly bound one.
+    pub hardest: Option<(f64, f64)>,
 }
 
 fn dvec3(Vec3 { x, y, z }: Vec3<f64>) -> DVec3 {

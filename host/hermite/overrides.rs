@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{self, FileError};
 use super::spec::{MAX_BODIES, MAX_NEIGHBOURS};
-use super::{AhmadCohen, Order, Precision, SpecError, Specification, Validated};
+use super::{AhmadCohen, ClosePairs, Order, Precision, SpecError, Specification, Validated};
 use trisolar_bodies::files::Carried;
 use trisolar_bodies::{Bodies, KING_W0, Model};
 use trisolar_run::Paths;
@@ -36,7 +36,7 @@ parameters! {
             order: Option<Order> = "P" => order, default "6; 4 with --scheme ahmad-cohen, 8 for burrau and figure-eight";
             /// Softening length
             softening: Option<f64> = "LENGTH" => read::number, unit "length",
-                default "that of the file, or 4/n; 0 for burrau and figure-eight", where { aliases: &["eps"] };
+                default "that of the file, or 4/n; 0 for burrau, figure-eight and --close-pairs regularised", where { aliases: &["eps"] };
             /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's (Makino & Aarseth 1992)
             eta: Option<f64> = "ETA" => read::number, default "0.1, 0.5, 0.75 at order 4, 6, 8; 0.15 for burrau and figure-eight";
             /// Accuracy parameter of the first step
@@ -58,6 +58,12 @@ parameters! {
                 default "the square root of n, from 10 to 50";
             /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme
             eta_regular: Option<f64> = "ETA" => read::number, default "0.1";
+            /// How bound pairs that are closer than --pair-radius are integrated: plain (as all other particles), or regularised (a pair is
+            /// one particle with a Kepler orbit that the tide of the others disturbs; without softening)
+            close_pairs: Option<CloseEncounters> = "NAME"
+                => |text| read::named(&CloseEncounters::ALL, CloseEncounters::name, text), default "plain";
+            /// Largest apocentre of the pairs that --close-pairs regularises
+            pair_radius: Option<f64> = "LENGTH" => read::number, unit "length", default "4/n";
             /// Time at which the run ends, on the clock of the file if it has one
             end: Option<f64> = "TIME" => read::number, unit "time", default "1 after the start; 70 for burrau, a period for figure-eight", where { conflicts: &["steps"] };
             /// Number of longest steps (--max-step) after which the run ends
@@ -157,6 +163,30 @@ impl Scheme {
         match self {
             Self::Plain => "plain",
             Self::AhmadCohen => "ahmad-cohen",
+        }
+    }
+}
+
+/// How close pairs are integrated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CloseEncounters {
+    /// As all other particles.
+    #[default]
+    Plain,
+    /// As single particles, see [`ClosePairs`].
+    Regularised,
+}
+
+impl CloseEncounters {
+    /// All.
+    pub const ALL: [Self; 2] = [Self::Plain, Self::Regularised];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Regularised => "regularised",
         }
     }
 }
@@ -317,6 +347,7 @@ impl Overrides {
         let start_time = carried.time.unwrap_or(0.0);
         self.times_from(start_time)?;
         let ahmad_cohen = self.ahmad_cohen(bodies.len())?;
+        let close_pairs = self.regularised(bodies.len())?;
         // Known orbits need more than the usual accuracy: with these values, Burrau's positions at t = 20 are right to 1e-8.
         let is_known = self.model.and_then(StartModel::problem).is_some();
         let order = match ahmad_cohen {
@@ -330,6 +361,7 @@ impl Overrides {
         }
         let usual_softening = match self.model.and_then(StartModel::problem) {
             Some(_) => 0.0,
+            None if close_pairs.is_some() => 0.0,
             None => 4.0 / bodies.len().max(1) as f64,
         };
         let specification = Specification {
@@ -343,6 +375,7 @@ impl Overrides {
             iterations: self.iterations.unwrap_or(usual.iterations),
             precision: self.precision.unwrap_or(usual.precision),
             ahmad_cohen,
+            close_pairs,
             ..usual
         };
         let start = specification
@@ -362,6 +395,7 @@ impl Overrides {
             self.neighbours = Some(scheme.neighbours);
             self.eta_regular = Some(scheme.eta_regular);
         }
+        self.pair_radius = s.close_pairs.map(|options| options.radius);
         self.end = Some(self.end_from(start_time));
         self.steps = None;
         self.every.get_or_insert(0.25);
@@ -433,7 +467,7 @@ impl Overrides {
                     ),
                 }));
             }
-            (None, None, None) => notes.push(format!(
+            (None, None, None) if self.close_pairs != Some(CloseEncounters::Regularised) => notes.push(format!(
                 "{name} does not contain a softening length: 4/n is used; --softening sets another value"
             )),
             _ => {}
@@ -461,6 +495,19 @@ impl Overrides {
         for (option, given) in surplus {
             refuse(option, given, "needs --scheme ahmad-cohen")?;
         }
+        Ok(None)
+    }
+
+    /// The treatment of close pairs, if they are regularised.
+    fn regularised(&self, particles: usize) -> Result<Option<ClosePairs>, OverridesError> {
+        if self.close_pairs == Some(CloseEncounters::Regularised) {
+            let usual = ClosePairs::new(particles).radius;
+            return Ok(Some(ClosePairs {
+                radius: self.pair_radius.unwrap_or(usual),
+            }));
+        }
+        let given = self.pair_radius.map(|radius| radius.to_string());
+        refuse("--pair-radius", given, "needs --close-pairs regularised")?;
         Ok(None)
     }
 

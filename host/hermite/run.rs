@@ -1,6 +1,6 @@
 //! Runs from a start to an end, with diagnostics at equal intervals of time.
 
-use super::{Cluster, Energies, HermiteError, Shape, Star};
+use super::{Binaries, Cluster, Energies, HermiteError, Shape, Star};
 use trisolar_run::{EngineError, Monitor};
 
 /// The particles at one time, with their diagnostics.
@@ -14,6 +14,8 @@ pub struct Snapshot {
     pub energy: Energies,
     /// Their shape.
     pub shape: Shape,
+    /// Their binaries, if close pairs are regularised.
+    pub binaries: Option<Binaries>,
     /// Block steps so far.
     pub blocks: u64,
     /// Steps of particles so far.
@@ -73,6 +75,7 @@ fn snapshot(cluster: &mut Cluster<'_>, time: f64) -> Result<Snapshot, HermiteErr
         time: cluster.specification().on_the_clock(time),
         energy: Cluster::energy_of(&stars, &potentials),
         shape: cluster.shape(&stars),
+        binaries: cluster.binaries(&stars),
         blocks: counters.blocks,
         steps: counters.steps,
         stars,

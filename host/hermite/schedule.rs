@@ -18,14 +18,14 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Particles with these steps, as of the block at `time`; `longest` is a power of two.
+    /// Particles with these steps, as of the block at `time`; `longest` is a power of two. A place with a step of 0 has no particle.
     pub fn new(longest: f64, time: f64, steps: impl Iterator<Item = f64>) -> Self {
         let mut schedule = Self {
             longest,
             levels: vec![Vec::new(); LEVELS],
             time,
         };
-        for (place, step) in steps.enumerate() {
+        for (place, step) in steps.enumerate().filter(|(_, step)| *step > 0.0) {
             schedule.insert(place as u32, step);
         }
         schedule

@@ -114,6 +114,15 @@ impl Options {
         specification: &Specification,
         bodies: usize,
     ) -> Result<OpenDevices, EngineError> {
+        let on_device = self.block_step == BlockStep::By(BlockSteps::Device);
+        if on_device && specification.close_pairs.is_some() {
+            let reason = "cannot be used with --close-pairs regularised";
+            return Err(EngineError::refused(
+                "block-step",
+                self.block_step.name(),
+                reason,
+            ));
+        }
         let mut devices = OpenDevices {
             options: *self,
             gpus: Vec::new(),
@@ -227,6 +236,7 @@ impl OpenDevices {
     pub fn block_steps(&self, engine: &dyn Engine, specification: &Specification) -> BlockSteps {
         match self.options.block_step {
             BlockStep::By(by) => by,
+            BlockStep::Auto if specification.close_pairs.is_some() => BlockSteps::Host,
             BlockStep::Auto if engine.no_block_steps(specification).is_none() => BlockSteps::Device,
             BlockStep::Auto => BlockSteps::Host,
         }

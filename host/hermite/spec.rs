@@ -45,6 +45,14 @@ impl Order {
         kernels_gpu::hermite::force::operations(self.derivatives())
     }
 
+    /// Evaluations of the forces before the first step. Snap and crackle depend on accelerations and jerks, which the first one finds.
+    pub(crate) fn evaluations_to_start(self) -> u32 {
+        match self {
+            Self::Four => 1,
+            Self::Six | Self::Eight => 2,
+        }
+    }
+
     /// The default accuracy parameters of the steps and of the first step.
     pub fn usual_eta(self) -> (f64, f64) {
         match self {
@@ -163,6 +171,23 @@ impl AhmadCohen {
     }
 }
 
+/// Bound pairs are integrated as single particles, with a regularised relative orbit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosePairs {
+    /// The largest apocentre of a pair that becomes a single particle (length).
+    pub radius: f64,
+}
+
+impl ClosePairs {
+    /// The default value for a number of particles, 4/n.
+    pub fn new(particles: usize) -> Self {
+        Self {
+            radius: 4.0 / particles.max(1) as f64,
+        }
+    }
+}
+
 /// Everything that a run depends on except the start model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -189,6 +214,9 @@ pub struct Specification {
     /// Forces of neighbours at steps of their own, at order 4; `None`: all forces at the same steps.
     #[serde(default)]
     pub ahmad_cohen: Option<AhmadCohen>,
+    /// Close pairs as single particles; `None`: all particles by the same scheme.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub close_pairs: Option<ClosePairs>,
     /// The time at the beginning of the run, on the clock of the file from which the particles come. It changes no value:
     /// [`Cluster`](super::Cluster) counts from 0, and reports and files count from this time.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -221,6 +249,7 @@ impl Specification {
             iterations: 1,
             precision: Precision::F64,
             ahmad_cohen: None,
+            close_pairs: None,
             start_time: 0.0,
             names: None,
         }
@@ -307,6 +336,9 @@ impl Specification {
         if let Some(options) = self.ahmad_cohen {
             self.check_ahmad_cohen(options)?;
         }
+        if let Some(options) = self.close_pairs {
+            self.check_close_pairs(options)?;
+        }
         if !(1..=100).contains(&self.iterations) {
             return fail(
                 "--iterations",
@@ -342,6 +374,35 @@ impl Specification {
             return fail("--eta-regular", options.eta_regular.to_string(), allowed);
         }
         Ok(())
+    }
+
+    fn check_close_pairs(&self, options: ClosePairs) -> Result<(), SpecError> {
+        let refused = if !(options.radius > 0.0 && options.radius.is_finite()) {
+            let allowed = "must be a finite number above 0 (length)";
+            Some(("--pair-radius", options.radius.to_string(), allowed))
+        } else if self.softening != 0.0 {
+            let allowed = "must be 0 with --close-pairs regularised";
+            Some(("--softening", self.softening.to_string(), allowed))
+        } else if self.ahmad_cohen.is_some() {
+            let allowed = "cannot be used with --close-pairs regularised";
+            Some(("--scheme", "ahmad-cohen".to_owned(), allowed))
+        } else if self.precision != Precision::F64 {
+            let allowed = "must be f64 with --close-pairs regularised";
+            Some(("--precision", self.precision.to_string(), allowed))
+        } else if self.iterations != 1 {
+            let allowed = "must be 1 with --close-pairs regularised";
+            Some(("--iterations", self.iterations.to_string(), allowed))
+        } else {
+            None
+        };
+        match refused {
+            None => Ok(()),
+            Some((option, given, allowed)) => Err(SpecError {
+                option,
+                given,
+                allowed: allowed.to_owned(),
+            }),
+        }
     }
 
     fn check_bodies(&self, bodies: &Bodies) -> Result<(), SpecError> {

@@ -146,6 +146,20 @@ fn invalid_input_is_rejected_with_the_option_and_what_is_allowed() {
             "must be plummer, king, burrau or figure-eight",
         ),
         ("--scheme fast", "must be plain or ahmad-cohen"),
+        ("--close-pairs all", "must be plain or regularised"),
+        ("--pair-radius 0.1", "needs --close-pairs regularised"),
+        (
+            "--close-pairs regularised --softening 0.01",
+            "must be 0 with --close-pairs regularised",
+        ),
+        (
+            "--close-pairs regularised --scheme ahmad-cohen",
+            "cannot be used with --close-pairs regularised",
+        ),
+        (
+            "--close-pairs regularised --block-step device --backend gpu",
+            "cannot be used with --close-pairs regularised",
+        ),
         (
             "--model burrau --seed 2",
             "cannot be used with --model burrau",

@@ -198,6 +198,16 @@ fn clusters_with_neighbours() {
 }
 
 #[test]
+fn clusters_with_regularised_pairs() {
+    survives_kills(
+        "cluster --n 32 --close-pairs regularised --end 40 --every 1.5 --snapshots sn --checkpoint c.npz --series s.npz --threads 1",
+        "cluster --resume c.npz --quiet",
+        "c.npz",
+        |_| {},
+    );
+}
+
+#[test]
 fn maps_on_the_disk() {
     survives_kills(
         "divergence --size 161x120 --steps 20000 --backend cpu --threads 1 --stream --out m.npy --out m.png --out m.tif --out m.npz \

@@ -9,6 +9,7 @@ mod divergence_resume;
 mod encounters;
 mod hermite_ahmad_cohen;
 mod hermite_block_steps;
+mod hermite_close_pairs;
 mod hermite_kernels;
 mod hermite_physics;
 mod io_files;

@@ -54,6 +54,14 @@ const COLUMNS: [&str; 11] = [
     "core_radius",
 ];
 
+/// Columns after the Lagrange radii if close pairs are regularised: the number of binaries, semi-major axis and eccentricity of the hardest.
+const BINARY_COLUMNS: [&str; 3] = ["binaries", "hardest_a", "hardest_e"];
+
+/// The Lagrange radii of a row of the recorded series.
+fn lagrange_radii(row: &[f64]) -> &[f64] {
+    &row[COLUMNS.len()..COLUMNS.len() + SHAPE_FRACTIONS.len()]
+}
+
 /// Runs a cluster and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let communicator = Communicator::join()?;
@@ -108,6 +116,11 @@ fn begin(args: &Args, typed: &Typed, communicator: &Communicator) -> Result<Begu
     };
     let scheme = begun.state.specification().ahmad_cohen;
     args.options(scheme.map(|_| Scheme::AhmadCohen), communicator)?;
+    if communicator.size() > 1 && begun.state.specification().close_pairs.is_some() {
+        return Err(Failure::BadInput(
+            "--close-pairs regularised integrates pairs in one process; start the run without mpirun".into(),
+        ));
+    }
     Ok(begun)
 }
 
@@ -167,6 +180,7 @@ impl<'a> Run<'a> {
                     specification,
                     stars,
                     parts,
+                    pairs,
                     time,
                     counters,
                     series,
@@ -175,6 +189,7 @@ impl<'a> Run<'a> {
                 tracks = recorded;
                 let mut cluster =
                     Cluster::resumed(specification, stars, parts, time, counters, engine)?;
+                cluster.restore_pairs(pairs);
                 cluster.remember_abrupt(worst);
                 (cluster, series)
             }
@@ -294,9 +309,18 @@ impl<'a> Run<'a> {
         row.extend(shape.centre.to_array());
         row.push(shape.core_radius);
         row.extend(shape.lagrange);
+        let mut binaries = String::new();
+        if let Some(found) = self.cluster.binaries(&stars) {
+            let (a, e) = found.hardest.unwrap_or((f64::NAN, f64::NAN));
+            row.extend([found.number as f64, a, e]);
+            binaries = match found.hardest {
+                Some((a, e)) => format!(" {:>8} {a:>10.3e} {e:>7.4}", found.number),
+                None => format!(" {:>8} {:>10} {:>7}", 0, "-", "-"),
+            };
+        }
         if !self.args.json && !self.args.quiet {
             report::to_stdout(&format!(
-                "{shown:>10.4} {:>+10.2e} {:>+10.2e} {:>10} {:>12} {:>8.2} {:>9.4} {:>9.4}",
+                "{shown:>10.4} {:>+10.2e} {:>+10.2e} {:>10} {:>12} {:>8.2} {:>9.4} {:>9.4}{binaries}",
                 row[3],
                 row[4],
                 counters.blocks,
@@ -377,6 +401,7 @@ impl<'a> Run<'a> {
             specification: self.cluster.specification().clone(),
             stars: self.cluster.stars().to_vec(),
             parts: self.cluster.parts().to_vec(),
+            pairs: self.cluster.pairs().to_vec(),
             time: self.cluster.time(),
             counters: self.cluster.counters().clone(),
             series: self.series.clone(),
@@ -405,8 +430,15 @@ impl<'a> Run<'a> {
 
     fn head(&self) -> Result<(), Failure> {
         let spec = self.cluster.specification();
+        let (pairs, columns) = match spec.close_pairs {
+            Some(options) => (
+                format!(", close pairs within {} regularised", options.radius),
+                format!(" {:>8} {:>10} {:>7}", "binaries", "hardest a", "e"),
+            ),
+            None => (String::new(), String::new()),
+        };
         report::to_stdout(&format!(
-            "# {} particles, order {}, {}, softening {}, eta {}, {}\n#{:>9} {:>10} {:>10} {:>10} {:>12} {:>8} {:>9} {:>9}",
+            "# {} particles, order {}, {}, softening {}{pairs}, eta {}, {}\n#{:>9} {:>10} {:>10} {:>10} {:>12} {:>8} {:>9} {:>9}{columns}",
             self.cluster.stars().len(),
             spec.order,
             spec.precision,
@@ -493,7 +525,7 @@ impl<'a> Run<'a> {
         let radii: Vec<f64> = self
             .series
             .iter()
-            .flat_map(|row| row[COLUMNS.len()..].to_vec())
+            .flat_map(|row| lagrange_radii(row).to_vec())
             .collect();
         file.array(
             "lagrange_radii",
@@ -505,6 +537,12 @@ impl<'a> Run<'a> {
             &[SHAPE_FRACTIONS.len()],
             &SHAPE_FRACTIONS,
         )?;
+        if self.cluster.specification().close_pairs.is_some() {
+            for (k, name) in BINARY_COLUMNS.iter().enumerate() {
+                let column = self.column(COLUMNS.len() + SHAPE_FRACTIONS.len() + k);
+                file.array(name, &[column.len()], &column)?;
+            }
+        }
         let counters = self.cluster.counters();
         for (name, counts) in [
             ("active_histogram", &counters.active),
@@ -557,7 +595,7 @@ impl<'a> Run<'a> {
             warnings: self.warnings(),
             notes: self.notes.clone(),
         };
-        common.with(serde_json::json!({
+        let mut object = serde_json::json!({
             "particles": particles,
             "device": self.cluster.engine().device(),
             "block_steps": self.cluster.block_steps().name(),
@@ -567,7 +605,7 @@ impl<'a> Run<'a> {
             "energy_error": value(4),
             "largest_energy_error": self.error.map(|e| e.largest()),
             "core_radius": value(10),
-            "lagrange_radii": row.map(|row| &row[COLUMNS.len()..]),
+            "lagrange_radii": row.map(|row| lagrange_radii(row)),
             "counters": self.cluster.counters(),
             "worst_step": self.cluster.abrupt().map(|worst| serde_json::json!({
                 "time": worst.time,
@@ -585,7 +623,25 @@ impl<'a> Run<'a> {
             },
             "flops": overall,
             "flops_force": force,
-        }))
+        });
+        if self.cluster.specification().close_pairs.is_some() {
+            for (k, name) in BINARY_COLUMNS.iter().enumerate() {
+                let found = row.map(|row| row[COLUMNS.len() + SHAPE_FRACTIONS.len() + k]);
+                object[*name] = found.filter(|x| x.is_finite()).into();
+            }
+        }
+        common.with(object)
+    }
+
+    /// How often pairs were regularised.
+    fn pairs_in_words(&self) -> Option<String> {
+        self.cluster.specification().close_pairs?;
+        let counters = self.cluster.counters();
+        Some(format!(
+            "{} became single particles, of which {} dissolved",
+            report::grouped(counters.pairs_formed),
+            report::grouped(counters.pairs_dissolved),
+        ))
     }
 
     fn summary(&self, elapsed: f64) -> String {
@@ -647,6 +703,9 @@ impl<'a> Run<'a> {
                 report::grouped(counters.overflows),
             );
             lines.add("neighbours", &text);
+        }
+        if let Some(pairs) = self.pairs_in_words() {
+            lines.add("pairs", &pairs);
         }
         if counters.noisy > 0 {
             let text = format!(

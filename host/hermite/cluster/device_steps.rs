@@ -77,6 +77,9 @@ impl Cluster<'_> {
     pub fn set_block_steps(&mut self, by: BlockSteps) -> Result<(), HermiteError> {
         let reason = match by {
             BlockSteps::Host => None,
+            BlockSteps::Device if self.specification.close_pairs.is_some() => {
+                Some("the host regularises close pairs".into())
+            }
             BlockSteps::Device => self.engine.no_block_steps(&self.specification),
         };
         match reason {

@@ -174,6 +174,8 @@ def cluster(
     scheme: Optional[str] = None,
     neighbours: Optional[int] = None,
     eta_regular: Optional[float] = None,
+    close_pairs: Optional[str] = None,
+    pair_radius: Optional[float] = None,
     end: Optional[float] = None,
     steps: Optional[int] = None,
     every: Optional[float] = None,
@@ -210,7 +212,8 @@ def cluster(
     :param n: number of particles of the model [1024].
     :param seed: seed of the model [1].
     :param order: order of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
-    :param softening: softening length (length) [that of the file or bodies, or 4/n; 0 for a model of few bodies].
+    :param softening: softening length (length) [that of the file or bodies, or 4/n; 0 for a model of few bodies
+        and with ``close_pairs="regularised"``].
     :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
     :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
     :param max_step: longest step, a power of two (time) [0.0625].
@@ -222,6 +225,10 @@ def cluster(
         shorter steps, order 4) ["plain"].
     :param neighbours: ahmad-cohen: number of neighbours that a particle should have, 1 to 4096 [the root of n, 10 to 50].
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
+    :param close_pairs: how bound pairs that are closer than ``pair_radius`` are integrated: "plain" (as all other particles) or
+        "regularised" (a pair is one particle with a Kepler orbit that the tide of the others disturbs; without softening)
+        ["plain"].
+    :param pair_radius: largest apocentre of the pairs that ``close_pairs="regularised"`` regularises (length) [4/n].
     :param end: time at which the run ends [1 after the start; 70 for "burrau", a period for "figure-eight"].
     :param steps: number of longest steps (``max_step``) after which the run ends, instead of ``end``.
     :param every: time between two states [0.25].

@@ -1,0 +1,328 @@
+//! Two bodies that are integrated as one particle of a cluster: their relative orbit, and the tide of the other particles.
+//!
+//! Without a tide, the relative motion is a Kepler orbit. With a tide, kicks by the tide alternate with arcs of Kepler orbits, in the
+//! composition SABA₃ of Laskar & Robutel (2001), whose error is of order ε h⁶ + ε² h² in the relative strength ε of the tide. A step h
+//! advances the eccentric anomaly by a fixed angle.
+
+use std::f64::consts::PI;
+
+use kernels_gpu::Vec3;
+use kernels_gpu::encounters::orbit::{Orbit, eccentric_anomaly};
+use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
+use kernels_gpu::physics::softening::softening2;
+
+/// Advance of the eccentric anomaly in a step with a tide.
+const STEP_ANGLE: f64 = 2.0 * PI / 16.0;
+/// √15 / 10, the half distance of the outer nodes of the Gauss-Legendre formula with three nodes.
+const NODE: f64 = 0.387_298_334_620_741_7;
+/// The lengths of the arcs in SABA₃.
+const ARCS: [f64; 4] = [0.5 - NODE, NODE, NODE, 0.5 - NODE];
+/// The lengths of the kicks in SABA₃.
+const KICKS: [f64; 3] = [5.0 / 18.0, 4.0 / 9.0, 5.0 / 18.0];
+/// Largest eccentricity for which Kepler's equation is solved as that of an ellipse.
+const LARGEST_ECCENTRICITY: f64 = 1.0 - f64::EPSILON;
+/// Number of iterations after which Newton's method has converged.
+const MAX_ITERATIONS: u32 = 100;
+
+/// A position and a velocity.
+pub(crate) type State = [Vec3<f64>; 2];
+
+/// Two bodies that are integrated as one particle, which has their centre of mass and the sum of their masses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The places of the two bodies. The particle has the first place, and the second one is vacant.
+    pub places: [u32; 2],
+    /// G·m of the two bodies.
+    pub masses: [f64; 2],
+    /// The time of the relative orbit.
+    pub time: f64,
+    /// Position and velocity of the second body relative to the first.
+    pub relative: State,
+    /// The places of the particles whose tide is taken into account, ascending.
+    pub perturbers: Vec<u32>,
+}
+
+impl Pair {
+    /// G·m of both bodies.
+    pub fn mass(&self) -> f64 {
+        self.masses[0] + self.masses[1]
+    }
+
+    /// The osculating orbit.
+    pub(crate) fn orbit(&self) -> Orbit {
+        orbit(&self.relative, self.mass())
+    }
+
+    /// The vectors of both bodies from that of their centre of mass and the relative one.
+    pub(crate) fn members(&self, centre: Vec3<f64>, relative: Vec3<f64>) -> [Vec3<f64>; 2] {
+        let [first, second] = self.masses.map(|mass| mass / self.mass());
+        [
+            centre.add_scaled(-second, relative),
+            centre.add_scaled(first, relative),
+        ]
+    }
+
+    /// Acceleration and jerk of the relative motion by the mutual attraction.
+    pub(crate) fn attraction(&self) -> [Vec3<f64>; 2] {
+        let mut sum = [Vec3::zero(); 2];
+        let origin = [Vec3::zero(); 2];
+        pull(&self.relative, &origin, self.mass(), &mut sum);
+        sum
+    }
+
+    /// Advances the orbit to a later time. `centre` gives the position of the centre of mass at a time, and `perturbers` the masses and
+    /// positions of all perturbers.
+    pub(crate) fn advance(
+        &mut self,
+        time: f64,
+        centre: &dyn Fn(f64) -> Vec3<f64>,
+        perturbers: &dyn Fn(f64, &mut dyn FnMut(f64, Vec3<f64>)),
+    ) {
+        let mass = self.mass();
+        if self.perturbers.is_empty() {
+            self.relative = kepler(&self.relative, mass, time - self.time);
+            self.time = time;
+            return;
+        }
+        while self.time < time {
+            let rest = time - self.time;
+            let step = step_length(&self.relative, mass);
+            // The last two steps have equal lengths.
+            let (step, last) = match step {
+                s if rest <= s => (rest, true),
+                s if rest < 2.0 * s => (0.5 * rest, false),
+                s => (s, false),
+            };
+            let mut at = self.time;
+            for (k, arc) in ARCS.iter().enumerate() {
+                self.relative = kepler(&self.relative, mass, arc * step);
+                at += arc * step;
+                if let Some(kick) = KICKS.get(k) {
+                    let tide = self.tide(centre(at), &|with| perturbers(at, with));
+                    self.relative[1] = self.relative[1].add_scaled(kick * step, tide);
+                }
+            }
+            let next = self.time + step;
+            // A step that does not advance the time must not repeat for ever.
+            self.time = if last || next == self.time {
+                time
+            } else {
+                next
+            };
+        }
+    }
+
+    /// The relative acceleration by the perturbers.
+    pub(crate) fn tide(
+        &self,
+        centre: Vec3<f64>,
+        perturbers: &dyn Fn(&mut dyn FnMut(f64, Vec3<f64>)),
+    ) -> Vec3<f64> {
+        let at_rest = |x| [x, Vec3::zero()];
+        let [first, second] = self.members(centre, self.relative[0]).map(at_rest);
+        let mut tide = Vec3::zero();
+        perturbers(&mut |mass, position| {
+            let (mut on_first, mut on_second) = ([Vec3::zero(); 2], [Vec3::zero(); 2]);
+            let other = at_rest(position);
+            pull(&first, &other, mass, &mut on_first);
+            pull(&second, &other, mass, &mut on_second);
+            tide = tide + (on_second[0] - on_first[0]);
+        });
+        tide
+    }
+}
+
+/// Adds the pull of body `j` on body `i`, without softening.
+pub(crate) fn pull<const D: usize>(
+    i: &[Vec3<f64>; D],
+    j: &[Vec3<f64>; D],
+    mass: f64,
+    sum: &mut [Vec3<f64>; D],
+) {
+    <Plain<f64> as Arithmetic<D>>::pull(i, j, mass, softening2(0.0), sum);
+}
+
+/// The orbit of a relative position and velocity.
+pub(crate) fn orbit([x, v]: &State, mass: f64) -> Orbit {
+    let inverse_axis = 2.0 / x.norm2_plus(0.0).sqrt() - v.norm2_plus(0.0) / mass;
+    let rv = x.dot(*v);
+    let momentum2 = x.norm2_plus(0.0) * v.norm2_plus(0.0) - rv * rv;
+    Orbit::new(inverse_axis, momentum2.max(0.0), mass)
+}
+
+/// Distance of the apocentre; infinite without one.
+pub(crate) fn apocentre(orbit: &Orbit) -> f64 {
+    if orbit.inverse_axis > 0.0 {
+        (1.0 + orbit.e) / orbit.inverse_axis
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// The time in which the eccentric anomaly advances by [`STEP_ANGLE`]; for an unbound pair, about the same part of the time scale of
+/// the motion.
+fn step_length(state: &State, mass: f64) -> f64 {
+    let [x, v] = state;
+    let (r, v2) = (x.norm2_plus(0.0).sqrt(), v.norm2_plus(0.0));
+    let a = 1.0 / (2.0 / r - v2 / mass);
+    if !(a > 0.0 && a.is_finite()) {
+        return STEP_ANGLE * r / (v2 + mass / r).sqrt();
+    }
+    let root = (mass * a).sqrt();
+    let (sine, cosine) = (x.dot(*v) / root, 1.0 - r / a);
+    let (s, c) = libm::sincos(STEP_ANGLE);
+    (STEP_ANGLE - (cosine * s - sine * (1.0 - c))) * (a * a / root)
+}
+
+/// A relative position and velocity after the time `dt` on a Kepler orbit of any energy, by Gauss's functions f and g of the
+/// difference of the eccentric anomalies (Danby 1988). An error of that difference is an error of the time only.
+pub(crate) fn kepler(state: &State, mass: f64, dt: f64) -> State {
+    let [x, v] = *state;
+    let r = x.norm2_plus(0.0).sqrt();
+    // r/a, away from 0, where the formulas have a removable singularity.
+    let z = 2.0 - r * v.norm2_plus(0.0) / mass;
+    let z = if z.abs() < 1e-12 { 1e-12 } else { z };
+    let a = r / z.abs();
+    let root = (mass * a).sqrt();
+    let mean_motion = root / (a * a);
+    // e sin E and e cos E, or their hyperbolic counterparts.
+    let (sine, cosine) = (x.dot(v) / root, 1.0 - z);
+    let phase = mean_motion * dt;
+    // The sine of the difference, and 1 less its cosine.
+    let (s, w) = if z > 0.0 {
+        let e = (sine * sine + cosine * cosine).sqrt();
+        let anomaly = libm::atan2(sine, cosine);
+        let mean = within_half_turn(anomaly - sine + within_half_turn(phase));
+        let next = eccentric_anomaly(mean, e.min(LARGEST_ECCENTRICITY));
+        let (s, c) = libm::sincos(0.5 * (next - anomaly));
+        (2.0 * s * c, 2.0 * s * s)
+    } else {
+        let half = 0.5 * hyperbolic_difference(phase, sine, cosine);
+        let (s, c) = (libm::sinh(half), libm::cosh(half));
+        (2.0 * s * c, 2.0 * s * s)
+    };
+    let next_r = r + a * (cosine * w + sine * s);
+    let f = 1.0 - w * (a / r);
+    let g = ((r / a) * s + sine * w) / mean_motion;
+    let f_dot = -root * s / (next_r * r);
+    let g_dot = 1.0 - w * (a / next_r);
+    [
+        x.scaled(f).add_scaled(g, v),
+        x.scaled(f_dot).add_scaled(g_dot, v),
+    ]
+}
+
+/// An angle, less whole turns, in [-π, π].
+fn within_half_turn(angle: f64) -> f64 {
+    (angle - 2.0 * PI * (angle / (2.0 * PI)).round()).clamp(-PI, PI)
+}
+
+/// The difference d of the hyperbolic anomalies for `phase` ≥ 0: cosine sinh d + sine (cosh d - 1) - d = phase.
+fn hyperbolic_difference(phase: f64, sine: f64, cosine: f64) -> f64 {
+    let excess = |d: f64| {
+        let half = libm::sinh(0.5 * d);
+        cosine * libm::sinh(d) + 2.0 * sine * half * half - d - phase
+    };
+    // The function grows with d.
+    let (mut low, mut high) = (0.0, 1e-3);
+    while excess(high) < 0.0 {
+        (low, high) = (high, 2.0 * high);
+    }
+    let mut d = 0.5 * (low + high);
+    for _ in 0..MAX_ITERATIONS {
+        let value = excess(d);
+        if value < 0.0 {
+            low = d;
+        } else {
+            high = d;
+        }
+        let slope = cosine * libm::cosh(d) + sine * libm::sinh(d) - 1.0;
+        let newton = d - value / slope;
+        let next = if newton > low && newton < high {
+            newton
+        } else {
+            0.5 * (low + high)
+        };
+        if next == d {
+            break;
+        }
+        d = next;
+    }
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(x: f64, y: f64, z: f64) -> Vec3<f64> {
+        Vec3 { x, y, z }
+    }
+
+    fn largest_difference(a: &State, b: &State) -> f64 {
+        let pairs = a.iter().zip(b);
+        let of = |(a, b): (&Vec3<f64>, &Vec3<f64>)| (*a - *b).norm2_plus(0.0).sqrt();
+        pairs.map(of).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn an_arc_of_any_energy_is_the_sum_of_short_arcs() {
+        let x = vector(0.7, -0.2, 0.1);
+        for speed in [0.3, 1.0, 1.6, 1.69, 1.9, 4.0] {
+            let start = [x, vector(0.1 * speed, 0.9 * speed, 0.3 * speed)];
+            let mut many = start;
+            for _ in 0..400 {
+                many = kepler(&many, 1.1, 0.01);
+            }
+            let once = kepler(&start, 1.1, 4.0);
+            assert!(largest_difference(&many, &once) < 1e-11, "{speed}");
+            let energy = |s: &State| orbit(s, 1.1).inverse_axis;
+            assert!((energy(&many) - energy(&start)).abs() < 1e-12, "{speed}");
+        }
+    }
+
+    #[test]
+    fn a_short_arc_is_a_taylor_polynomial() {
+        let (x, v) = (vector(0.7, -0.2, 0.1), vector(0.2, 0.5, -0.4));
+        for dt in [1e-2, 5e-3] {
+            let r = x.norm2_plus(0.0).sqrt();
+            let acceleration = x.scaled(-1.1 / (r * r * r));
+            let expected = x.add_scaled(dt, v).add_scaled(0.5 * dt * dt, acceleration);
+            let error = (kepler(&[x, v], 1.1, dt)[0] - expected)
+                .norm2_plus(0.0)
+                .sqrt();
+            // The next term is the jerk's.
+            assert!(error < 2.0 * dt * dt * dt, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_pair_in_the_tide_of_a_body_at_rest_keeps_its_energy() {
+        let far = vector(6.0, 0.0, 1.0);
+        let perturber = |_: f64, with: &mut dyn FnMut(f64, Vec3<f64>)| with(0.5, far);
+        let centre = |_: f64| vector(0.0, 0.0, 0.0);
+        let start = Pair {
+            places: [0, 1],
+            masses: [0.6, 0.5],
+            time: 0.0,
+            relative: [vector(1.0, 0.0, 0.0), vector(0.0, 0.6, 0.3)],
+            perturbers: vec![2],
+        };
+        // The perturber rests, so the energy with its potential is conserved.
+        let energy = |p: &Pair| {
+            let members = p.members(centre(0.0), p.relative[0]);
+            let tide: f64 = (members.iter().zip(p.masses))
+                .map(|(x, m)| -0.5 * m / (far - *x).norm2_plus(0.0).sqrt())
+                .sum();
+            -0.5 * p.masses[0] * p.masses[1] * p.orbit().inverse_axis + tide
+        };
+        let mut pair = start.clone();
+        let before = energy(&pair);
+        let mut largest = 0.0_f64;
+        for k in 1..=200 {
+            pair.advance(f64::from(k), &centre, &perturber);
+            largest = largest.max(((energy(&pair) - before) / before).abs());
+        }
+        assert!(largest < 1e-7, "{largest}");
+    }
+}
