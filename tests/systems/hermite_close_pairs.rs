@@ -198,10 +198,7 @@ fn a_resumed_run_has_the_bits_of_an_uninterrupted_one() {
         &|c| c.pairs[0].perturbers = vec![0],
         "the perturbers of stars",
     );
-    refused(
-        &|c| c.pairs[0].time = f64::NAN,
-        "the orbit of stars",
-    );
+    refused(&|c| c.pairs[0].time = f64::NAN, "the orbit of stars");
     refused(&|c| c.specification.close_pairs = None, "no close_pairs");
     refused(&|c| c.pairs.clear(), "has the step 0");
 }
