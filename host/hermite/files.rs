@@ -267,7 +267,7 @@ impl Checkpoint {
             }
             let numbers = pair.relative.iter().flat_map(|v| [v.x, v.y, v.z]);
             let finite = numbers.chain([pair.time]).all(f64::is_finite);
-            if !finite || !pair.masses.iter().all(|m| *m >= 0.0) || !(pair.mass() > 0.0) {
+            if !finite || !pair.masses.iter().all(|m| *m >= 0.0) || pair.mass() <= 0.0 {
                 return Err(format!("the orbit of stars {first} and {second} is wrong"));
             }
         }

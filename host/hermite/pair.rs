@@ -27,6 +27,9 @@ const MAX_ITERATIONS: u32 = 100;
 /// A position and a velocity.
 pub(crate) type State = [Vec3<f64>; 2];
 
+/// A function that takes the mass and the position of a perturber.
+type Take<'a> = &'a mut dyn FnMut(f64, Vec3<f64>);
+
 /// Two bodies that are integrated as one particle, which has their centre of mass and the sum of their masses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
@@ -76,7 +79,7 @@ impl Pair {
         &mut self,
         time: f64,
         centre: &dyn Fn(f64) -> Vec3<f64>,
-        perturbers: &dyn Fn(f64, &mut dyn FnMut(f64, Vec3<f64>)),
+        perturbers: &dyn Fn(f64, Take<'_>),
     ) {
         let mass = self.mass();
         if self.perturbers.is_empty() {
@@ -113,11 +116,7 @@ impl Pair {
     }
 
     /// The relative acceleration by the perturbers.
-    pub(crate) fn tide(
-        &self,
-        centre: Vec3<f64>,
-        perturbers: &dyn Fn(&mut dyn FnMut(f64, Vec3<f64>)),
-    ) -> Vec3<f64> {
+    pub(crate) fn tide(&self, centre: Vec3<f64>, perturbers: &dyn Fn(Take<'_>)) -> Vec3<f64> {
         let at_rest = |x| [x, Vec3::zero()];
         let [first, second] = self.members(centre, self.relative[0]).map(at_rest);
         let mut tide = Vec3::zero();
