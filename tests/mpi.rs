@@ -368,7 +368,11 @@ fn bad_input_is_reported_once_and_ends_all_ranks() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
     assert_eq!(said.matches("/no/such/file").count(), 1, "{said}");
-    for (option, value) in [("--block-step", "device"), ("--live", "")] {
+    for (option, value) in [
+        ("--block-step", "device"),
+        ("--close-pairs", "regularised"),
+        ("--live", ""),
+    ] {
         let mut command = ranks(3);
         command.args(["cluster", "--backend", "gpu", option]);
         command.args(Some(value).filter(|v| !v.is_empty()));
