@@ -330,7 +330,9 @@ impl<'e> Cluster<'e> {
         self.counters.blocks += 1;
         self.counters.steps += n as u64;
         Counters::count(&mut self.counters.active, n.ilog2() as usize, 1);
+        let begin = Instant::now();
         let regrouped = self.regroup(&active, time);
+        self.split.pairs += begin.elapsed();
         self.active = active;
         regrouped?;
         Ok(n)
@@ -339,7 +341,9 @@ impl<'e> Cluster<'e> {
     /// P(EC)ⁿ of particles to `time`, from each one's own: the results are in `moved`.
     fn evaluate_and_correct(&mut self, active: &[u32], time: f64) -> Result<(), HermiteError> {
         self.forces.resize(active.len(), [ZERO; 4]);
+        let begin = Instant::now();
         self.advance_pairs(active, time);
+        self.split.pairs += begin.elapsed();
         for n in 0..self.specification.iterations {
             let start = Instant::now();
             if n > 0 {

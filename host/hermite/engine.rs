@@ -21,6 +21,8 @@ pub struct Split {
     pub correct: Duration,
     /// Determining the particles that are due, and updating them in the engine.
     pub schedule: Duration,
+    /// The orbits of regularised pairs, and which particles are pairs.
+    pub pairs: Duration,
 }
 
 /// Acceleration, jerk, snap and crackle of a particle, up to the order of the scheme; the rest is 0.

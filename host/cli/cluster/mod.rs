@@ -620,6 +620,7 @@ impl<'a> Run<'a> {
                 "irregular": split.irregular.as_secs_f64(),
                 "correct": split.correct.as_secs_f64(),
                 "schedule": split.schedule.as_secs_f64(),
+                "pairs": split.pairs.as_secs_f64(),
             },
             "flops": overall,
             "flops_force": force,
@@ -664,26 +665,27 @@ impl<'a> Run<'a> {
         lines.add("block steps", &report::grouped(blocks));
         lines.add("steps", &report::grouped(steps));
         let share = |d: std::time::Duration| 100.0 * d.as_secs_f64() / elapsed;
-        let rest = [
-            split.predict,
-            split.force,
-            split.irregular,
-            split.correct,
-            split.schedule,
-        ]
-        .map(share);
-        lines.add(
-            "split",
-            &format!(
-                "predict {:.1} %, force {:.1} %, neighbours' force {:.1} %, correct {:.1} %, schedule {:.1} %, diagnostics and files {:.1} %",
-                rest[0],
-                rest[1],
-                rest[2],
-                rest[3],
-                rest[4],
-                100.0 - rest.iter().sum::<f64>(),
-            ),
-        );
+        // What a run has not takes no place.
+        let all = [
+            ("predict", split.predict),
+            ("force", split.force),
+            ("neighbours' force", split.irregular),
+            ("close pairs", split.pairs),
+            ("correct", split.correct),
+            ("schedule", split.schedule),
+        ];
+        let spec = self.cluster.specification();
+        let shown = all.iter().filter(|(name, _)| match *name {
+            "neighbours' force" => spec.ahmad_cohen.is_some(),
+            "close pairs" => spec.close_pairs.is_some(),
+            _ => true,
+        });
+        let mut words: Vec<String> = shown
+            .map(|(name, time)| format!("{name} {:.1} %", share(*time)))
+            .collect();
+        let rest = 100.0 - all.iter().map(|(_, time)| share(*time)).sum::<f64>();
+        words.push(format!("diagnostics and files {rest:.1} %"));
+        lines.add("split", &words.join(", "));
         let (overall, force) = self.rates(elapsed);
         let operations = self.cluster.specification().order.operations();
         lines.add(
