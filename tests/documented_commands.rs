@@ -152,6 +152,11 @@ const SCALED: &[Scale] = &[
         ],
     ),
     scale("trisolar cluster --scheme", &[("--n", "64")], &[]),
+    scale(
+        "trisolar cluster --close-pairs",
+        &[("--n", "64")],
+        &[("--end 400", "--end 2")],
+    ),
     scale("trisolar cluster --precision", &[("--n", "64")], &[]),
     scale("trisolar cluster --model king", &[("--n", "64")], &[]),
     scale(

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use crate::config;
-use crate::output::Values;
+use crate::{Points, Specification, ValueSlice, config};
 use trisolar_io::IoError;
 use trisolar_io::zarr::{Variable, ZarrWriter};
 
@@ -12,12 +11,13 @@ use trisolar_io::zarr::{Variable, ZarrWriter};
 ///
 /// # Errors
 /// The file cannot be written; no part of it remains.
-pub(crate) fn write(path: &Path, of: &Values<'_>, shape: &[usize]) -> Result<(), IoError> {
-    let Values {
-        specification,
-        points,
-        values,
-    } = *of;
+pub(crate) fn write(
+    path: &Path,
+    specification: &Specification,
+    points: Option<&Points>,
+    values: ValueSlice<'_>,
+    shape: &[usize],
+) -> Result<(), IoError> {
     let mut file = ZarrWriter::create(path)?;
     let dimensions: Vec<String> = match (points, shape.len()) {
         (None, _) => {

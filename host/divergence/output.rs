@@ -280,7 +280,7 @@ impl Output {
                 file.text(SPECIFICATION, &json)?;
                 file.finish()
             }
-            Format::Zarr => dataset::write(&self.path, of, &shape),
+            Format::Zarr => dataset::write(&self.path, specification, points, values, &shape),
             Format::Png | Format::Svg | Format::Pdf | Format::Tiff => {
                 let [height, width] = shape[..] else {
                     let reason = NO_PICTURE.to_owned();

@@ -14,7 +14,7 @@ use super::ticks::Ticks;
 mod animation;
 
 #[cfg(test)]
-mod small;
+mod small_tests;
 mod space;
 
 pub use super::size::PictureSize;
