@@ -27,8 +27,11 @@ const MAX_ITERATIONS: u32 = 100;
 /// A position and a velocity.
 pub(crate) type State = [Vec3<f64>; 2];
 
-/// A function that takes the mass and the position of a perturber.
-type Take<'a> = &'a mut dyn FnMut(f64, Vec3<f64>);
+/// The other particles.
+pub(crate) trait Others {
+    /// The relative acceleration of a pair by them at a time.
+    fn tide(&self, pair: &Pair, time: f64) -> Vec3<f64>;
+}
 
 /// Two bodies that are integrated as one particle, which has their centre of mass and the sum of their masses.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +60,7 @@ impl Pair {
     }
 
     /// The vectors of both bodies from that of their centre of mass and the relative one.
+    #[inline(always)]
     pub(crate) fn members(&self, centre: Vec3<f64>, relative: Vec3<f64>) -> [Vec3<f64>; 2] {
         let [first, second] = self.masses.map(|mass| mass / self.mass());
         [
@@ -66,6 +70,7 @@ impl Pair {
     }
 
     /// Acceleration and jerk of the relative motion by the mutual attraction.
+    #[inline(always)]
     pub(crate) fn attraction(&self) -> [Vec3<f64>; 2] {
         let mut sum = [Vec3::zero(); 2];
         let origin = [Vec3::zero(); 2];
@@ -73,14 +78,9 @@ impl Pair {
         sum
     }
 
-    /// Advances the orbit to a later time. `centre` gives the position of the centre of mass at a time, and `perturbers` the masses and
-    /// positions of all perturbers.
-    pub(crate) fn advance(
-        &mut self,
-        time: f64,
-        centre: &dyn Fn(f64) -> Vec3<f64>,
-        perturbers: &dyn Fn(f64, Take<'_>),
-    ) {
+    /// Advances the orbit to a later time.
+    #[inline(always)]
+    pub(crate) fn advance<O: Others>(&mut self, time: f64, others: &O) {
         let mass = self.mass();
         if self.perturbers.is_empty() {
             self.relative = kepler(&self.relative, mass, time - self.time);
@@ -101,7 +101,7 @@ impl Pair {
                 self.relative = kepler(&self.relative, mass, arc * step);
                 at += arc * step;
                 if let Some(kick) = KICKS.get(k) {
-                    let tide = self.tide(centre(at), &|with| perturbers(at, with));
+                    let tide = others.tide(self, at);
                     self.relative[1] = self.relative[1].add_scaled(kick * step, tide);
                 }
             }
@@ -114,24 +114,20 @@ impl Pair {
             };
         }
     }
+}
 
-    /// The relative acceleration by the perturbers.
-    pub(crate) fn tide(&self, centre: Vec3<f64>, perturbers: &dyn Fn(Take<'_>)) -> Vec3<f64> {
-        let at_rest = |x| [x, Vec3::zero()];
-        let [first, second] = self.members(centre, self.relative[0]).map(at_rest);
-        let mut tide = Vec3::zero();
-        perturbers(&mut |mass, position| {
-            let (mut on_first, mut on_second) = ([Vec3::zero(); 2], [Vec3::zero(); 2]);
-            let other = at_rest(position);
-            pull(&first, &other, mass, &mut on_first);
-            pull(&second, &other, mass, &mut on_second);
-            tide = tide + (on_second[0] - on_first[0]);
-        });
-        tide
-    }
+/// The relative acceleration of two bodies at these positions by another one.
+#[inline(always)]
+pub(crate) fn tide_of(members: &[Vec3<f64>; 2], mass: f64, position: Vec3<f64>) -> Vec3<f64> {
+    let (mut on_first, mut on_second) = ([Vec3::zero(); 2], [Vec3::zero(); 2]);
+    let other = [position, Vec3::zero()];
+    pull(&[members[0], Vec3::zero()], &other, mass, &mut on_first);
+    pull(&[members[1], Vec3::zero()], &other, mass, &mut on_second);
+    on_second[0] - on_first[0]
 }
 
 /// Adds the pull of body `j` on body `i`, without softening.
+#[inline(always)]
 pub(crate) fn pull<const D: usize>(
     i: &[Vec3<f64>; D],
     j: &[Vec3<f64>; D],
@@ -298,8 +294,14 @@ mod tests {
     #[test]
     fn a_pair_in_the_tide_of_a_body_at_rest_keeps_its_energy() {
         let far = vector(6.0, 0.0, 1.0);
-        let perturber = |_: f64, with: &mut dyn FnMut(f64, Vec3<f64>)| with(0.5, far);
-        let centre = |_: f64| vector(0.0, 0.0, 0.0);
+        let centre = vector(0.0, 0.0, 0.0);
+        struct AtRest(Vec3<f64>, Vec3<f64>);
+        impl Others for AtRest {
+            fn tide(&self, pair: &Pair, _time: f64) -> Vec3<f64> {
+                tide_of(&pair.members(self.0, pair.relative[0]), 0.5, self.1)
+            }
+        }
+        let others = AtRest(centre, far);
         let start = Pair {
             places: [0, 1],
             masses: [0.6, 0.5],
@@ -309,7 +311,7 @@ mod tests {
         };
         // The perturber rests, so the energy with its potential is conserved.
         let energy = |p: &Pair| {
-            let members = p.members(centre(0.0), p.relative[0]);
+            let members = p.members(centre, p.relative[0]);
             let tide: f64 = (members.iter().zip(p.masses))
                 .map(|(x, m)| -0.5 * m / (far - *x).norm2_plus(0.0).sqrt())
                 .sum();
@@ -319,7 +321,7 @@ mod tests {
         let before = energy(&pair);
         let mut largest = 0.0_f64;
         for k in 1..=200 {
-            pair.advance(f64::from(k), &centre, &perturber);
+            pair.advance(f64::from(k), &others);
             largest = largest.max(((energy(&pair) - before) / before).abs());
         }
         assert!(largest < 1e-7, "{largest}");

@@ -2,6 +2,15 @@
 //!
 //! A pair is one particle of the Hermite scheme. Between particles that the pair's tide matters for and the pair, the forces are those
 //! of both bodies, in both directions, so that momentum and energy are conserved. All other particles feel the centre of mass.
+//!
+//! Functions whose names end in `_lanes` run inside one that has the instruction for fused products.
+
+// Loops over indices are inlined into functions with an instruction set; closures of iterators may not be.
+#![allow(clippy::needless_range_loop)]
+#![expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the macro names lanes; only their instruction set is wanted"
+)]
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::{APPROACHING_RADIUS2_FACTOR, is_neighbour};
@@ -9,8 +18,9 @@ use kernels_gpu::hermite::predict::predict;
 use kernels_gpu::hermite::step::{first_criterion, lowest_step, quantised};
 
 use super::{Cluster, Schedule, ZERO};
-use crate::pair::{Pair, apocentre, orbit, pull};
+use crate::pair::{Others, Pair, apocentre, orbit, pull, tide_of};
 use crate::{Binaries, Forces, HermiteError, Motion, Order, Star};
+use trisolar_simd::{Simd, with_lanes};
 
 /// Relative tide at the apocentre from which on the bodies of a pair are resolved.
 const LEAST_TIDE: f64 = 1e-6;
@@ -22,11 +32,15 @@ const LARGEST_TIDE: f64 = 0.04;
 const LARGEST_APOCENTRE: f64 = 2.0;
 
 /// A particle at a later time.
+#[inline(always)]
 fn motion_at(order: Order, star: &Star, time: f64) -> Motion {
+    #[inline(always)]
     fn of<const P: usize, const D: usize>(star: &Star, time: f64) -> Motion {
-        let terms: [Vec3<f64>; P] = std::array::from_fn(|k| star.taylor[k]);
-        let predicted = predict::<f64, P, D>(&terms, time - star.time);
-        std::array::from_fn(|k| predicted.get(k).copied().unwrap_or(ZERO))
+        let mut terms = [ZERO; P];
+        terms.copy_from_slice(&star.taylor[..P]);
+        let mut motion = [ZERO; 4];
+        motion[..D].copy_from_slice(&predict::<f64, P, D>(&terms, time - star.time));
+        motion
     }
     match order {
         Order::Four => of::<4, 2>(star, time),
@@ -36,12 +50,17 @@ fn motion_at(order: Order, star: &Star, time: f64) -> Motion {
 }
 
 /// The pull of a body on another one in the derivatives of the order.
+#[inline(always)]
 fn pull_on(order: Order, i: &Motion, j: &Motion, mass: f64) -> Forces {
+    #[inline(always)]
     fn of<const D: usize>(i: &Motion, j: &Motion, mass: f64) -> Forces {
-        let mut sum = [ZERO; D];
-        let first = |m: &Motion| std::array::from_fn(|k| m[k]);
-        pull::<D>(&first(i), &first(j), mass, &mut sum);
-        std::array::from_fn(|k| sum.get(k).copied().unwrap_or(ZERO))
+        let (mut a, mut b, mut sum) = ([ZERO; D], [ZERO; D], [ZERO; D]);
+        a.copy_from_slice(&i[..D]);
+        b.copy_from_slice(&j[..D]);
+        pull::<D>(&a, &b, mass, &mut sum);
+        let mut forces = [ZERO; 4];
+        forces[..D].copy_from_slice(&sum);
+        forces
     }
     match order {
         Order::Four => of::<2>(i, j, mass),
@@ -50,73 +69,205 @@ fn pull_on(order: Order, i: &Motion, j: &Motion, mass: f64) -> Forces {
     }
 }
 
+#[inline(always)]
 fn add(sum: &mut Forces, factor: f64, force: &Forces) {
-    for (sum, force) in sum.iter_mut().zip(force) {
-        *sum = sum.add_scaled(factor, *force);
+    for k in 0..4 {
+        sum[k] = sum[k].add_scaled(factor, force[k]);
+    }
+}
+
+/// The particles of a cluster.
+struct Particles<'a> {
+    order: Order,
+    stars: &'a [Star],
+}
+
+impl Particles<'_> {
+    #[inline(always)]
+    fn motion_at(&self, place: u32, time: f64) -> Motion {
+        motion_at(self.order, &self.stars[place as usize], time)
+    }
+
+    /// The tide on a pair whose centre of mass is at `centre`.
+    #[inline(always)]
+    fn tide_at(&self, pair: &Pair, centre: Vec3<f64>, time: f64) -> Vec3<f64> {
+        let members = pair.members(centre, pair.relative[0]);
+        let mut tide = ZERO;
+        for k in 0..pair.perturbers.len() {
+            let place = pair.perturbers[k];
+            let position = self.motion_at(place, time)[0];
+            tide = tide + tide_of(&members, self.stars[place as usize].mass, position);
+        }
+        tide
+    }
+
+    /// Both bodies of a pair at `time` whose centre of mass moves like this.
+    #[inline(always)]
+    fn members(&self, pair: &Pair, centre: &Motion, time: f64) -> [Motion; 2] {
+        let tide = self.tide_at(pair, centre[0], time);
+        let [acceleration, jerk] = pair.attraction();
+        let relative = [
+            pair.relative[0],
+            pair.relative[1],
+            acceleration + tide,
+            jerk,
+        ];
+        let mut both = [[ZERO; 4]; 2];
+        for k in 0..4 {
+            let [first, second] = pair.members(centre[k], relative[k]);
+            both[0][k] = first;
+            both[1][k] = second;
+        }
+        both
+    }
+}
+
+impl Others for Particles<'_> {
+    #[inline(always)]
+    fn tide(&self, pair: &Pair, time: f64) -> Vec3<f64> {
+        self.tide_at(pair, self.motion_at(pair.places[0], time)[0], time)
     }
 }
 
 /// Advances a pair to a time at which no star is ahead.
-fn advance_pair(order: Order, stars: &[Star], pair: &mut Pair, time: f64) {
-    if pair.time >= time {
-        return;
+fn advance_pair(simd: Simd, particles: &Particles<'_>, pair: &mut Pair, time: f64) {
+    if pair.time < time {
+        with_lanes!(simd, advance_lanes[](particles: &Particles<'_>, pair: &mut Pair, time: f64));
     }
-    let place = pair.places[0] as usize;
-    let perturbers = pair.perturbers.clone();
-    let centre = |time| motion_at(order, &stars[place], time)[0];
-    pair.advance(time, &centre, &|time, with| {
-        for p in &perturbers {
-            let star = &stars[*p as usize];
-            with(star.mass, motion_at(order, star, time)[0]);
-        }
-    });
 }
 
-/// Both bodies of a pair that is at `time`.
-fn members_at(order: Order, stars: &[Star], pair: &Pair, time: f64) -> (Motion, [Motion; 2]) {
-    let centre = motion_at(order, &stars[pair.places[0] as usize], time);
-    (centre, members(order, stars, pair, &centre, time))
+#[inline(always)]
+fn advance_lanes<R>(particles: &Particles<'_>, pair: &mut Pair, time: f64) {
+    pair.advance(time, particles);
 }
 
-fn members(order: Order, stars: &[Star], pair: &Pair, centre: &Motion, time: f64) -> [Motion; 2] {
-    let tide = pair.tide(centre[0], &|with| {
-        for p in &pair.perturbers {
-            let star = &stars[*p as usize];
-            with(star.mass, motion_at(order, star, time)[0]);
+/// Replaces the forces at `time` between the centre of mass of a pair and its perturbers by those of its bodies. `forces` are those on the
+/// `active` places.
+fn resolve(
+    simd: Simd,
+    particles: &Particles<'_>,
+    pair: &Pair,
+    active: &[u32],
+    time: f64,
+    forces: &mut [Forces],
+) {
+    with_lanes!(simd, resolve_lanes[](particles: &Particles<'_>, pair: &Pair, active: &[u32], time: f64,
+        forces: &mut [Forces]));
+}
+
+#[inline(always)]
+fn resolve_lanes<R>(
+    particles: &Particles<'_>,
+    pair: &Pair,
+    active: &[u32],
+    time: f64,
+    forces: &mut [Forces],
+) {
+    let order = particles.order;
+    let own = active.binary_search(&pair.places[0]).ok();
+    let centre = particles.motion_at(pair.places[0], time);
+    let bodies = particles.members(pair, &centre, time);
+    let mass = pair.mass();
+    for k in 0..pair.perturbers.len() {
+        let place = pair.perturbers[k];
+        let at = active.binary_search(&place).ok();
+        if own.is_none() && at.is_none() {
+            continue;
         }
-    });
-    let [acceleration, jerk] = pair.attraction();
-    let relative = [
-        pair.relative[0],
-        pair.relative[1],
-        acceleration + tide,
-        jerk,
-    ];
-    let mut both = [[ZERO; 4]; 2];
-    for k in 0..4 {
-        let [first, second] = pair.members(centre[k], relative[k]);
-        both[0][k] = first;
-        both[1][k] = second;
+        let other = particles.motion_at(place, time);
+        if let Some(at) = at {
+            let sum = &mut forces[at];
+            add(sum, -1.0, &pull_on(order, &other, &centre, mass));
+            for b in 0..2 {
+                add(
+                    sum,
+                    1.0,
+                    &pull_on(order, &other, &bodies[b], pair.masses[b]),
+                );
+            }
+        }
+        if let Some(own) = own {
+            let (sum, others_mass) = (&mut forces[own], particles.stars[place as usize].mass);
+            add(sum, -1.0, &pull_on(order, &centre, &other, others_mass));
+            for b in 0..2 {
+                let force = pull_on(order, &bodies[b], &other, others_mass);
+                add(sum, pair.masses[b] / mass, &force);
+            }
+        }
     }
-    both
+}
+
+/// A pair, or two particles that may become one.
+struct Wide {
+    /// Position and velocity of the centre of mass.
+    centre: [Vec3<f64>; 2],
+    apocentre: f64,
+    mass: f64,
+}
+
+/// Those of the particles at `places`, at `time`, that exert a tide on a pair, with the relative tides at the apocentre.
+fn perturbers_of(
+    simd: Simd,
+    particles: &Particles<'_>,
+    wide: &Wide,
+    places: &[u32],
+    time: f64,
+) -> Vec<(u32, f64)> {
+    let mut found = Vec::new();
+    let to = &mut found;
+    with_lanes!(simd, perturbers_lanes[](particles: &Particles<'_>, wide: &Wide, places: &[u32], time: f64,
+        to: &mut Vec<(u32, f64)>));
+    found
+}
+
+#[inline(always)]
+fn perturbers_lanes<R>(
+    particles: &Particles<'_>,
+    wide: &Wide,
+    places: &[u32],
+    time: f64,
+    to: &mut Vec<(u32, f64)>,
+) {
+    for k in 0..places.len() {
+        let star = &particles.stars[places[k] as usize];
+        if star.step == 0.0 {
+            continue;
+        }
+        let motion = particles.motion_at(places[k], time);
+        let relative = [motion[0] - wide.centre[0], motion[1] - wide.centre[1]];
+        if is_perturber(relative, wide.apocentre, star.mass, wide.mass) {
+            let r2 = relative[0].norm2_plus(0.0);
+            let tide = 2.0 * star.mass / wide.mass * cubed(wide.apocentre / r2.sqrt());
+            to.push((places[k], tide));
+        }
+    }
 }
 
 /// The sixth power of the distance within which a particle of this mass exerts a relative tide of at least [`LEAST_TIDE`].
+#[inline(always)]
 fn reach6(apocentre: f64, mass: f64, pair_mass: f64) -> f64 {
     let reach3 = cubed(apocentre) * (2.0 * mass / (pair_mass * LEAST_TIDE));
     reach3 * reach3
 }
 
+#[inline(always)]
 fn cubed(x: f64) -> f64 {
     x * x * x
 }
 
 /// Whether a particle at this relative position and velocity is a perturber of a pair. A light one is if one with the mean mass of the
 /// pair's bodies would be, because it feels the bodies whatever its mass is.
+#[inline(always)]
 fn is_perturber([x, v]: [Vec3<f64>; 2], apocentre: f64, mass: f64, pair_mass: f64) -> bool {
     let reach6 = reach6(apocentre, mass.max(0.5 * pair_mass), pair_mass);
     let beyond = cubed(APPROACHING_RADIUS2_FACTOR) * reach6;
     cubed(x.norm2_plus(0.0)) <= beyond && is_neighbour(x, v, libm::cbrt(reach6))
+}
+
+/// Whether a pair or one of its perturbers is due.
+fn takes_part(pair: &Pair, active: &[u32]) -> bool {
+    let is_due = |place: &u32| active.binary_search(place).is_ok();
+    is_due(&pair.places[0]) || pair.perturbers.iter().any(is_due)
 }
 
 impl Cluster<'_> {
@@ -130,57 +281,47 @@ impl Cluster<'_> {
         self.pairs = pairs;
     }
 
+    /// The particles, and the pairs.
+    fn apart(&mut self) -> (Simd, Particles<'_>, &mut [Pair]) {
+        let particles = Particles {
+            order: self.specification.order,
+            stars: &self.stars,
+        };
+        (self.engine.workers().simd(), particles, &mut self.pairs)
+    }
+
+    fn particles(&self) -> (Simd, Particles<'_>) {
+        let particles = Particles {
+            order: self.specification.order,
+            stars: &self.stars,
+        };
+        (self.engine.workers().simd(), particles)
+    }
+
     /// Advances the pairs that are due, or one of whose perturbers is due, to `time`.
     pub(super) fn advance_pairs(&mut self, active: &[u32], time: f64) {
-        let (order, stars) = (self.specification.order, &self.stars);
-        let is_due = |place: &u32| active.binary_search(place).is_ok();
-        for pair in &mut self.pairs {
-            if is_due(&pair.places[0]) || pair.perturbers.iter().any(is_due) {
-                advance_pair(order, stars, pair, time);
+        let (simd, particles, pairs) = self.apart();
+        for pair in pairs {
+            if takes_part(pair, active) {
+                advance_pair(simd, &particles, pair, time);
             }
         }
     }
 
     /// Advances all pairs to `time`.
     fn advance_all_pairs(&mut self, time: f64) {
-        let (order, stars) = (self.specification.order, &self.stars);
-        for pair in &mut self.pairs {
-            advance_pair(order, stars, pair, time);
+        let (simd, particles, pairs) = self.apart();
+        for pair in pairs {
+            advance_pair(simd, &particles, pair, time);
         }
     }
 
     /// Replaces the forces between the centres of mass of pairs and their perturbers by those of the bodies.
     pub(super) fn resolve_forces(&self, active: &[u32], time: f64, forces: &mut [Forces]) {
-        let (order, stars) = (self.specification.order, &self.stars);
+        let (simd, particles) = self.particles();
         for pair in &self.pairs {
-            let own = active.binary_search(&pair.places[0]).ok();
-            let due = |p: &u32| active.binary_search(p).ok();
-            if own.is_none() && !pair.perturbers.iter().any(|p| due(p).is_some()) {
-                continue;
-            }
-            let (centre, bodies) = members_at(order, stars, pair, time);
-            let mass = pair.mass();
-            for p in &pair.perturbers {
-                let at = due(p);
-                if own.is_none() && at.is_none() {
-                    continue;
-                }
-                let star = &stars[*p as usize];
-                let other = motion_at(order, star, time);
-                if let Some(at) = at {
-                    let sum = &mut forces[at];
-                    add(sum, -1.0, &pull_on(order, &other, &centre, mass));
-                    for (body, mass) in bodies.iter().zip(pair.masses) {
-                        add(sum, 1.0, &pull_on(order, &other, body, mass));
-                    }
-                }
-                if let Some(own) = own {
-                    let sum = &mut forces[own];
-                    add(sum, -1.0, &pull_on(order, &centre, &other, star.mass));
-                    for (body, part) in bodies.iter().zip(pair.masses) {
-                        add(sum, part / mass, &pull_on(order, body, &other, star.mass));
-                    }
-                }
+            if takes_part(pair, active) {
+                resolve(simd, &particles, pair, active, time, forces);
             }
         }
     }
@@ -194,10 +335,11 @@ impl Cluster<'_> {
 
     /// Puts the bodies of pairs, which are at `time`, in their places, from the centres of mass at that time.
     pub(super) fn put_bodies(&self, stars: &mut [Star], time: f64) {
+        let (_, particles) = self.particles();
         for pair in &self.pairs {
             let centre = stars[pair.places[0] as usize];
             let motion: Motion = std::array::from_fn(|k| centre.taylor[k]);
-            let bodies = members(self.specification.order, &self.stars, pair, &motion, time);
+            let bodies = particles.members(pair, &motion, time);
             for ((place, body), mass) in pair.places.iter().zip(bodies).zip(pair.masses) {
                 let mut star = Star { mass, ..centre };
                 star.taylor = [ZERO; kernels_gpu::hermite::TERMS];
@@ -222,15 +364,14 @@ impl Cluster<'_> {
         for place in &dissolved {
             let found = self.pairs.iter().position(|p| p.places[0] == *place);
             let Some(at) = found else { continue };
-            let mut stars = std::mem::take(&mut self.stars);
-            let pair = self.pairs[at].clone();
-            let (_, bodies) = members_at(self.specification.order, &stars, &pair, time);
+            let pair = self.pairs.remove(at);
+            let (_, particles) = self.particles();
+            let centre = particles.motion_at(pair.places[0], time);
+            let bodies = particles.members(&pair, &centre, time);
             for ((place, body), mass) in pair.places.iter().zip(bodies).zip(pair.masses) {
-                stars[*place as usize] = started(mass, time, [body[0], body[1]]);
+                self.stars[*place as usize] = started(mass, time, [body[0], body[1]]);
                 fresh.push(*place);
             }
-            self.stars = stars;
-            self.pairs.remove(at);
             self.counters.pairs_dissolved += 1;
         }
         for [i, j] in formed {
@@ -266,7 +407,6 @@ impl Cluster<'_> {
     /// pairs that have to dissolve.
     fn look_at_pairs(&mut self, active: &[u32], time: f64, radius: f64) -> Vec<u32> {
         let mut dissolved = Vec::new();
-        let order = self.specification.order;
         for at in 0..self.pairs.len() {
             let place = self.pairs[at].places[0];
             if active.binary_search(&place).is_ok() {
@@ -280,60 +420,46 @@ impl Cluster<'_> {
                 continue;
             }
             let pair = &self.pairs[at];
-            let centre = motion_at(order, &self.stars[place as usize], time);
-            let (mass, apocentre) = (pair.mass(), apocentre(&pair.orbit()));
-            let comes = |p: &&u32| {
-                let star = &self.stars[**p as usize];
-                let relative = [star.taylor[0] - centre[0], star.taylor[1] - centre[1]];
-                pair.perturbers.binary_search(p).is_err()
-                    && is_perturber(relative, apocentre, star.mass, mass)
-            };
-            let come: Vec<u32> = active.iter().filter(comes).copied().collect();
+            let (simd, particles) = self.particles();
+            let mut come = perturbers_of(simd, &particles, &self.wide(pair, time), active, time);
+            come.retain(|(place, _)| pair.perturbers.binary_search(place).is_err());
             if !come.is_empty() {
-                advance_pair(order, &self.stars, &mut self.pairs[at], time);
+                let (simd, particles, pairs) = self.apart();
+                advance_pair(simd, &particles, &mut pairs[at], time);
                 let perturbers = &mut self.pairs[at].perturbers;
-                perturbers.extend(come);
+                perturbers.extend(come.iter().map(|(place, _)| place));
                 perturbers.sort_unstable();
             }
         }
         dissolved
     }
 
-    /// The perturbers of a pair, and the largest relative tide of one at the apocentre.
-    fn perturbers(&self, pair: &Pair, time: f64) -> (Vec<u32>, f64) {
-        let order = self.specification.order;
-        let centre = motion_at(order, &self.stars[pair.places[0] as usize], time);
-        let apocentre = apocentre(&pair.orbit());
-        let near = self.perturbers_of([centre[0], centre[1]], apocentre, pair.mass(), time);
-        let found = near.filter(|(place, _)| *place != pair.places[0]);
-        let (mut places, mut largest) = (Vec::new(), 0.0_f64);
-        for (place, tide) in found {
-            places.push(place);
-            largest = largest.max(tide);
+    /// A pair at `time`.
+    fn wide(&self, pair: &Pair, time: f64) -> Wide {
+        let (_, particles) = self.particles();
+        let centre = particles.motion_at(pair.places[0], time);
+        Wide {
+            centre: [centre[0], centre[1]],
+            apocentre: apocentre(&pair.orbit()),
+            mass: pair.mass(),
         }
-        (places, largest)
     }
 
-    /// The particles that exert a tide on a pair with this centre of mass, with the relative tides at the apocentre.
-    fn perturbers_of(
-        &self,
-        centre: [Vec3<f64>; 2],
-        apocentre: f64,
-        mass: f64,
-        time: f64,
-    ) -> impl Iterator<Item = (u32, f64)> {
-        let order = self.specification.order;
-        let of = move |(place, star): (usize, &Star)| {
-            if star.step == 0.0 {
-                return None;
-            }
-            let motion = motion_at(order, star, time);
-            let relative = [motion[0] - centre[0], motion[1] - centre[1]];
-            let r2 = relative[0].norm2_plus(0.0);
-            let tide = 2.0 * star.mass / mass * cubed(apocentre / r2.sqrt());
-            is_perturber(relative, apocentre, star.mass, mass).then_some((place as u32, tide))
-        };
-        self.stars.iter().enumerate().filter_map(of)
+    /// The perturbers of a pair, and the largest relative tide of one at the apocentre.
+    fn perturbers(&self, pair: &Pair, time: f64) -> (Vec<u32>, f64) {
+        let (simd, particles) = self.particles();
+        let wide = self.wide(pair, time);
+        let mut found = perturbers_of(simd, &particles, &wide, &self.places(), time);
+        found.retain(|(place, _)| *place != pair.places[0]);
+        let largest = found
+            .iter()
+            .fold(0.0, |most: f64, (_, tide)| most.max(*tide));
+        (found.iter().map(|(place, _)| *place).collect(), largest)
+    }
+
+    /// The places of all particles.
+    fn places(&self) -> Vec<u32> {
+        (0..self.stars.len() as u32).collect()
     }
 
     /// The pairs of active particles that will be integrated as single ones, closest pairs first.
@@ -352,11 +478,17 @@ impl Cluster<'_> {
             let (a, b) = (&self.stars[i as usize], &self.stars[j as usize]);
             let share = b.mass / close.mass;
             let centre = [0, 1].map(|k| a.taylor[k].add_scaled(share, close.relative[k]));
-            let apocentre = apocentre(&orbit(&close.relative, close.mass));
-            let mut others = self.perturbers_of(centre, apocentre, close.mass, time);
-            let quiet =
-                others.all(|(place, tide)| place == i || place == j || tide < LARGEST_TIDE_TO_FORM);
-            if quiet {
+            let wide = Wide {
+                centre,
+                apocentre: apocentre(&orbit(&close.relative, close.mass)),
+                mass: close.mass,
+            };
+            let (simd, particles) = self.particles();
+            let others = perturbers_of(simd, &particles, &wide, &self.places(), time);
+            let is_quiet = |(place, tide): &(u32, f64)| {
+                *place == i || *place == j || *tide < LARGEST_TIDE_TO_FORM
+            };
+            if others.iter().all(is_quiet) {
                 taken.extend([i, j]);
                 pairs.push([i, j]);
             }
@@ -402,7 +534,7 @@ impl Cluster<'_> {
     /// [`ClosePairs`](crate::ClosePairs), none without it. A particle belongs to its closest pair.
     pub fn binaries(&self, stars: &[Star]) -> Option<Binaries> {
         let radius = self.specification.close_pairs?.radius;
-        let all = (0..stars.len() as u32).collect();
+        let all = self.places();
         let mut taken = Vec::new();
         let mut binaries = Binaries::default();
         let mut hardest = 0.0;
