@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
+use super::dataset::DATASET;
 use super::sequence::{Frame, Setting};
 use super::short::short;
 use trisolar_encounters::Adjustable;
@@ -39,8 +40,8 @@ const PICTURES: &str = "pictures";
 pub(super) const COUNT: &str = "number_of_maps";
 /// Its key for the parameters that the sequence sets in each frame.
 const VALUES: &str = "values";
-/// The files of a sweep besides the frames.
-const SHEETS: [&str; 8] = [
+/// The files of a sequence besides the frames.
+const SHEETS: [&str; 9] = [
     "sheet.png",
     "sheet.svg",
     "sheet.pdf",
@@ -49,6 +50,7 @@ const SHEETS: [&str; 8] = [
     "shares.pdf",
     "table.csv",
     "table.json",
+    DATASET,
 ];
 
 /// Names of the files in the folder of a sequence.

@@ -7,6 +7,7 @@
 pub mod animation;
 mod cache;
 mod colours;
+mod dataset;
 mod encounters;
 mod finished;
 mod folder;
@@ -24,6 +25,7 @@ mod vary;
 
 pub use cache::{Cache, CacheReport, CachedMaps, run_cached};
 pub use colours::Colours;
+pub use dataset::{DATASET, write_sweep, write_zoom};
 pub use encounters::{
     ENCOUNTER_ZOOM, EncounterBase, EncounterFrame, EncounterSettings, EncounterSummary,
     draw_shares, encounter_csv, run_encounters,
