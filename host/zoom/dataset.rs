@@ -9,9 +9,6 @@ use trisolar_io::IoError;
 use trisolar_map::dataset::{Dimension, Stack};
 use trisolar_map::{Validated, ValueVec};
 
-/// The name of the file.
-pub const DATASET: &str = "maps.zarr.zip";
-
 /// Writes the maps of a sweep, whose arrays are in the folder, along a dimension for each parameter that varies.
 ///
 /// # Errors

@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::dataset::DATASET;
 use super::sequence::{Frame, Setting};
 use super::short::short;
 use trisolar_encounters::Adjustable;
@@ -40,6 +39,8 @@ const PICTURES: &str = "pictures";
 pub(super) const COUNT: &str = "number_of_maps";
 /// Its key for the parameters that the sequence sets in each frame.
 const VALUES: &str = "values";
+/// The file of all maps as one Zarr store.
+pub const DATASET: &str = "maps.zarr.zip";
 /// The files of a sequence besides the frames.
 const SHEETS: [&str; 9] = [
     "sheet.png",
