@@ -79,14 +79,14 @@ fn the_direction_of_y_turns_the_picture() {
         let picture = format!("{name}.png");
         let words = [
             "--modes",
-            "f64,f32",
+            "f64,leapfrog",
             "--quantity",
             quantity,
             "--out",
             &picture,
         ];
         compare(path, &[&words, more].concat()).success();
-        map_rows(&path.join(format!("{name}-f32.png")))
+        map_rows(&path.join(format!("{name}-leapfrog.png")))
     };
     for (quantity, usual) in [("divergence", "down"), ("closest-approach", "up")] {
         let [down, mut up] =
