@@ -254,7 +254,10 @@ fn variable(
 ) -> Result<(), IoError> {
     let quantity = specification.quantity;
     let name = quantity.name().replace('-', "_");
-    let mut attributes = vec![("units", quantity.unit()), ("long_name", quantity.label())];
+    let mut attributes = vec![
+        ("units", quantity.unit()),
+        ("long_name", quantity.array_label()),
+    ];
     if !others.is_empty() {
         attributes.push(("coordinates", others));
     }

@@ -20,7 +20,7 @@ def test_a_map_as_a_dataset_has_the_coordinates_of_its_pixels() -> None:
     for plane, body in ("xy", 1), ("xz", 3):
         map = trisolar.divergence(**SMALL, plane=plane, body=body, center=(3, 4.5), span=7)
         data = map.to_xarray()["divergence"]
-        assert data.dims == (plane[1], plane[0]) and data.attrs["units"] == "steps"
+        assert data.dims == (plane[1], plane[0]) and data.attrs == {"units": "steps", "long_name": "steps until the twins part"}
         np.testing.assert_array_equal(data.values, map.values)
         assert data[plane[0]].attrs["units"] == "length"
         # A point at the coordinates of a pixel is that pixel.
