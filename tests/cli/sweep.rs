@@ -296,6 +296,29 @@ fn frames_and_sheet_have_the_format_and_direction_that_is_wanted() {
 }
 
 #[test]
+fn the_sheet_says_if_values_lie_beyond_the_ends_of_its_bar() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    // The colours of exponents leave out half a percent of the pixels at either end, those of distances none.
+    for (quantity, beyond) in [("ftle", true), ("closest-approach", false)] {
+        let words = format!(
+            "--quantity {quantity} --integrator leapfrog --vary mass2=10,20 --plot-format svg --out {quantity} -q"
+        );
+        sweep(path, &words.split(' ').collect::<Vec<_>>())
+            .assert()
+            .success();
+        for name in ["sheet.svg", "frame-00001.svg"] {
+            let text = std::fs::read_to_string(path.join(quantity).join(name)).expect("a picture");
+            assert_eq!(
+                text.contains("also values beyond"),
+                beyond,
+                "{quantity} {name}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_sheet_of_another_format_goes_unless_somebody_else_changed_it() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();

@@ -155,7 +155,7 @@ fn has_values_beyond(map: &Map<'_>, scale: ColourScale) -> bool {
 }
 
 /// What the bar says about them.
-const BEYOND: &str = "colours of the ends: also values beyond";
+pub(super) const BEYOND: &str = "colours of the ends: also values beyond";
 
 /// The least width of a picture without a given size, for its title.
 const LEAST_WIDTH: f32 = 520.0;
