@@ -84,7 +84,7 @@ impl Around {
             bar_lines.push(format!("darkest: {}", numbers.zero));
         }
         if beyond {
-            bar_lines.push(BEYOND.into());
+            bar_lines.extend(wrap(BEYOND, s.label(), whole_side.max(least)));
         }
         if level > 0 {
             bar_lines.clear();

@@ -198,7 +198,7 @@ impl SheetLayout {
             plan.label.push(format!("darkest: {}", numbers.zero));
         }
         if tiles.beyond {
-            plan.label.push(BEYOND.into());
+            plan.label.extend(wrap(BEYOND, s.label(), height));
         }
         let width = plan.size().0 as f32 - 2.0 * s.margin();
         plan.title = wrap(&tiles.title, s.title(), width);
