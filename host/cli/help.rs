@@ -115,7 +115,7 @@ const EXAMPLES: &[(&str, Examples)] = &[
     (
         "encounters zoom",
         &[(
-            "trisolar encounters zoom --map phase,inclination --to 230,24 --film zoom.gif",
+            "trisolar encounters zoom --map phase,inclination --argument 270 --to 230.276,24 --film zoom.gif",
             "maps of outcomes towards a point, and a film",
         )],
     ),

@@ -11,8 +11,8 @@ pub(crate) struct MapDevices {
     /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
     backend: MapBackend,
-    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, in zooms and sweeps in turn, otherwise
-    /// only as many as the pixels can keep busy]
+    /// Which GPUs, not how many: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, in zooms and sweeps in
+    /// turn, otherwise only as many as the pixels can keep busy]
     #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
     gpus: Option<GpuChoice>,
     #[command(flatten)]

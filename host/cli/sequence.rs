@@ -9,14 +9,16 @@ use serde_json::{Value, json};
 use trisolar::divergence::{
     Executor, Overrides, Resolution, RunOptions, SpecError, Specification, differences,
 };
-use trisolar::io::PictureFormat;
 use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{Theme, YDirection};
+use trisolar::io::{IoError, PictureFormat};
 use trisolar::run::{Claim, Outputs, Part, Paths, Record};
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::animation::Animation;
-use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
+use trisolar::zoom::{
+    self, Colours, DATASET, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style,
+};
 
 use super::cpu_args::warn_of_one_lane;
 use super::map_devices::MapDevices;
@@ -199,6 +201,11 @@ pub(crate) struct SequenceArgs {
     #[command(flatten)]
     pub(crate) folder: FolderArgs,
 
+    /// Write all maps as one Zarr store as well, maps.zarr.zip in the folder, for xarray: the array over the parameters that vary, or over the
+    /// frames, with coordinates, units and specification. A folder that has it keeps it up to date
+    #[arg(long, help_heading = "Files")]
+    pub(crate) zarr: bool,
+
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
     colormap: ColourMap,
@@ -254,6 +261,22 @@ pub(crate) fn make_films(
         folder.commit(files)?;
     }
     Ok(())
+}
+
+/// Writes the Zarr store of all maps in their folder by `write`, if it is wanted, and returns its path.
+pub(crate) fn make_dataset(
+    wanted: bool,
+    folder: &Folder,
+    write: impl FnOnce(&Path) -> Result<(), IoError>,
+) -> Result<Option<PathBuf>, Failure> {
+    if !wanted {
+        return Ok(None);
+    }
+    interrupt::check()?;
+    let path = folder.path().join(DATASET);
+    let ((), files) = stage(|| write(&path))?;
+    folder.commit(files)?;
+    Ok(Some(path))
 }
 
 pub(crate) fn checkpoint(text: &str) -> Result<Duration, String> {

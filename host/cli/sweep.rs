@@ -67,6 +67,9 @@ struct Sweep {
     bare: bool,
     colormap: ColourMap,
     colours: Colours,
+    /// Whether all maps are written as one Zarr store.
+    #[serde(default)]
+    zarr: bool,
     #[serde(flatten)]
     look: LookArgs,
 }
@@ -94,6 +97,7 @@ impl Args {
                 bare: self.bare,
                 colormap,
                 colours,
+                zarr: sequence.zarr,
                 look: self.look,
             })
         };
@@ -106,6 +110,7 @@ impl Args {
             specification: sweep.base.clone(),
             max_error: sweep.max_error,
         })?;
+        sweep.zarr |= here.zarr;
         sequence.refuse_others(typed, path, &sweep.base, [&sweep, &here], &self.out)?;
         Ok((sweep, path.clone()))
     }
@@ -124,7 +129,10 @@ fn run_on(
     options: RunOptions,
 ) -> Result<(), Failure> {
     executor.check(&options)?;
-    let (sweep, path) = args.sweep(typed)?;
+    let (mut sweep, path) = args.sweep(typed)?;
+    let begun = args.sequence.folder.begun::<Sweep>("sweep", &path);
+    // What is there must not be older than the maps.
+    sweep.zarr |= begun.as_ref().is_some_and(|there| there.zarr);
     let base = &sweep.base;
     let vary: Vec<Vary> = (sweep.vary.iter())
         .map(|text| {
@@ -167,7 +175,6 @@ fn run_on(
     })?;
     let part = args.sequence.folder.part(frames.len())?;
     let _claim = args.sequence.folder.claim(&path, part, &[])?;
-    let begun = args.sequence.folder.begun::<Sweep>("sweep", &path);
     let differing = begun.map_or_else(Vec::new, |there| {
         let bases = [&there.base, &sweep.base];
         sequence::differing(
@@ -180,6 +187,7 @@ fn run_on(
                 "theme",
                 "plot_format",
                 "y_axis",
+                "zarr",
             ],
         )
     });
@@ -216,7 +224,10 @@ fn run_on(
     let [csv, json] = ["table.csv", "table.json"].map(|name| folder.path().join(name));
     write_text(&csv, &zoom::csv(&outcome.summaries))?;
     folder.write(&json, &table(&vary, &frames, &outcome))?;
-    let files = [picture, csv, json];
+    let dataset = sequence::make_dataset(sweep.zarr, &folder, |path| {
+        zoom::write_sweep(path, &frames, &vary, &folder)
+    })?;
+    let files: Vec<PathBuf> = [picture, csv, json].into_iter().chain(dataset).collect();
     if args.sequence.json {
         let mut object = sequence::object(&frames, &outcome, &folder, style.picture_format());
         report::add_files(&mut object, &files);

@@ -115,6 +115,9 @@ struct Zoom {
     /// Zooms of earlier versions have no captions.
     #[serde(default)]
     captions: bool,
+    /// Whether all maps are written as one Zarr store.
+    #[serde(default)]
+    zarr: bool,
     #[serde(flatten)]
     look: ZoomLookArgs,
 }
@@ -126,7 +129,7 @@ impl Paths for Zoom {
 }
 
 /// The options in which a run may differ from the one that began the sequence. More frames are allowed, too.
-const REDRAWN: [&str; 9] = [
+const REDRAWN: [&str; 10] = [
     "film",
     "fps",
     "colormap",
@@ -136,6 +139,7 @@ const REDRAWN: [&str; 9] = [
     "plot_format",
     "theme",
     "y_axis",
+    "zarr",
 ];
 
 /// Computes the missing frames and makes the films.
@@ -151,7 +155,7 @@ fn run_on(
     options: RunOptions,
 ) -> Result<(), Failure> {
     executor.check(&options)?;
-    let (zoom, path, before) = args.zoom(typed)?;
+    let (mut zoom, path, before) = args.zoom(typed)?;
     zoom.look.check(&zoom.film)?;
     let cache = match zoom.cache {
         Cache::None => args.cache,
@@ -168,8 +172,14 @@ fn run_on(
         return Err(Failure::value(&cache.to_string(), "--cache", reason));
     }
     let begun = args.sequence.folder.begun::<Zoom>("zoom", &path);
+    // What is there must not be older than the frames.
+    zoom.zarr |= begun.as_ref().is_some_and(|there| there.zarr);
     if let Some(there) = &begun {
         zoom.check_pictures(there, &path, &frames)?;
+    }
+    if zoom.zarr && !zoom.style().npy {
+        let reason = "--zarr reads the arrays of the frames; add --npy";
+        return Err(Failure::BadInput(reason.into()));
     }
     let films = sequence::films(&zoom.film)?;
     let _claim = args.sequence.folder.claim(&path, part, &films)?;
@@ -218,15 +228,19 @@ fn run_on(
         return sequence::check(&outcome, zoom.max_error);
     }
     sequence::make_films(&films, &folder, frames.len(), zoom.fps)?;
+    let dataset = sequence::make_dataset(zoom.zarr, &folder, |path| {
+        zoom::write_zoom(path, &frames, &folder)
+    })?;
     if args.sequence.json {
         let mut object = object();
         object["cache"] = json!(cached);
         object["films"] = json!(zoom.film);
         report::add_files(&mut object, &zoom.film);
+        report::add_files(&mut object, dataset.as_slice());
         report::json(&object)?;
     } else if !args.sequence.quiet {
         let cached = cached.as_ref().map(|report| (cache, report));
-        report::to_stdout(&zoom.summary(&outcome, cached, &folder))?;
+        report::to_stdout(&zoom.summary(&outcome, cached, &folder, dataset.as_deref()))?;
     }
     sequence::check(&outcome, zoom.max_error)
 }
@@ -268,6 +282,7 @@ impl Args {
                 colormap,
                 colours,
                 captions: self.captions,
+                zarr: sequence.zarr,
                 look: self.look,
             })
         };
@@ -302,6 +317,7 @@ impl Zoom {
         if typed.has("captions") {
             self.captions = here.captions;
         }
+        self.zarr |= here.zarr;
         self.look.take_over(typed, &here.look);
     }
 
@@ -388,6 +404,7 @@ impl Zoom {
         outcome: &Outcome,
         cached: Option<(Cache, &CacheReport)>,
         folder: &Folder,
+        dataset: Option<&Path>,
     ) -> String {
         let mut lines = sequence::lines(outcome, "maps", "pixel-steps");
         if let Some((cache, report)) = cached.filter(|(_, r)| r.pixels > 0) {
@@ -400,6 +417,9 @@ impl Zoom {
         lines.add_whole("frames", &frames);
         for film in &self.film {
             lines.add_whole("film", &film.display().to_string());
+        }
+        if let Some(path) = dataset {
+            lines.add_whole("dataset", &path.display().to_string());
         }
         if let Some(warning) = sequence::unresolved(outcome) {
             lines.add("warning", &warning);

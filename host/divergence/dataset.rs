@@ -1,13 +1,36 @@
-//! A map as a Zarr store, in the layout of `to_xarray` in Python: the variable of the quantity's name over the start coordinates of the grid
-//! body, or over the rows and columns of points.
+//! Maps as a Zarr store, in the layout of `to_xarray` in Python: the variable of the quantity's name over the start coordinates of the grid
+//! body, or over the rows and columns of points. Several maps are stacked along dimensions before these.
 
 use std::path::Path;
 
-use crate::{Points, Specification, ValueSlice, config};
+use crate::value::ZarrArray;
+use crate::{Points, Specification, Validated, ValueSlice, ValueVec, config};
 use trisolar_io::IoError;
 use trisolar_io::zarr::{Variable, ZarrWriter};
 
-/// Writes the map, whose array has this shape. The specification is the attribute `specification`, as TOML.
+/// A dimension along which maps are stacked.
+#[derive(Clone, Debug)]
+pub struct Dimension {
+    /// Its name.
+    pub name: String,
+    /// The coordinates along it.
+    pub places: ValueVec,
+    /// Their unit; empty if they have none.
+    pub unit: &'static str,
+}
+
+/// Maps of one size and quantity, whose values differ along dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack<'a> {
+    /// The dimensions. The coordinate of the last one changes fastest from map to map.
+    pub dimensions: &'a [Dimension],
+    /// The maps, as many as the dimensions have places. The specification of the first one is an attribute of the dataset.
+    pub maps: &'a [&'a Validated],
+    /// Whether the specification of each map is a coordinate, too.
+    pub with_specifications: bool,
+}
+
+/// Writes a map, whose array has this shape. The specification is the attribute `specification`, as TOML.
 ///
 /// # Errors
 /// The file cannot be written; no part of it remains.
@@ -18,47 +41,234 @@ pub(crate) fn write(
     values: ValueSlice<'_>,
     shape: &[usize],
 ) -> Result<(), IoError> {
-    let mut file = ZarrWriter::create(path)?;
-    let dimensions: Vec<String> = match (points, shape.len()) {
-        (None, _) => {
-            let axes = specification.plane.labels();
-            [axes[1], axes[0]].map(str::to_owned).into()
-        }
-        (Some(_), 1) => vec!["point".into()],
-        (Some(_), 2) => ["row", "column"].map(str::to_owned).into(),
-        (Some(_), n) => (0..n).map(|k| format!("point{k}")).collect(),
-    };
-    if points.is_none() {
+    let Some(points) = points else {
         let valid = specification.clone().validate();
         let valid = valid.map_err(|error| IoError::Data {
             path: path.to_owned(),
             reason: error.to_string(),
         })?;
-        let axes = specification.plane.axes();
-        let names = specification.plane.labels();
-        for ((places, axis), name) in valid.edges().iter().zip(axes).zip(names) {
-            let along: Vec<f64> = places.iter().map(|place| place[axis]).collect();
-            let meaning = format!("start {name} of body {}", specification.body);
-            file.array(&Variable {
+        let alone = Stack {
+            dimensions: &[],
+            maps: &[&valid],
+            with_specifications: false,
+        };
+        return alone.write_by(path, |all| all.extend(values));
+    };
+    let mut file = ZarrWriter::create(path)?;
+    let dimensions: Vec<String> = match shape.len() {
+        1 => vec!["point".into()],
+        2 => ["row", "column"].map(str::to_owned).into(),
+        n => (0..n).map(|k| format!("point{k}")).collect(),
+    };
+    let dimensions: Vec<&str> = dimensions.iter().map(String::as_str).collect();
+    variable(&mut file, specification, &dimensions, shape, "", |all| {
+        all.extend(values)
+    })?;
+    let text = config::to_text_for(specification, Some(points));
+    file.finish(&[("specification", &text)])
+}
+
+impl Stack<'_> {
+    /// Writes the dataset. `values` is called for the values of each map in turn, so that only one map is in memory at a time.
+    ///
+    /// # Errors
+    /// Those of `values`, or the file cannot be written; no part of it remains.
+    ///
+    /// # Panics
+    /// If there are no maps, or not as many as the dimensions have places.
+    pub fn write(
+        &self,
+        path: &Path,
+        mut values: impl FnMut(usize) -> Result<ValueVec, IoError>,
+    ) -> Result<(), IoError> {
+        let maps = 0..self.maps.len();
+        self.write_by(path, |all| {
+            maps.into_iter()
+                .try_for_each(|map| all.extend(values(map)?.as_slice()))
+        })
+    }
+
+    fn write_by(
+        &self,
+        path: &Path,
+        write_values: impl FnOnce(&mut ZarrArray<'_>) -> Result<(), IoError>,
+    ) -> Result<(), IoError> {
+        let lengths = self.lengths();
+        let number: usize = lengths.iter().product();
+        assert_eq!(self.maps.len(), number, "a map for each place");
+        let mut file = ZarrWriter::create(path)?;
+        for Dimension { name, places, unit } in self.dimensions {
+            let attributes = [("units", *unit)];
+            let about = Variable {
                 name,
                 dimensions: &[name],
-                shape: &[along.len()],
-                values: &along,
-                attributes: &[("units", "length"), ("long_name", &meaning)],
-            })?;
+                shape: &[places.len()],
+                values: &[],
+                attributes: if unit.is_empty() { &[] } else { &attributes },
+            };
+            let mut array = places
+                .as_slice()
+                .value_type()
+                .begin_zarr(&mut file, &about)?;
+            array.extend(places.as_slice())?;
+            array.end()?;
         }
+        let specification = self.maps[0].specification();
+        let mut dimensions = self.names(&vec![true; lengths.len()]);
+        let mut shape = lengths;
+        // Coordinates that are not those along a dimension; xarray knows them by the attribute `coordinates`.
+        let mut others = Vec::new();
+        if self.with_specifications {
+            let text = |map: &&Validated| config::to_text(map.specification());
+            let texts: Vec<String> = self.maps.iter().map(text).collect();
+            let about = Variable {
+                name: "specification",
+                dimensions: &dimensions,
+                shape: &shape,
+                values: &[],
+                attributes: &[],
+            };
+            file.texts(&about, &texts)?;
+            others.push("specification");
+        }
+        let stacked = dimensions.len();
+        // Rows first, as in the array.
+        for axis in [1, 0] {
+            let (name, length) = self.axis(&mut file, axis, stacked)?;
+            if name != specification.plane.labels()[axis] {
+                others.push(specification.plane.labels()[axis]);
+            }
+            dimensions.push(name);
+            shape.push(length);
+        }
+        let others = others.join(" ");
+        variable(
+            &mut file,
+            specification,
+            &dimensions,
+            &shape,
+            &others,
+            write_values,
+        )?;
+        let text = config::to_text(specification);
+        file.finish(&[("specification", &text)])
     }
+
+    /// Writes the start coordinates along an axis of the maps, and returns the name and the length of its dimension. Coordinates that
+    /// differ from map to map depend on the dimensions of the stack, too, and their own dimension is then `row` or `column`.
+    fn axis(
+        &self,
+        file: &mut ZarrWriter,
+        axis: usize,
+        stacked: usize,
+    ) -> Result<(&'static str, usize), IoError> {
+        let specification = self.maps[0].specification();
+        let label = specification.plane.labels()[axis];
+        let along = |map: usize| -> Vec<f64> {
+            let map = self.maps[map];
+            let place = map.specification().plane.axes()[axis];
+            map.edges()[axis].iter().map(|start| start[place]).collect()
+        };
+        let moves: Vec<bool> = (0..stacked).map(|k| self.differ(k, along)).collect();
+        let name = match moves.contains(&true) {
+            true => ["column", "row"][axis],
+            false => label,
+        };
+        let length = specification.size[axis] as usize;
+        let mut dimensions = self.names(&moves);
+        dimensions.push(name);
+        let lengths = self.lengths().into_iter().zip(&moves);
+        let lengths = lengths.filter_map(|(length, moves)| moves.then_some(length));
+        let shape: Vec<usize> = lengths.chain([length]).collect();
+        let meaning = format!("start {label} of body {}", specification.body);
+        let about = Variable {
+            name: label,
+            dimensions: &dimensions,
+            shape: &shape,
+            values: &[],
+            attributes: &[("units", "length"), ("long_name", &meaning)],
+        };
+        let mut array = file.begin::<f64>(&about)?;
+        for map in 0..self.maps.len() {
+            let place = self.place(map);
+            if place.iter().zip(&moves).all(|(k, moves)| *moves || *k == 0) {
+                array.extend(&along(map))?;
+            }
+        }
+        array.end()?;
+        Ok((name, length))
+    }
+
+    /// Whether `along` gives other values for maps that only differ in their place along this dimension.
+    fn differ(&self, dimension: usize, along: impl Fn(usize) -> Vec<f64>) -> bool {
+        let stride: usize = self.lengths()[dimension + 1..].iter().product();
+        (0..self.maps.len()).any(|map| {
+            let before = self.place(map)[dimension] * stride;
+            if before == 0 {
+                return false;
+            }
+            // The maps of a sweep mostly have one rectangle.
+            let [a, b] = [map, map - before].map(|n| self.maps[n].specification());
+            if (a.center, a.span, a.positions) == (b.center, b.span, b.positions) {
+                return false;
+            }
+            along(map) != along(map - before)
+        })
+    }
+
+    /// Number of places along each dimension.
+    fn lengths(&self) -> Vec<usize> {
+        self.dimensions.iter().map(|d| d.places.len()).collect()
+    }
+
+    /// The place of a map along each dimension.
+    fn place(&self, map: usize) -> Vec<usize> {
+        let mut rest = map;
+        let mut place: Vec<usize> = (self.lengths().iter().rev())
+            .map(|length| {
+                let here = rest % length;
+                rest /= length;
+                here
+            })
+            .collect();
+        place.reverse();
+        place
+    }
+
+    /// The names of those dimensions that are chosen.
+    fn names(&self, chosen: &[bool]) -> Vec<&str> {
+        let all = self.dimensions.iter().zip(chosen);
+        all.filter_map(|(d, chosen)| chosen.then_some(d.name.as_str()))
+            .collect()
+    }
+}
+
+/// Writes the values, which `write` writes. `others` are the names of coordinates that are not those along a dimension.
+fn variable(
+    file: &mut ZarrWriter,
+    specification: &Specification,
+    dimensions: &[&str],
+    shape: &[usize],
+    others: &str,
+    write: impl FnOnce(&mut ZarrArray<'_>) -> Result<(), IoError>,
+) -> Result<(), IoError> {
     let quantity = specification.quantity;
     let name = quantity.name().replace('-', "_");
-    let dimensions: Vec<&str> = dimensions.iter().map(String::as_str).collect();
+    let mut attributes = vec![
+        ("units", quantity.unit()),
+        ("long_name", quantity.array_label()),
+    ];
+    if !others.is_empty() {
+        attributes.push(("coordinates", others));
+    }
     let about = Variable {
         name: &name,
-        dimensions: &dimensions,
+        dimensions,
         shape,
         values: &[],
-        attributes: &[("units", quantity.unit()), ("long_name", quantity.label())],
+        attributes: &attributes,
     };
-    values.write_zarr(&mut file, about)?;
-    let text = config::to_text_for(specification, points);
-    file.finish(&[("specification", &text)])
+    let mut array = quantity.value_type().begin_zarr(file, &about)?;
+    write(&mut array)?;
+    array.end()
 }

@@ -8,7 +8,7 @@ mod batches;
 mod comparison;
 pub mod config;
 mod cpu;
-mod dataset;
+pub mod dataset;
 mod device;
 mod devices;
 mod emulator;

@@ -85,6 +85,22 @@ impl Parameter {
         names
     }
 
+    /// Its unit; empty if it is a number.
+    pub fn unit(self) -> &'static str {
+        let declared = match self {
+            Self::Mass(_) => "masses",
+            Self::Position(..) => "positions",
+            Self::Velocity(..) => "velocities",
+            Self::Center(_) => "center",
+            Self::Span => "span",
+            Self::Shift => "shift",
+            Self::Steps => "steps",
+            Self::Scalar(Scalar(name)) => name,
+        };
+        let declaration = (Overrides::DECLARATIONS.iter()).find(|found| found.name == declared);
+        declaration.expect("a declared parameter").unit
+    }
+
     /// Sets the value in a specification. [`Specification::validate`] checks whether the value is allowed.
     ///
     /// # Errors

@@ -177,6 +177,15 @@ impl Quantity {
         }
     }
 
+    /// What the values of its array are, where pictures may show something else.
+    pub fn array_label(self) -> &'static str {
+        if self.counts_steps() {
+            "steps until the twins part"
+        } else {
+            self.label()
+        }
+    }
+
     /// A one-line description.
     pub fn help(self) -> &'static str {
         self.about().help

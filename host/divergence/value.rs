@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use cuda_std::Plain;
 
-use trisolar_io::npy;
+use trisolar_io::zarr::{ArrayWriter, Variable, ZarrWriter};
+use trisolar_io::{IoError, npy};
 
 /// The value of a pixel: a number that files, devices and messages can hold.
 pub trait Value: npy::Element + Plain + Default + fmt::Debug + PartialEq + Sized {
@@ -121,7 +122,7 @@ macro_rules! value_types {
             pub fn read_npy(
                 self,
                 path: &std::path::Path,
-            ) -> Result<ValueVec, trisolar_io::IoError> {
+            ) -> Result<ValueVec, IoError> {
                 Ok(match self { $(Self::$name => ValueVec::$name(npy::read::<$t>(path)?.values),)* })
             }
 
@@ -151,6 +152,50 @@ macro_rules! value_types {
             /// If the last value is incomplete, or the bytes are not aligned.
             pub fn cast(self, bytes: &[u8]) -> ValueSlice<'_> {
                 match self { $(Self::$name => ValueSlice::$name(bytemuck::cast_slice(bytes)),)* }
+            }
+        }
+
+        /// An array of a Zarr store with values of one of the types, which come in pieces.
+        pub(crate) enum ZarrArray<'a> {
+            $($name(ArrayWriter<'a, $t>),)*
+        }
+
+        impl ZarrArray<'_> {
+            /// Adds values at the end.
+            ///
+            /// # Errors
+            /// As [`ArrayWriter::extend`].
+            ///
+            /// # Panics
+            /// If they are of another type.
+            pub(crate) fn extend(&mut self, values: ValueSlice<'_>) -> Result<(), IoError> {
+                match (self, values) {
+                    $((Self::$name(all), ValueSlice::$name(values)) => all.extend(values),)*
+                    #[allow(unreachable_patterns)]
+                    _ => panic!("values of another type"),
+                }
+            }
+
+            /// Ends the array.
+            ///
+            /// # Errors
+            /// As [`ArrayWriter::end`].
+            pub(crate) fn end(self) -> Result<(), IoError> {
+                match self { $(Self::$name(all) => all.end(),)* }
+            }
+        }
+
+        impl ValueType {
+            /// Begins an array of a Zarr store.
+            ///
+            /// # Errors
+            /// As [`ZarrWriter::begin`].
+            pub(crate) fn begin_zarr<'a>(
+                self,
+                file: &'a mut ZarrWriter,
+                about: &Variable<'_, ()>,
+            ) -> Result<ZarrArray<'a>, IoError> {
+                Ok(match self { $(Self::$name => ZarrArray::$name(file.begin(about)?),)* })
             }
         }
 
@@ -290,7 +335,7 @@ impl<'a> ValueSlice<'a> {
         self,
         path: impl AsRef<std::path::Path>,
         shape: &[usize],
-    ) -> Result<(), trisolar_io::IoError> {
+    ) -> Result<(), IoError> {
         each_type!(self, v => npy::write(path, shape, v))
     }
 
@@ -303,20 +348,8 @@ impl<'a> ValueSlice<'a> {
         file: &mut trisolar_io::npz::NpzWriter,
         name: &str,
         shape: &[usize],
-    ) -> Result<(), trisolar_io::IoError> {
+    ) -> Result<(), IoError> {
         each_type!(self, v => file.array(name, shape, v).map(drop))
-    }
-
-    /// An array of a Zarr store; `about` is what [`Variable`](trisolar_io::zarr::Variable) has beside the values.
-    ///
-    /// # Errors
-    /// As [`ZarrWriter::array`](trisolar_io::zarr::ZarrWriter::array).
-    pub fn write_zarr(
-        self,
-        file: &mut trisolar_io::zarr::ZarrWriter,
-        about: trisolar_io::zarr::Variable<'_, ()>,
-    ) -> Result<(), trisolar_io::IoError> {
-        each_type!(self, v => file.array(&about.with_values(v)))
     }
 }
 

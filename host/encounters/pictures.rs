@@ -85,7 +85,7 @@ pub fn outcome_map(
         y,
         y_upwards: look.direction().is_up(),
         value: "time of the end".into(),
-        unit: String::new(),
+        unit: "time".into(),
     };
     let json = specification.json();
     classes(path, &pixels.map(), &labels, look.theme, Some(&json))

@@ -21,7 +21,7 @@ pub enum Format {
     Npy,
     /// Named arrays and the specification that made them ([`npz`](super::npz)).
     Npz,
-    /// Arrays with coordinates and the specification that made them ([`zarr`](super::zarr)).
+    /// Arrays with coordinates and the specification that made them ([`zarr`]).
     Zarr,
 }
 

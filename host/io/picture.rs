@@ -402,6 +402,44 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_bar_says_if_values_lie_beyond_its_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let axis = || Axis {
+            name: "x".into(),
+            unit: "length".into(),
+            centre: 0.0,
+            span: 2.0,
+        };
+        let labels = Labels {
+            title: String::new(),
+            x: axis(),
+            y: axis(),
+            y_upwards: true,
+            value: "distance".into(),
+            unit: "length".into(),
+        };
+        let values = [0.5, 1.0, 2.0, 4.0];
+        for (range, beyond) in [
+            (ColourRange::Whole, false),
+            (ColourRange::Fixed(0.5, 4.0), false),
+            (ColourRange::Fixed(0.1, 3.0), true),
+            (ColourRange::Fixed(1.0, 9.0), true),
+        ] {
+            for spacing in [Spacing::Linear, Spacing::Logarithmic] {
+                let path = folder.path().join("map.svg");
+                let style = PictureStyle {
+                    range,
+                    spacing,
+                    ..PictureStyle::default()
+                };
+                plot(&path, &Map::new(&values, 2, 2), &style, &labels, None).expect("drawn");
+                let text = std::fs::read_to_string(&path).expect("text");
+                assert_eq!(text.contains("also values beyond"), beyond, "{range:?}");
+            }
+        }
+    }
+
+    #[test]
     fn averaging_takes_every_value_into_account_once() {
         // 5 × 3 values, by 2: three columns and two rows of means, of fewer values at the edges.
         let values: Vec<f64> = (0..15).map(f64::from).collect();

@@ -6,6 +6,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
@@ -93,8 +94,7 @@ impl ZarrWriter {
     /// Adds an array.
     ///
     /// # Errors
-    /// [`IoError::Data`] if the name is empty, taken or has a separator of paths in it, if there are not as many names as lengths, or
-    /// not as many values as these ask for; a failed write.
+    /// As [`begin`](Self::begin); [`IoError::Data`] if there are not as many values as the shape asks for.
     pub fn array<T: Element>(&mut self, variable: &Variable<'_, T>) -> Result<(), IoError> {
         self.array_by(variable, CHUNK_BYTES)
     }
@@ -105,60 +105,110 @@ impl ZarrWriter {
         variable: &Variable<'_, T>,
         most: usize,
     ) -> Result<(), IoError> {
+        let values = variable.values;
+        let refuse = |reason| refused(&self.path, variable.name, reason);
+        check_count(variable.shape, values.len()).map_err(refuse)?;
+        let mut array = self.begin_by(&variable.with_values(&[]), most)?;
+        array.extend(values)?;
+        array.end()
+    }
+
+    /// Begins an array whose values come in pieces and need not be in memory together; those of `about` are not used.
+    ///
+    /// # Errors
+    /// [`IoError::Data`] if the name is empty, taken or has a separator of paths in it, or if there are not as many names as lengths;
+    /// a failed write.
+    pub fn begin<T: Element>(
+        &mut self,
+        about: &Variable<'_, ()>,
+    ) -> Result<ArrayWriter<'_, T>, IoError> {
+        self.begin_by(about, CHUNK_BYTES)
+    }
+
+    /// As [`begin`](Self::begin), in chunks of at most `most` bytes.
+    fn begin_by<T: Element>(
+        &mut self,
+        about: &Variable<'_, ()>,
+        most: usize,
+    ) -> Result<ArrayWriter<'_, T>, IoError> {
+        let chunk = chunk_shape(about.shape, most / size_of::<T>());
+        let is_real = T::NAME.starts_with("float");
+        let kind = Kind {
+            data_type: T::NAME,
+            fill: if is_real { json!(0.0) } else { json!(0) },
+            codec: json!({ "name": "bytes", "configuration": { "endian": "little" } }),
+        };
+        self.declare(about, &chunk, kind)?;
+        let counts: Vec<usize> = (about.shape.iter().zip(&chunk))
+            .map(|(length, of_chunk)| length.div_ceil(*of_chunk))
+            .collect();
+        Ok(ArrayWriter {
+            store: self,
+            name: about.name.to_owned(),
+            missing: about.shape.iter().product(),
+            shape: about.shape.to_owned(),
+            chunk,
+            counts,
+            next: 0,
+            pending: Vec::new(),
+        })
+    }
+
+    /// Adds an array of texts, in C order.
+    ///
+    /// # Errors
+    /// As [`array`](Self::array).
+    pub fn texts(&mut self, about: &Variable<'_, ()>, texts: &[String]) -> Result<(), IoError> {
+        let refuse = |reason| refused(&self.path, about.name, reason);
+        check_count(about.shape, texts.len()).map_err(refuse)?;
+        let chunk: Vec<usize> = about.shape.iter().map(|length| *length.max(&1)).collect();
+        let kind = Kind {
+            data_type: "string",
+            fill: json!(""),
+            codec: json!({ "name": "vlen-utf8" }),
+        };
+        self.declare(about, &chunk, kind)?;
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = (texts.len() as u32).to_le_bytes().to_vec();
+        for text in texts {
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        let packed = packed(|file| file.write_all(&bytes));
+        let packed = packed.map_err(|e| IoError::system(&self.path, "write", e))?;
+        let first = key(&vec![0; chunk.len()]);
+        self.member(&format!("{}/c{first}", about.name), &packed)
+    }
+
+    /// Writes the metadata of an array.
+    fn declare(
+        &mut self,
+        about: &Variable<'_, ()>,
+        chunk: &[usize],
+        kind: Kind,
+    ) -> Result<(), IoError> {
         let Variable {
             name,
             dimensions,
             shape,
-            values,
             ..
-        } = *variable;
-        let refuse = |reason: String| data_error(&self.path, format!("array {name}: {reason}"));
+        } = *about;
+        let refuse = |reason: String| Err(refused(&self.path, name, reason));
         if name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with('.') {
-            return Err(refuse("this cannot be the name of an array".into()));
+            return refuse("this cannot be the name of an array".into());
         }
         if self.metadata.contains_key(name) {
-            return Err(refuse("there is one of this name".into()));
+            return refuse("there is one of this name".into());
         }
         if dimensions.len() != shape.len() {
             let (names, lengths) = (dimensions.len(), shape.len());
-            return Err(refuse(format!("{names} dimensions, {lengths} lengths")));
+            return refuse(format!("{names} dimensions, {lengths} lengths"));
         }
-        check_count(shape, values.len()).map_err(refuse)?;
-        let chunk = chunk_shape(shape, most / size_of::<T>());
-        let metadata = array_metadata(variable, &chunk);
+        let metadata = array_metadata(about, chunk, kind);
         self.member(&format!("{name}/{METADATA}"), pretty(&metadata).as_bytes())?;
         self.metadata.insert(name.to_owned(), metadata);
-        self.chunks(variable, &chunk)
-    }
-
-    /// Writes the chunks of an array. Several are compressed at a time; the bytes do not depend on how many.
-    fn chunks<T: Element>(
-        &mut self,
-        variable: &Variable<'_, T>,
-        chunk: &[usize],
-    ) -> Result<(), IoError> {
-        let counts: Vec<usize> = (variable.shape.iter().zip(chunk))
-            .map(|(length, of_chunk)| length.div_ceil(*of_chunk))
-            .collect();
-        let number: usize = counts.iter().product();
-        let at_once = rayon::current_num_threads();
-        for first in (0..number).step_by(at_once) {
-            let group = first..number.min(first + at_once);
-            let packed: Vec<(String, std::io::Result<Vec<u8>>)> = group
-                .into_par_iter()
-                .map(|k| {
-                    let place = place(k, &counts);
-                    let key: String = place.iter().map(|i| format!("/{i}")).collect();
-                    let values = in_chunk(variable, chunk, &place);
-                    let name = format!("{}/c{key}", variable.name);
-                    (name, packed(values, chunk.iter().product()))
-                })
-                .collect();
-            for (name, bytes) in packed {
-                let bytes = bytes.map_err(|e| IoError::system(&self.path, "write", e))?;
-                self.member(&name, &bytes)?;
-            }
-        }
         Ok(())
     }
 
@@ -198,6 +248,130 @@ impl ZarrWriter {
     }
 }
 
+/// An array of a store, whose values come in pieces, in C order.
+pub struct ArrayWriter<'a, T> {
+    store: &'a mut ZarrWriter,
+    name: String,
+    shape: Vec<usize>,
+    /// The shape of a chunk, whose values follow each other in memory.
+    chunk: Vec<usize>,
+    /// Number of chunks along each dimension.
+    counts: Vec<usize>,
+    /// The next chunk to be written.
+    next: usize,
+    /// The first values of that chunk.
+    pending: Vec<T>,
+    /// Number of values that are still to come.
+    missing: usize,
+}
+
+impl<T: Element> ArrayWriter<'_, T> {
+    /// Adds values at the end. Chunks are written when they are complete.
+    ///
+    /// # Errors
+    /// [`IoError::Data`] if these are more values than the shape asks for; a failed write.
+    pub fn extend(&mut self, mut values: &[T]) -> Result<(), IoError> {
+        if values.len() > self.missing {
+            let (given, missing) = (values.len(), self.missing);
+            return Err(self.refused(format!("{given} values, where {missing} are missing")));
+        }
+        self.missing -= values.len();
+        while !values.is_empty() {
+            let wanted = self.length(self.next);
+            if self.pending.is_empty() && values.len() >= wanted {
+                values = self.put_whole_chunks(values)?;
+                continue;
+            }
+            let here = values.len().min(wanted - self.pending.len());
+            self.pending.extend_from_slice(&values[..here]);
+            values = &values[here..];
+            if self.pending.len() == wanted {
+                let chunk = std::mem::take(&mut self.pending);
+                self.put(&[&chunk])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the array.
+    ///
+    /// # Errors
+    /// [`IoError::Data`] if values are missing.
+    pub fn end(self) -> Result<(), IoError> {
+        match self.missing {
+            0 => Ok(()),
+            missing => Err(self.refused(format!("{missing} values are missing"))),
+        }
+    }
+
+    /// Writes the chunks with which these values begin, as many as there are threads, and returns the values behind them.
+    fn put_whole_chunks<'v>(&mut self, mut values: &'v [T]) -> Result<&'v [T], IoError> {
+        let mut chunks = Vec::new();
+        while chunks.len() < rayon::current_num_threads() && !values.is_empty() {
+            let length = self.length(self.next + chunks.len());
+            let Some((chunk, rest)) = values.split_at_checked(length) else {
+                break;
+            };
+            chunks.push(chunk);
+            values = rest;
+        }
+        self.put(&chunks)?;
+        Ok(values)
+    }
+
+    /// Writes the next chunks. They are compressed at the same time; the bytes do not depend on how many there are.
+    fn put(&mut self, chunks: &[&[T]]) -> Result<(), IoError> {
+        let all: usize = self.chunk.iter().product();
+        let packed: Vec<std::io::Result<Vec<u8>>> = chunks
+            .par_iter()
+            .map(|values| {
+                packed(|file| {
+                    npy::write_values(file, values)?;
+                    // Those that lie behind the end of the array.
+                    npy::write_values(file, &vec![T::zeroed(); all - values.len()])
+                })
+            })
+            .collect();
+        for bytes in packed {
+            let bytes = bytes.map_err(|e| IoError::system(&self.store.path, "write", e))?;
+            let key = key(&place(self.next, &self.counts));
+            let name = format!("{}/c{key}", self.name);
+            self.store.member(&name, &bytes)?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    /// Number of values of a chunk before the end of the array.
+    fn length(&self, k: usize) -> usize {
+        let place = place(k, &self.counts);
+        let axes = self.shape.iter().zip(&self.chunk).zip(&place);
+        axes.map(|((length, of_chunk), index)| *of_chunk.min(&(length - index * of_chunk)))
+            .product()
+    }
+
+    fn refused(&self, reason: String) -> IoError {
+        refused(&self.store.path, &self.name, reason)
+    }
+}
+
+/// What the metadata of an array says about its values.
+struct Kind {
+    data_type: &'static str,
+    fill: Value,
+    /// How values become bytes.
+    codec: Value,
+}
+
+fn refused(path: &Path, name: &str, reason: String) -> IoError {
+    data_error(path, format!("array {name}: {reason}"))
+}
+
+/// The end of the name of the chunk at this place.
+fn key(place: &[usize]) -> String {
+    place.iter().map(|i| format!("/{i}")).collect()
+}
+
 /// The shape of the chunks of an array, which have at most `most` values that follow each other in memory.
 fn chunk_shape(shape: &[usize], most: usize) -> Vec<usize> {
     let mut room = most.max(1);
@@ -222,41 +396,30 @@ fn place(mut k: usize, counts: &[usize]) -> Vec<usize> {
     place
 }
 
-/// The values of a chunk, as many as there are before the end of the array.
-fn in_chunk<'a, T>(variable: &Variable<'a, T>, chunk: &[usize], place: &[usize]) -> &'a [T] {
-    let (mut first, mut count) = (0, 1);
-    let axes = variable.shape.iter().zip(chunk).zip(place);
-    for ((&length, &of_chunk), &index) in axes {
-        first = first * length + index * of_chunk;
-        count *= of_chunk.min(length - index * of_chunk);
-    }
-    &variable.values[first..first + count]
+/// The compressed bytes that `write` writes.
+fn packed(
+    write: impl FnOnce(&mut GzEncoder<Vec<u8>>) -> std::io::Result<()>,
+) -> std::io::Result<Vec<u8>> {
+    let mut file = GzBuilder::new().write(Vec::new(), Compression::new(LEVEL));
+    write(&mut file)?;
+    file.finish()
 }
 
-/// The bytes of a chunk of `all` values; those that lie behind the end of the array are 0.
-fn packed<T: Element>(values: &[T], all: usize) -> std::io::Result<Vec<u8>> {
-    let mut packed = GzBuilder::new().write(Vec::new(), Compression::new(LEVEL));
-    npy::write_values(&mut packed, values)?;
-    npy::write_values(&mut packed, &vec![T::zeroed(); all - values.len()])?;
-    packed.finish()
-}
-
-fn array_metadata<T: Element>(variable: &Variable<'_, T>, chunk: &[usize]) -> Value {
-    let is_real = T::NAME.starts_with("float");
+fn array_metadata(about: &Variable<'_, ()>, chunk: &[usize], kind: Kind) -> Value {
     json!({
         "zarr_format": 3,
         "node_type": "array",
-        "shape": variable.shape,
-        "data_type": T::NAME,
+        "shape": about.shape,
+        "data_type": kind.data_type,
         "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunk } },
         "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
-        "fill_value": if is_real { json!(0.0) } else { json!(0) },
+        "fill_value": kind.fill,
         "codecs": [
-            { "name": "bytes", "configuration": { "endian": "little" } },
+            kind.codec,
             { "name": "gzip", "configuration": { "level": LEVEL } },
         ],
-        "attributes": texts(variable.attributes),
-        "dimension_names": variable.dimensions,
+        "attributes": texts(about.attributes),
+        "dimension_names": about.dimensions,
         "storage_transformers": [],
     })
 }
@@ -351,12 +514,36 @@ mod tests {
                 };
                 file.array_by(&variable, most).expect("an array");
                 assert!(file.array(&variable).is_err(), "its name is taken");
+                // The same in pieces of any length, and with one value too many.
+                for pieces in [1, 4, 21, 50, 105] {
+                    let name = format!("{name}-{pieces}");
+                    let about = Variable {
+                        name: &name,
+                        ..variable.with_values(&[])
+                    };
+                    let mut array = file.begin_by(&about, most).expect("an array");
+                    for piece in numbers.chunks(pieces) {
+                        array.extend(piece).expect("values");
+                    }
+                    assert!(array.extend(&[0]).is_err());
+                    array.end().expect("an array");
+                }
             }
             file.finish(&[("specification", "x = 1\n")])
                 .expect("a store");
             let mut zip = ZipArchive::new(File::open(&path).expect("a file")).expect("a zip");
             assert_eq!(read(&mut zip, "cube"), (vec![5, 7, 3], numbers.clone()));
             assert_eq!(read(&mut zip, "flat"), (vec![105], numbers.clone()));
+            let names: Vec<String> = zip
+                .file_names()
+                .map(|name| name.expect("a name").into_owned())
+                .collect();
+            for name in names.iter().filter(|name| name.contains("-")) {
+                let (array, key) = name.split_once('/').expect("a member of an array");
+                let (whole, _) = array.split_once('-').expect("a name with a length");
+                let whole = member(&mut zip, &format!("{whole}/{key}"));
+                assert_eq!(member(&mut zip, name), whole, "{name}");
+            }
             let store: Value =
                 serde_json::from_slice(&member(&mut zip, METADATA)).expect("metadata");
             assert_eq!(store["attributes"]["specification"], "x = 1\n");
@@ -389,6 +576,11 @@ mod tests {
             std::fs::read(path).expect("bytes")
         };
         assert_eq!(bytes("a.zarr.zip"), bytes("b.zarr.zip"));
+        let mut short = ZarrWriter::create(folder.path().join("s.zarr.zip")).expect("a file");
+        let mut array = (short.begin(&variable("x", &[4]).with_values(&[]))).expect("an array");
+        array.extend(&values[1..]).expect("values");
+        let said = array.end().expect_err("too few").to_string();
+        assert!(said.contains("1 values are missing"), "{said}");
         let mut file = ZarrWriter::create(folder.path().join("c.zarr.zip")).expect("a file");
         for (refused, says) in [
             (variable("x", &[5][..]), "5"),

@@ -203,13 +203,16 @@ pub fn threads(text: &str) -> Result<usize, String> {
 /// Largest number of GPUs that can be requested.
 const MAX_GPUS: u32 = 64;
 
-/// Parses the number of GPUs that compute together.
+/// Parses how many GPUs compute together.
 ///
 /// # Errors
 /// A description of the allowed values.
 pub fn gpu_count(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(n @ 1..=MAX_GPUS) => Ok(n),
+        _ if text == "all" || text.contains(',') => Err(format!(
+            "must be how many GPUs, from 1 to {MAX_GPUS}; `all` and lists of numbers are for commands that compute maps"
+        )),
         _ => Err(format!("must be a whole number from 1 to {MAX_GPUS}")),
     }
 }

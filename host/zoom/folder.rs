@@ -39,8 +39,10 @@ const PICTURES: &str = "pictures";
 pub(super) const COUNT: &str = "number_of_maps";
 /// Its key for the parameters that the sequence sets in each frame.
 const VALUES: &str = "values";
-/// The files of a sweep besides the frames.
-const SHEETS: [&str; 8] = [
+/// The file of all maps as one Zarr store.
+pub const DATASET: &str = "maps.zarr.zip";
+/// The files of a sequence besides the frames.
+const SHEETS: [&str; 9] = [
     "sheet.png",
     "sheet.svg",
     "sheet.pdf",
@@ -49,6 +51,7 @@ const SHEETS: [&str; 8] = [
     "shares.pdf",
     "table.csv",
     "table.json",
+    DATASET,
 ];
 
 /// Names of the files in the folder of a sequence.

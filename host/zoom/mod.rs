@@ -7,6 +7,7 @@
 pub mod animation;
 mod cache;
 mod colours;
+mod dataset;
 mod encounters;
 mod finished;
 mod folder;
@@ -24,12 +25,13 @@ mod vary;
 
 pub use cache::{Cache, CacheReport, CachedMaps, run_cached};
 pub use colours::Colours;
+pub use dataset::{write_sweep, write_zoom};
 pub use encounters::{
     ENCOUNTER_ZOOM, EncounterBase, EncounterFrame, EncounterSettings, EncounterSummary,
     draw_shares, encounter_csv, run_encounters,
 };
 pub use finished::FrameState;
-pub use folder::{Folder, FolderError, NAMES};
+pub use folder::{DATASET, Folder, FolderError, NAMES};
 pub use frame::{
     Effort, Error, Style, Summary, compute, compute_on, finished, maps_without_parting, state,
     title, write, write_found,

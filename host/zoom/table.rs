@@ -62,6 +62,7 @@ impl<'a> ContactSheet<'a> {
                 format!("{value} ({unit})")
             },
             y_upwards: style.y_upwards(s.quantity),
+            beyond: false,
         };
         let look = PictureStyle {
             colour_map: style.colormap,
@@ -138,6 +139,8 @@ impl<'a> ContactSheet<'a> {
             }
             if let Some([low, high]) = range.filter(|[low, high]| low < high) {
                 look.range = ColourRange::Fixed(low, high);
+                tiles.beyond = (summaries.iter().filter_map(|s| s.range).flatten())
+                    .any(|value| look.spacing.counts(value) && (value < low || value > high));
             }
         }
         picture::sheet(path, &tiles, &look, None, |n| values(&frames[n]))

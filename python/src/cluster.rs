@@ -370,6 +370,13 @@ impl ClusterState {
     fn lagrange_radii(&self) -> Array {
         Array::numbers(self.snapshot.shape.lagrange.to_vec())
     }
+
+    /// If close pairs are regularised, the number of binaries, and semi-major axis and eccentricity of the most strongly bound one.
+    #[getter]
+    fn binaries(&self) -> Option<(usize, Option<(f64, f64)>)> {
+        let found = self.snapshot.binaries?;
+        Some((found.number, found.hardest))
+    }
 }
 
 /// The fractions of the mass whose radii a state has.

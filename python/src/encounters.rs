@@ -10,7 +10,9 @@ use trisolar::divergence::{MapBackend, Points};
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
 use trisolar::encounters::pictures::Look;
 use trisolar::encounters::summary::outcome_name;
-use trisolar::encounters::{self, Ensemble, Options, Outcome, Overrides, Summary, Validated};
+use trisolar::encounters::{
+    self, Adjustable, Ensemble, Options, Outcome, Overrides, Summary, Validated,
+};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 use trisolar::spec::Parameters as _;
@@ -160,7 +162,7 @@ pub(crate) fn encounters_sweep_frames(
     toml: Option<&str>,
     file: Option<&str>,
     vary: Vec<String>,
-) -> PyResult<Vec<Swept>> {
+) -> PyResult<(Vec<Swept>, Vec<values::ParameterUnit>)> {
     let overrides = given(options, toml, file)?;
     let vary = values::vary(&vary)?;
     let base = EncounterBase::centred(specification(&overrides)?);
@@ -172,7 +174,9 @@ pub(crate) fn encounters_sweep_frames(
             set,
         )
     };
-    Ok(found.into_iter().map(problem).collect())
+    let unit = |vary: &zoom::Vary<Adjustable>| (vary.parameter.to_string(), vary.parameter.unit());
+    let units = vary.iter().map(unit).collect();
+    Ok((found.into_iter().map(problem).collect(), units))
 }
 
 /// The specification with these values.

@@ -41,6 +41,12 @@ impl Map {
         Ok(interface)
     }
 
+    /// What the values are.
+    #[getter]
+    fn array_label(&self) -> &'static str {
+        self.0.specification.quantity.array_label()
+    }
+
     /// The quantity: its name, the label of the values in pictures, the unit, and whether the colours are logarithmic.
     #[getter]
     fn quantity(&self) -> (&'static str, &'static str, &'static str, bool) {

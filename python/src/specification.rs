@@ -289,7 +289,7 @@ impl ZoomCache {
 type Swept = (Specification, Vec<(String, f64)>);
 
 /// The maps of a sweep, every one of them checked, with the values of their parameters: one for each value, or each pair of
-/// values, of `vary` (`NAME=VALUES`).
+/// values, of `vary` (`NAME=VALUES`); the units of these parameters, and warnings.
 #[pyfunction]
 #[pyo3(signature = (options, toml, file, vary))]
 pub(crate) fn sweep_frames(
@@ -297,7 +297,7 @@ pub(crate) fn sweep_frames(
     toml: Option<&str>,
     file: Option<&str>,
     vary: Vec<String>,
-) -> PyResult<(Vec<Swept>, Vec<String>)> {
+) -> PyResult<(Vec<Swept>, Vec<values::ParameterUnit>, Vec<String>)> {
     let mut overrides: Overrides = values::overrides(options)?;
     if let Some(text) = toml {
         overrides = overrides.merged_over(values::parsed(text, file)?);
@@ -316,5 +316,7 @@ pub(crate) fn sweep_frames(
         };
         (specification, set)
     };
-    Ok((found.into_iter().map(swept).collect(), warnings))
+    let unit = |vary: &zoom::Vary| (vary.parameter.to_string(), vary.parameter.unit());
+    let units = all.iter().map(unit).collect();
+    Ok((found.into_iter().map(swept).collect(), units, warnings))
 }

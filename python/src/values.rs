@@ -204,6 +204,9 @@ pub(crate) fn frames(n: i64) -> PyResult<u32> {
     }
 }
 
+/// A parameter of a sweep and its unit, which is empty for a number.
+pub(crate) type ParameterUnit = (String, &'static str);
+
 /// The parameters of a sweep (`NAME=VALUES`).
 pub(crate) fn vary<P: SequenceParameter>(texts: &[String]) -> PyResult<Vec<Vary<P>>> {
     let parsed = |text: &String| option(text, "--vary", str::parse::<Vary<P>>);

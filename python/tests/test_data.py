@@ -20,7 +20,7 @@ def test_a_map_as_a_dataset_has_the_coordinates_of_its_pixels() -> None:
     for plane, body in ("xy", 1), ("xz", 3):
         map = trisolar.divergence(**SMALL, plane=plane, body=body, center=(3, 4.5), span=7)
         data = map.to_xarray()["divergence"]
-        assert data.dims == (plane[1], plane[0]) and data.attrs["units"] == "steps"
+        assert data.dims == (plane[1], plane[0]) and data.attrs == {"units": "steps", "long_name": "steps until the twins part"}
         np.testing.assert_array_equal(data.values, map.values)
         assert data[plane[0]].attrs["units"] == "length"
         # A point at the coordinates of a pixel is that pixel.
@@ -67,6 +67,7 @@ def test_sweeps_and_zooms_as_datasets(tmp_path: Path) -> None:
     # And of encounters.
     swept = trisolar.encounters_sweep(vary="e=0,0.5", n=4).to_xarray()
     assert swept["time"].dims == ("start_e", "run") and swept["time"].shape == (2, 4)
+    assert swept["time"].attrs == {"units": "time"} and swept["outcome"].attrs == {}
     pytest.importorskip("zarr")
     for name, dataset in {"sweep": data, "encounters": swept}.items():
         dataset.to_zarr(tmp_path / name, zarr_format=3)
@@ -87,6 +88,52 @@ def test_the_program_writes_the_dataset_as_zarr(command_line: Run, tmp_path: Pat
         assert saved.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore::trisolar.AccuracyWarning")
+def test_the_program_writes_sweeps_and_zooms_as_the_same_datasets(command_line: Run, tmp_path: Path) -> None:
+    xarray, zarr = pytest.importorskip("xarray"), pytest.importorskip("zarr")
+    small = "--size 6x5 --steps 2000 --critical-distance 0.01 --backend cpu --quiet --zarr"
+
+    def opened(folder: Path) -> Any:
+        with xarray.open_zarr(zarr.storage.ZipStore(folder / "maps.zarr.zip", mode="r"), consolidated=True) as there:
+            return there.load()
+
+    sweeps: list[dict[str, list[float]]] = [
+        {"mass2": [10, 25], "critical-distance": [0.01, 0.02, 0.04]},
+        {"mass2": [10, 10]},
+        {"center1": [1, 2.5]},
+        {"dt": [0.001, 0.002], "center2": [1, 2.5, 4]},
+        {"span": [8, 4, 2], "center1": [0, 1]},
+    ]
+    for k, vary in enumerate(sweeps):
+        words = [word for name, values in vary.items() for word in ("--vary", f"{name}={','.join(map(str, values))}")]
+        command_line("sweep", *words, *small.split(), "--out", str(tmp_path / f"sweep{k}"))
+        options = {name: value for name, value in SMALL.items() if name.replace("_", "-") not in vary}
+        expected = trisolar.sweep(vary=vary, **options).to_xarray()
+        xarray.testing.assert_identical(opened(tmp_path / f"sweep{k}"), expected)
+        varied = [name.replace("-", "_") for name in vary]
+        assert expected["divergence"].dims[: len(varied)] == tuple(varied) and set(expected.coords) == {"x", "y", *varied}
+        for name in varied:
+            assert expected[name].attrs["units"] == {"mass2": "mass", "dt": "time"}.get(name, "length")
+    whole = trisolar.sweep(vary={"mass2": [10, 25], "dt": [0.001, 0.002]}, **SMALL)
+    next(whole)
+    with pytest.raises(ValueError, match="not all pairs of the values of mass2 and dt"):
+        whole.to_xarray()
+
+    for k, (formula, quantity) in enumerate((("span=8/2^frame", "divergence"), ("mass1=10+frame", "closest-approach"))):
+        words = ["--preset", "none", "--frames", "3", "--set", formula, "--quantity", quantity, "--plane", "xz"]
+        command_line("zoom", *words, *small.split(), "--npy", "--out", str(tmp_path / f"zoom{k}"))
+        frames = trisolar.zoom(preset="none", frames=3, set=formula, quantity=quantity, plane="xz", **SMALL)
+        expected = frames.to_xarray()
+        xarray.testing.assert_identical(opened(tmp_path / f"zoom{k}"), expected)
+        assert expected["specification"].dims == ("frame",)
+    # The frames of a zoom can move along one axis only, and a single frame has the dimension, too.
+    for axis, dims in (1, ("frame", "z", "column")), (2, ("frame", "row", "x")):
+        moved = trisolar.zoom(preset="none", frames=2, set=f"center{axis}=frame", plane="xz", **SMALL).to_xarray()
+        assert moved["divergence"].dims == dims
+    single = trisolar.zoom(preset="none", frames=1, **SMALL).to_xarray()
+    assert single["divergence"].dims == ("frame", "y", "x") and single["specification"].dims == ("frame",)
+
+
 def test_series_as_data_frames() -> None:
     pytest.importorskip("pandas")
     frame = trisolar.nbody(model="figure-eight", steps=40, every=10).to_pandas()
@@ -99,6 +146,32 @@ def test_series_as_data_frames() -> None:
     *_, state = trisolar.cluster(n=32, end=0.25, every=0.125)
     assert series["energy_error"].iloc[-1] == state.energy_error and series.index[-1] == 0.25
     assert series["lagrange_50"].iloc[-1] in state.lagrange_radii
+    assert state.binaries is None and "binaries" not in series
+
+
+def test_clusters_with_regularised_pairs_have_their_binaries(command_line: Run, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    # A binary of semi-major axis 0.01 and eccentricity 0.5 at its apocentre, and a distant third body.
+    a, e = 0.01, 0.5
+    speed = np.sqrt(0.5 / a * (1 - e) / (1 + e))
+    bodies = {
+        "mass": [0.25, 0.25, 0.5],
+        "position": [[a * (1 + e) / 2, 0, 0], [-a * (1 + e) / 2, 0, 0], [5, 0, 0]],
+        "velocity": [[0, speed / 2, 0], [0, -speed / 2, 0], [0, 0, 0]],
+    }
+    options: dict[str, Any] = {"bodies": bodies, "softening": 0, "close_pairs": "regularised", "end": 0.25, "every": 0.125}
+    *_, state = trisolar.cluster(**options, pair_radius=0.05)
+    again = pickle.loads(pickle.dumps(state))
+    for found in state, again:
+        assert found.binaries == 1
+        assert found.hardest_a == pytest.approx(a, rel=1e-3) and found.hardest_e == pytest.approx(e, abs=1e-3)
+    series = trisolar.cluster(**options, pair_radius=0.05).to_pandas()
+    assert series["binaries"].iloc[-1] == 1 and series["hardest_a"].iloc[-1] == state.hardest_a
+    words = "--n 16 --softening 0 --close-pairs regularised --end 0.125 --quiet".split()
+    command_line("cluster", *words, "--series", str(tmp_path / "series.npz"))
+    run = trisolar.cluster(n=16, softening=0, close_pairs="regularised", end=0.125)
+    with np.load(tmp_path / "series.npz") as columns:
+        assert {"binaries", "hardest_a", "hardest_e"} <= set(columns.files) & set(run.to_pandas().columns)
 
 
 def test_states_can_be_pickled_and_continue_a_run() -> None:

@@ -78,7 +78,7 @@ def test_a_bad_value_of_a_file_is_named_with_it(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_written(small: trisolar.DivergenceMap, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"unknown extension .jpg.*\.png, .*\.npy and \.npz"):
+    with pytest.raises(ValueError, match=r"unknown extension .jpg.*\.png, .*\.npy, \.npz and \.zarr\.zip"):
         small.save(tmp_path / "map.jpg")
     with pytest.raises(FileNotFoundError, match="does not exist"):
         small.save(tmp_path / "no" / "map.png")

@@ -52,6 +52,59 @@ fn every_mode_is_compared_with_the_first_and_the_differences_are_drawn() {
     }
 }
 
+/// The rows of the map in a picture with dark axes, of columns in its middle.
+fn map_rows(path: &Path) -> Vec<Vec<u8>> {
+    /// The colour of lines.
+    const FRAME: [u8; 3] = [176, 176, 186];
+    let file = std::io::BufReader::new(std::fs::File::open(path).expect("a picture"));
+    let mut decoder = png::Decoder::new(file);
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+    let width = reader.next_frame(&mut pixels).expect("pixels").width as usize;
+    let middle = 3 * (2 * width / 5)..3 * (width / 2);
+    let rows = pixels
+        .chunks(3 * width)
+        .map(|row| row[middle.clone()].to_vec());
+    let is_line = |row: &Vec<u8>| row.chunks(3).all(|pixel| pixel == FRAME);
+    let inside = rows.skip_while(|row| !is_line(row)).skip_while(is_line);
+    inside.take_while(|row| !is_line(row)).collect()
+}
+
+#[test]
+fn the_direction_of_y_turns_the_picture() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let drawn = |name: &str, quantity: &str, more: &[&str]| {
+        let picture = format!("{name}.png");
+        let words = [
+            "--modes",
+            "f64,leapfrog",
+            "--quantity",
+            quantity,
+            "--out",
+            &picture,
+        ];
+        compare(path, &[&words, more].concat()).success();
+        map_rows(&path.join(format!("{name}-leapfrog.png")))
+    };
+    for (quantity, usual) in [("divergence", "down"), ("closest-approach", "up")] {
+        let [down, mut up] =
+            ["down", "up"].map(|y| drawn(&format!("{quantity}-{y}"), quantity, &["--y-axis", y]));
+        assert_eq!(
+            drawn(quantity, quantity, &[]),
+            if usual == "up" {
+                up.clone()
+            } else {
+                down.clone()
+            }
+        );
+        assert!(down.len() > 100 && down != up, "{quantity}");
+        up.reverse();
+        assert!(down == up, "{quantity}");
+    }
+}
+
 /// On a CPU, fixed takes 20 times as long as f64, and float-float 8 times.
 #[test]
 fn without_modes_the_comparison_takes_as_long_as_a_few_maps() {

@@ -58,6 +58,15 @@ fn every_command_rejects_missing_gpus() {
     }
     refused("cluster --n 16 --backend gpu --gpus 64", &["--gpus 64: "]);
     refused("bench nbody --gpus 64", &["'64' for '--gpus'"]);
+    // How many, where maps have which.
+    for command in ["nbody --n 16", "cluster --n 16", "encounters --n 4"] {
+        for given in ["all", "0,1"] {
+            refused(
+                &format!("{command} --gpus {given}"),
+                &["how many GPUs, from 1 to 64", "commands that compute maps"],
+            );
+        }
+    }
     refused("bench nbody --gpus 1,64 --backend gpu", &["for '--gpus'"]);
     if trisolar::gpu::devices().is_err() {
         refused("divergence --gpus 0", &["--gpus 0: "]);

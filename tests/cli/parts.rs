@@ -78,9 +78,9 @@ fn merged_encounters_have_the_bytes_of_one_run_in_every_format() {
 fn merged_zooms_and_sweeps_have_the_bytes_of_one_run() {
     let zoom = "zoom --preset none --frames 5 --size 6 --set span=40/2^frame --set steps=50*(frame+1) --colours steps";
     for (words, order, names) in [
-        (format!("{zoom} --npy --film zoom.gif --out zoom"), &[2, 1][..], "zoom.*"),
+        (format!("{zoom} --npy --zarr --film zoom.gif --out zoom"), &[2, 1][..], "zoom.*"),
         (
-            "sweep --vary mass1=5:9:2 --vary dt=0.001,0.002 --size 6 --steps 50 --out matrix".into(),
+            "sweep --vary mass1=5:9:2 --vary dt=0.001,0.002 --size 6 --steps 50 --zarr --out matrix".into(),
             &[1, 3, 2],
             "matrix.*",
         ),

@@ -296,6 +296,25 @@ fn frames_and_sheet_have_the_format_and_direction_that_is_wanted() {
 }
 
 #[test]
+fn the_sheet_says_if_values_lie_beyond_the_ends_of_its_bar() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    // The colours of exponents leave out half a percent of the pixels at either end, those of distances none.
+    for (quantity, beyond) in [("ftle", true), ("closest-approach", false)] {
+        let words = format!(
+            "--quantity {quantity} --integrator leapfrog --vary mass2=10,20 --plot-format svg --out {quantity} -q"
+        );
+        sweep(path, &words.split(' ').collect::<Vec<_>>())
+            .assert()
+            .success();
+        for name in ["sheet.svg", "frame-00001.svg"] {
+            let text = std::fs::read_to_string(path.join(quantity).join(name)).expect("a picture");
+            assert_eq!(text.contains("beyond"), beyond, "{quantity} {name}");
+        }
+    }
+}
+
+#[test]
 fn a_sheet_of_another_format_goes_unless_somebody_else_changed_it() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
@@ -436,4 +455,102 @@ fn bad_input_is_rejected_before_anything_is_written() {
         std::fs::read_dir(directory.path()).expect("reads").count(),
         0
     );
+}
+
+/// The metadata of all maps of a sequence: of the store, which has those of the arrays.
+fn dataset(folder: &Path) -> Value {
+    let file = std::fs::File::open(folder.join("maps.zarr.zip")).expect("the maps");
+    let mut zip = zip::ZipArchive::new(file).expect("a zip");
+    let member = zip.by_name("zarr.json").expect("metadata");
+    serde_json::from_reader(member).expect("JSON")
+}
+
+/// Dimensions with their lengths, of an array of a dataset.
+fn dimensions(store: &Value, array: &str) -> Vec<(String, u64)> {
+    let about = &store["consolidated_metadata"]["metadata"][array];
+    let [names, lengths] = [&about["dimension_names"], &about["shape"]];
+    let [names, lengths] = [names, lengths].map(|list| list.as_array().expect("a list"));
+    let name = |name: &Value| name.as_str().expect("a name").to_owned();
+    let length = |length: &Value| length.as_u64().expect("a length");
+    let both = names.iter().map(name).zip(lengths.iter().map(length));
+    both.collect()
+}
+
+#[test]
+fn all_maps_are_one_dataset_which_is_kept_up_to_date() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let is = |found: Vec<(String, u64)>, wanted: &[(&str, u64)]| {
+        let wanted: Vec<(String, u64)> =
+            (wanted.iter().map(|(name, n)| ((*name).into(), *n))).collect();
+        assert_eq!(found, wanted);
+    };
+    // The maps move with the span, and only with it.
+    let words = "--vary mass2=10,20 --vary span=4,2,1 --size 7x5 --out m --json --zarr";
+    let output = sweep(path, &words.split(' ').collect::<Vec<_>>())
+        .output()
+        .expect("runs");
+    let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let files = object["files"].as_array().expect("files");
+    assert!(files.contains(&Value::from("m/maps.zarr.zip")), "{object}");
+    let store = dataset(&path.join("m"));
+    let maps = [("mass2", 2), ("span", 3), ("row", 5), ("column", 7)];
+    is(dimensions(&store, "divergence"), &maps);
+    is(dimensions(&store, "x"), &[("span", 3), ("column", 7)]);
+    is(dimensions(&store, "y"), &[("span", 3), ("row", 5)]);
+    let about = &store["consolidated_metadata"]["metadata"];
+    assert_eq!(about["span"]["attributes"]["units"], "length");
+    assert_eq!(about["divergence"]["attributes"]["coordinates"], "y x");
+
+    // More values, without the option: the dataset has them as well. Nothing is left of it after --restart.
+    sweep(path, &["--vary", "mass2=10,20", "--zarr", "-q"])
+        .assert()
+        .success();
+    sweep(path, &["--vary", "mass2=10,20,30", "-q"])
+        .assert()
+        .success();
+    let store = dataset(&path.join("sweep"));
+    is(
+        dimensions(&store, "divergence"),
+        &[("mass2", 3), ("y", 16), ("x", 16)],
+    );
+    sweep(path, &["--vary", "mass2=5,20", "-q", "--restart"])
+        .assert()
+        .success();
+    assert!(!path.join("sweep/maps.zarr.zip").exists());
+    // It can be wanted afterwards, too.
+    support::trisolar(path)
+        .args(["sweep", "--resume", "sweep", "--zarr", "-q"])
+        .assert()
+        .success();
+    assert!(path.join("sweep/maps.zarr.zip").exists());
+}
+
+#[test]
+fn the_maps_of_a_zoom_are_one_dataset_if_it_has_arrays() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let zoom = "zoom --frames 3 --size 6x4 --steps 20 --backend cpu -q --zarr";
+    support::trisolar(path)
+        .args(zoom.split(' '))
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("add --npy"));
+    assert!(!path.join("zoom").exists());
+    support::trisolar(path)
+        .args(zoom.split(' ').chain(["--npy"]))
+        .assert()
+        .success();
+    let store = dataset(&path.join("zoom"));
+    let frames = |name| ("frame".to_owned(), dimensions(&store, name));
+    for (name, lengths) in [
+        ("divergence", &[3, 4, 6][..]),
+        ("x", &[3, 6]),
+        ("specification", &[3]),
+    ] {
+        let (first, found) = frames(name);
+        assert_eq!(found[0].0, first);
+        let found: Vec<u64> = found.iter().map(|(_, length)| *length).collect();
+        assert_eq!(found, lengths, "{name}");
+    }
 }

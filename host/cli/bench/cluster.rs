@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// What to measure: auto (all there is), cpu or gpu
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
     backend: Backend,
-    /// Number of GPUs; with more than 1, runs on all of them together follow those on the first one [default: 1]
+    /// How many GPUs; with more than 1, runs on all of them together follow those on the first one [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::gpu_count)]
     gpus: Option<u32>,
     /// Print one JSON object instead of the tables

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     precision: Vec<Precision>,
     #[command(flatten)]
     cpu: CpuArgs,
-    /// GPUs that compute together [default: 1]
+    /// How many GPUs compute together [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::gpu_count)]
     gpus: Option<u32>,
     /// What to measure: auto (all there is), cpu or gpu

@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = str::parse::<BlockStep>)]
     block_step: BlockStep,
 
-    /// Number of GPUs that share the work, all of which must exist; more than 1 needs --backend gpu; the bits do not depend on it. Under
+    /// How many GPUs share the work, all of which must exist; more than 1 needs --backend gpu; their number changes no bit. Under
     /// mpirun they are GPUs of each machine, which its ranks divide [default: 1]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub(super) gpus: Option<u32>,

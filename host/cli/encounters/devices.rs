@@ -14,7 +14,7 @@ pub(crate) struct EncounterDevices {
     backend: MapBackend,
     #[command(flatten)]
     cpu: CpuArgs,
-    /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all, but only as many as the
+    /// How many GPUs share the work, which chooses --backend gpu; their number changes no bit [default: all, but only as many as the
     /// runs can keep busy]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     gpus: Option<u32>,

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Number of the GPU, or of the first of several; it must exist [default: 0]
     #[arg(long, value_name = "N", help_heading = "Computation")]
     pub device: Option<u32>,
-    /// Number of GPUs that compute together, from --device on, all of which must exist; it changes no bit. Under mpirun they
+    /// How many GPUs compute together, from --device on, all of which must exist; their number changes no bit. Under mpirun they
     /// are GPUs of each machine, which its ranks divide [default: all, for 131072 bodies and more]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub gpus: Option<u32>,

@@ -54,8 +54,9 @@ impl Validated {
     /// Start positions of the grid body in the first row and in the first column of the map (length).
     pub fn edges(&self) -> [Vec<[f64; 3]>; 2] {
         let [width, height] = self.size().map(u64::from);
-        let row = (0..width).map(|pixel| self.start(pixel)).collect();
-        let column = (0..height).map(|row| self.start(row * width)).collect();
+        let grid = self.job_in_lengths(0, 1).grid;
+        let row = (0..width).map(|pixel| grid.start(pixel)).collect();
+        let column = (0..height).map(|row| grid.start(row * width)).collect();
         [row, column]
     }
 

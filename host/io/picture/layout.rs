@@ -42,7 +42,7 @@ impl Around {
     /// What is around a map of this size; without the label of the bar, without the bar, and without the title from `level` 1, 2 and 3 on.
     fn new(
         [wide, high]: [f32; 2],
-        (scale, nothing): (ColourScale, bool),
+        (scale, nothing, beyond): (ColourScale, bool, bool),
         style: &PictureStyle,
         labels: &Labels,
         s: &AxesStyle,
@@ -82,6 +82,9 @@ impl Around {
             .filter(|_| scale.low == 0.0 && scale.high > 0.0)
         {
             bar_lines.push(format!("darkest: {}", numbers.zero));
+        }
+        if beyond {
+            bar_lines.extend(wrap(BEYOND, s.label(), whole_side.max(least)));
         }
         if level > 0 {
             bar_lines.clear();
@@ -145,6 +148,15 @@ impl Around {
     }
 }
 
+/// Whether values lie beyond the range of the colours.
+fn has_values_beyond(map: &Map<'_>, scale: ColourScale) -> bool {
+    let (low, high, _) = map.extremes(scale.spacing);
+    low < scale.low || high > scale.high
+}
+
+/// What the bar says about them.
+pub(super) const BEYOND: &str = "colours of the ends: also values beyond";
+
 /// The least width of a picture without a given size, for its title.
 const LEAST_WIDTH: f32 = 520.0;
 
@@ -170,8 +182,8 @@ pub(super) fn draw(
     };
     let s = AxesStyle { unit, theme };
     let nothing = has_nothing(map, scale);
-    let around =
-        |sides: [f32; 2], level: u8| Around::new(sides, (scale, nothing), style, labels, &s, level);
+    let colours = (scale, nothing, has_values_beyond(map, scale));
+    let around = |sides: [f32; 2], level: u8| Around::new(sides, colours, style, labels, &s, level);
     let (level, sides) = match style.size {
         None => (0, natural),
         Some(size) => fitted(size, natural, s.margin(), around)?,

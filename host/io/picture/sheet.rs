@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::layout::{fill_bar, value_ticks};
+use super::layout::{BEYOND, fill_bar, value_ticks};
 use super::{Map, PictureStyle, resample};
 use crate::IoError;
 use crate::axes::{AxesStyle, MINOR_LENGTH, fitting, tick, widest};
@@ -29,6 +29,8 @@ pub struct Tiles {
     pub value: String,
     /// Whether every map has its last row on top.
     pub y_upwards: bool,
+    /// Whether values lie beyond the range of the colours.
+    pub beyond: bool,
 }
 
 /// The arrangement of the maps of a sheet.
@@ -194,6 +196,9 @@ impl SheetLayout {
         }
         if let Some(numbers) = style.numbers {
             plan.label.push(format!("darkest: {}", numbers.zero));
+        }
+        if tiles.beyond {
+            plan.label.extend(wrap(BEYOND, s.label(), height));
         }
         let width = plan.size().0 as f32 - 2.0 * s.margin();
         plan.title = wrap(&tiles.title, s.title(), width);

@@ -31,6 +31,7 @@ class ClusterState(Data):
         self._centre: npt.NDArray[np.float64] = np.asarray(state.centre)
         self._core_radius = state.core_radius
         self._lagrange_radii: npt.NDArray[np.float64] = np.asarray(state.lagrange_radii)
+        self._binaries = state.binaries
         self._mass: npt.NDArray[np.float64] = np.asarray(state.mass)
         self._position: npt.NDArray[np.float64] = np.asarray(state.position)
         self._velocity: npt.NDArray[np.float64] = np.asarray(state.velocity)
@@ -43,7 +44,7 @@ class ClusterState(Data):
 
     @property
     def mass(self) -> npt.NDArray[np.float64]:
-        """Masses: float64, (n,). Read-only, as all arrays here, because they share the memory of the computation."""
+        """Masses: float64, (n,) (mass). Read-only, as all arrays here, because they share the memory of the computation."""
         return self._mass
 
     @property
@@ -58,22 +59,22 @@ class ClusterState(Data):
 
     @property
     def kinetic(self) -> float:
-        """Kinetic energy."""
+        """Kinetic energy (mass length² / time²)."""
         return self._kinetic
 
     @property
     def potential(self) -> float:
-        """Potential energy, softened."""
+        """Potential energy, softened (mass length² / time²)."""
         return self._potential
 
     @property
     def energy(self) -> float:
-        """The sum of the kinetic and the potential energy."""
+        """The sum of the kinetic and the potential energy (mass length² / time²)."""
         return self._kinetic + self._potential
 
     @property
     def energy_error(self) -> float:
-        """(E - E at the start) / |E at the start|."""
+        """(E - E at the start) / |E at the start|, a number without unit."""
         return (self.energy - self._start_energy) / abs(self._start_energy)
 
     @property
@@ -90,6 +91,23 @@ class ClusterState(Data):
     def lagrange_radii(self) -> npt.NDArray[np.float64]:
         """Radii about the density centre that hold :data:`LAGRANGE_FRACTIONS` of the mass: float64, (8,) (length)."""
         return self._lagrange_radii
+
+    @property
+    def binaries(self) -> Optional[int]:
+        """The number of binaries; ``None`` unless ``close_pairs="regularised"``."""
+        return None if self._binaries is None else self._binaries[0]
+
+    @property
+    def hardest_a(self) -> Optional[float]:
+        """The semi-major axis of the most strongly bound binary (length); ``None`` without one."""
+        hardest = None if self._binaries is None else self._binaries[1]
+        return None if hardest is None else hardest[0]
+
+    @property
+    def hardest_e(self) -> Optional[float]:
+        """The eccentricity of the most strongly bound binary; ``None`` without one."""
+        hardest = None if self._binaries is None else self._binaries[1]
+        return None if hardest is None else hardest[1]
 
     @property
     def blocks(self) -> int:
@@ -143,6 +161,10 @@ class Cluster(Run[ClusterState, _trisolar.ClusterState]):
         }
         radii = zip(LAGRANGE_FRACTIONS, state.lagrange_radii)
         row.update({f"lagrange_{100 * fraction:g}": float(radius) for fraction, radius in radii})
+        if state.binaries is not None:
+            row["binaries"] = state.binaries
+            row["hardest_a"] = np.nan if state.hardest_a is None else state.hardest_a
+            row["hardest_e"] = np.nan if state.hardest_e is None else state.hardest_e
         return row
 
     @property

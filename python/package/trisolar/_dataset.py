@@ -23,9 +23,10 @@ def module() -> Any:
 
 
 def stacked(
-    found: Sequence[Tuple[Mapping[str, float], xarray.Dataset]], specification: str
+    found: Sequence[Tuple[Mapping[str, float], xarray.Dataset]], specification: str, units: Mapping[str, str]
 ) -> xarray.Dataset:
-    """Datasets along one dimension for each of the values that each comes with, the last varying fastest.
+    """Datasets along one dimension for each of the values that each comes with, the last varying fastest. ``units`` are those of the
+    values.
 
     Coordinates that differ from one dataset to the next, as in a zoom, get these dimensions too; their own are then named ``row`` and
     ``column``.
@@ -41,12 +42,18 @@ def stacked(
         if name in first.coords and not all(first[name].equals(dataset[name]) for dataset in datasets)
     ]
     if moving:
-        named = dict(zip(moving, ("row", "column") if len(moving) == 2 else ("column",)))
+        axes = next(iter(first.data_vars.values())).dims
+        named = {name: ("row", "column")[axes.index(name)] if len(axes) == 2 else "column" for name in moving}
         datasets = [dataset.rename_dims(named).reset_index(moving) for dataset in datasets]
     names = list(found[0][0])
-    values = [list(dict.fromkeys(each[name] for each, _ in found)) for name in names]
+    values = [[each[name] for each, _ in found] for name in names]
+    if len(names) > 1:
+        values = [list(dict.fromkeys(along)) for along in values]
+        if len(found) != np.prod([len(along) for along in values]):
+            raise ValueError(f"what is left has not all pairs of the values of {' and '.join(names)}")
     for name, along in reversed(list(zip(names, values))):
-        index: Any = xarray.DataArray(np.asarray(along), dims=name, name=name)
+        unit = units.get(name)
+        index: Any = xarray.DataArray(np.asarray(along), dims=name, name=name, attrs={"units": unit} if unit else {})
         groups: List[Any] = [
             xarray.concat(
                 datasets[k : k + len(along)], index, coords="different", compat="equals",

@@ -297,7 +297,7 @@ class DivergenceMap:
 
         :raises ImportError: without xarray.
         """
-        name, label, unit, _ = self._map.quantity
+        name, _, unit, _ = self._map.quantity
         coordinates: Dict[str, Any] = {}
         starts = self._map.starts
         if starts is None:
@@ -312,7 +312,7 @@ class DivergenceMap:
                 places = np.array([position["xyz".index(axis)] for position in along])
                 about = {"units": "length", "long_name": f"start {axis} of body {spec['body']}"}
                 coordinates[axis] = (axis, places, about)
-        values = (dims, self._values, {"units": unit, "long_name": label})
+        values = (dims, self._values, {"units": unit, "long_name": self._map.array_label})
         made: xarray.Dataset = module().Dataset(
             {name.replace("-", "_"): values}, coords=coordinates, attrs={"specification": self.spec_toml}
         )

@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 ENCOUNTER_OUTCOMES: Dict[int, str] = dict(_trisolar.encounter_outcomes())
 """The outcomes of runs: the numbers in the column ``outcome`` of :attr:`Encounters.records`, with their names."""
 
+_UNITS = {
+    "time": {"units": "time"},
+    "a": {"units": "length"},
+    "v_inf": {"units": "length / time"},
+    "least_distance": {"units": "length"},
+    "least_distance_time": {"units": "time"},
+}
+"""Units of the columns that have one."""
+
 
 class Encounters:
     """Computed encounters with a record for each. Made by :func:`encounters`.
@@ -142,7 +151,7 @@ class Encounters:
 
     def to_xarray(self) -> xarray.Dataset:
         """The records as a dataset, with the parameters of a map as coordinates, otherwise with ``run``. ``attrs`` has the
-        specification as TOML text, and the numbers of outcomes.
+        specification as TOML text, and the numbers of outcomes. Times, lengths and speeds have units.
 
         :raises ImportError: without xarray.
         """
@@ -161,7 +170,7 @@ class Encounters:
                 values = np.moveaxis(records[dim], axis, 0).reshape(records.shape[axis], -1)[:, 0]
                 coordinates[dim] = (dim, values, {"units": unit} if unit else {})
         columns = [name for name in records.dtype.names or () if name not in coordinates]
-        variables = {name: (dims, records[name]) for name in columns}
+        variables = {name: (dims, records[name], _UNITS.get(name, {})) for name in columns}
         outcomes = ", ".join(f"{number}: {name}" for number, name in ENCOUNTER_OUTCOMES.items())
         made: xarray.Dataset = module().Dataset(
             variables, coords=coordinates, attrs={"specification": self._toml, "outcomes": outcomes}
@@ -428,10 +437,10 @@ def encounters_sweep(
     checked(progress)
     how = _how(backend, threads, simd, gpus)
     warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
-    found = _trisolar.encounters_sweep_frames(
+    found, units = _trisolar.encounters_sweep_frames(
         merged(given, options), given.toml, given.file, vary_texts(vary)
     )
-    return Sweep(_ensembles(found, how, progress), "start_")
+    return Sweep(_ensembles(found, how, progress), dict(units), "start_")
 
 
 def _ensembles(

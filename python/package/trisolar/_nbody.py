@@ -59,7 +59,7 @@ class NbodyState(Data):
 
     @property
     def mass(self) -> npt.NDArray[np.float64]:
-        """Masses: float64, (n,). Read-only, as all arrays here, because they share the memory of the computation."""
+        """Masses: float64, (n,) (mass). Read-only, as all arrays here, because they share the memory of the computation."""
         return self._mass
 
     @property

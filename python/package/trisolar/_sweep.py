@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, Generic, Iterator, List, Optional, Protocol, Tuple, TypeVar
+from typing import TYPE_CHECKING, Dict, Generic, Iterator, List, Mapping, Optional, Protocol, Tuple, TypeVar
 
 from . import _trisolar
 from ._dataset import module, stacked
@@ -60,11 +60,11 @@ def sweep(
     given = source(spec)
     checked(progress)
     how = run_options(backend, threads, gpus, driver, simd)
-    found, doubts = _trisolar.sweep_frames(
+    found, units, doubts = _trisolar.sweep_frames(
         merged(given, options), given.toml, given.file, vary_texts(vary)
     )
     warn_of_doubts([*doubts, _trisolar.cpu_warning(backend)], stacklevel=2)
-    return Sweep(_maps(found, how, progress))
+    return Sweep(_maps(found, how, progress), dict(units))
 
 
 class _Result(Protocol):
@@ -77,8 +77,11 @@ Result = TypeVar("Result", bound=_Result)
 class Sweep(Iterator[Tuple[Dict[str, float], Result]], Generic[Result]):
     """The values of the parameters and the result, one after the other. Made by :func:`sweep` and :func:`encounters_sweep`."""
 
-    def __init__(self, found: Iterator[Tuple[Dict[str, float], Result]], prefix: str = "") -> None:
+    def __init__(
+        self, found: Iterator[Tuple[Dict[str, float], Result]], units: Mapping[str, str], prefix: str = ""
+    ) -> None:
         self._found = found
+        self._units = units
         self._prefix = prefix
 
     def __next__(self) -> Tuple[Dict[str, float], Result]:
@@ -88,18 +91,21 @@ class Sweep(Iterator[Tuple[Dict[str, float], Result]], Generic[Result]):
         """Computes what is left, and returns a dataset with a dimension for each parameter that varies (of
         encounters with ``start_`` before its name, because records have columns of the same names).
 
-        A map whose rectangle varies has the dimensions ``row`` and ``column``, and coordinates for each value. ``attrs`` has the
-        specification of the first map as TOML text.
+        Coordinates have units. A map whose rectangle varies has the dimensions ``row`` and ``column``, and coordinates for each
+        value. ``attrs`` has the specification of the first map as TOML text. ``trisolar sweep --zarr`` writes the same dataset of maps.
 
         :raises ImportError: without xarray.
-        :raises ValueError: nothing is left.
+        :raises ValueError: nothing is left, or of two parameters not all pairs of their values.
         """
         module()
         found = []
         for values, result in self:
-            named = {self._prefix + name.replace("-", "_"): value for name, value in values.items()}
-            found.append((named, result.to_xarray()))
-        return stacked(found, found[0][1].attrs["specification"] if found else "")
+            found.append(({self._named(name): value for name, value in values.items()}, result.to_xarray()))
+        specification = found[0][1].attrs["specification"] if found else ""
+        return stacked(found, specification, {self._named(name): unit for name, unit in self._units.items()})
+
+    def _named(self, parameter: str) -> str:
+        return self._prefix + parameter.replace("-", "_")
 
 
 def _maps(

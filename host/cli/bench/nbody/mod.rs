@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Precisions to measure on a GPU: f32, f64, float-float; the CPU is measured in f64
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "f32,f64", value_parser = precision)]
     precision: Vec<Precision>,
-    /// Numbers of GPUs that compute together, separated by commas [default: 1 and all]
+    /// How many GPUs compute together, for each measurement: 1,2,4 measures one, two and four [default: 1 and all]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = gpus)]
     gpus: Option<Vec<usize>>,
     /// Number of measurements of each rate, for the error bars, 2 to 1000
