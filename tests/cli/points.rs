@@ -171,14 +171,15 @@ fn invalid_points_are_rejected_with_a_reason() {
     );
 }
 
-/// So many points that computing them takes some tenths of a second.
+/// So many points that computing them takes about a second, so that a run can be interrupted on a fast machine, too.
 fn many(folder: &Path) {
+    const ROWS: u32 = 1500;
     let at = |i: u32| [f64::from(i % 61) / 3.0, f64::from(i / 61) / 8.0, -11.0];
-    let values: Vec<f64> = (0..61 * 150).flat_map(at).collect();
-    npy::write(folder.join("many.npy"), &[150, 61, 3], &values).expect("writes");
+    let values: Vec<f64> = (0..61 * ROWS).flat_map(at).collect();
+    npy::write(folder.join("many.npy"), &[ROWS as usize, 61, 3], &values).expect("writes");
     let other: Vec<f64> = values.iter().map(|x| x + 1e-9).collect();
-    npy::write(folder.join("other.npy"), &[150, 61, 3], &other).expect("writes");
-    npy::write(folder.join("flat.npy"), &[150 * 61, 3], &values).expect("writes");
+    npy::write(folder.join("other.npy"), &[ROWS as usize, 61, 3], &other).expect("writes");
+    npy::write(folder.join("flat.npy"), &[ROWS as usize * 61, 3], &values).expect("writes");
 }
 
 const LONG: [&str; 2] = ["--dt", "0.0005"];
