@@ -487,6 +487,7 @@ impl<'e> Cluster<'e> {
             neighbour,
             distance,
             shortest,
+            regularised: self.specification.close_pairs.is_some(),
         }
     }
 

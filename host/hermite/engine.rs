@@ -247,6 +247,17 @@ pub trait Engine {
     }
 }
 
+/// What helps against steps that are too small.
+fn advice(regularised: bool) -> &'static str {
+    if regularised {
+        "Several bodies are too close to each other for one to be part of a regularised pair: a --min-step lets the run go on, with a larger \
+         error"
+    } else {
+        "A small --eta at high order follows rounding errors: give a larger --eta, --close-pairs regularised without softening, or a \
+         --softening or --min-step"
+    }
+}
+
 /// Why an integration ended.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HermiteError {
@@ -264,8 +275,7 @@ pub enum HermiteError {
     /// The step of a particle is too small to advance its time.
     #[error(
         "time {time}: body {body} needs a step below {shortest:e}; its nearest neighbour is body {neighbour} at a \
-         distance of {distance:e}. A small --eta at high order follows rounding errors: give a \
-         larger --eta, --close-pairs regularised without softening, or a --softening or --min-step"
+         distance of {distance:e}. {}", advice(*regularised)
     )]
     StepTooSmall {
         /// The time.
@@ -278,6 +288,8 @@ pub enum HermiteError {
         distance: f64,
         /// The shortest step possible.
         shortest: f64,
+        /// Whether close pairs are regularised.
+        regularised: bool,
     },
     /// A position or velocity is no longer a finite number.
     #[error(

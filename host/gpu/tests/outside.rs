@@ -145,6 +145,17 @@ impl Stranger {
     }
 }
 
+/// Whether this machine lacks the sources of `core`, by what a build printed. A test that needs them ends then, or fails if it must not
+/// be skipped.
+fn lacks_source_of_core(printed: &str) -> bool {
+    let lacks = printed.contains("need the sources of Rust's core library");
+    if lacks {
+        assert!(std::env::var_os("TRISOLAR_NO_SKIP").is_none(), "{printed}");
+        eprintln!("skipped: {printed}");
+    }
+    lacks
+}
+
 const RESULT: &str = "emulator: [0.0, 0.5, 1.0, 1.5, 2.0]";
 
 #[test]
@@ -158,6 +169,9 @@ fn a_stranger_has_a_kernel_in_ten_steps() {
         String::from_utf8_lossy(&output.stderr),
     );
     assert!(stdout.contains(RESULT), "{stdout}\n{stderr}");
+    if lacks_source_of_core(&stderr) {
+        return;
+    }
     assert!(
         stderr.contains("no usable GPU: no NVIDIA driver")
             && stderr.contains("the kernels run in the emulator, on the CPU"),
@@ -332,8 +346,9 @@ cat target/debug/build/*/out/kernels.ptx"#;
     command.env("EXAMPLE", example);
     let output = run(&mut command);
     let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains(RESULT), "{stdout}");
     assert!(
-        stdout.contains(RESULT) && stdout.contains(".entry scale("),
+        lacks_source_of_core(&stdout) || stdout.contains(".entry scale("),
         "{stdout}"
     );
 }
