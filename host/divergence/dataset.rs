@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::value::ZarrArray;
 use crate::{Points, Specification, Validated, ValueSlice, ValueVec, config};
 use trisolar_io::IoError;
-use trisolar_io::zarr::{Variable, ZarrWriter};
+use trisolar_io::zarr::{Variable, ZarrWriter, place};
 
 /// A dimension along which maps are stacked.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Dimension {
     pub unit: &'static str,
 }
 
-/// Maps of one size and quantity, whose values differ along dimensions.
+/// Maps of the same size and quantity, stacked along dimensions such as the parameters of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack<'a> {
     /// The dimensions. The coordinate of the last one changes fastest from map to map.
@@ -81,10 +81,8 @@ impl Stack<'_> {
         path: &Path,
         mut values: impl FnMut(usize) -> Result<ValueVec, IoError>,
     ) -> Result<(), IoError> {
-        let maps = 0..self.maps.len();
         self.write_by(path, |all| {
-            maps.into_iter()
-                .try_for_each(|map| all.extend(values(map)?.as_slice()))
+            (0..self.maps.len()).try_for_each(|map| all.extend(values(map)?.as_slice()))
         })
     }
 
@@ -170,9 +168,10 @@ impl Stack<'_> {
             map.edges()[axis].iter().map(|start| start[place]).collect()
         };
         let moves: Vec<bool> = (0..stacked).map(|k| self.differ(k, along)).collect();
-        let name = match moves.contains(&true) {
-            true => ["column", "row"][axis],
-            false => label,
+        let name = if moves.contains(&true) {
+            ["column", "row"][axis]
+        } else {
+            label
         };
         let length = specification.size[axis] as usize;
         let mut dimensions = self.names(&moves);
@@ -223,16 +222,7 @@ impl Stack<'_> {
 
     /// The place of a map along each dimension.
     fn place(&self, map: usize) -> Vec<usize> {
-        let mut rest = map;
-        let mut place: Vec<usize> = (self.lengths().iter().rev())
-            .map(|length| {
-                let here = rest % length;
-                rest /= length;
-                here
-            })
-            .collect();
-        place.reverse();
-        place
+        place(map, &self.lengths())
     }
 
     /// The names of those dimensions that are chosen.

@@ -27,9 +27,9 @@ const MAX_ITERATIONS: u32 = 100;
 /// A position and a velocity.
 pub(crate) type State = [Vec3<f64>; 2];
 
-/// The other particles.
-pub(crate) trait Others {
-    /// The relative acceleration of a pair by them at a time.
+/// The particles around a pair.
+pub(crate) trait TidalField {
+    /// The acceleration of the relative motion of a pair by the other particles, at a time.
     fn tide(&self, pair: &Pair, time: f64) -> Vec3<f64>;
 }
 
@@ -80,7 +80,7 @@ impl Pair {
 
     /// Advances the orbit to a later time.
     #[inline(always)]
-    pub(crate) fn advance<O: Others>(&mut self, time: f64, others: &O) {
+    pub(crate) fn advance<F: TidalField>(&mut self, time: f64, field: &F) {
         let mass = self.mass();
         if self.perturbers.is_empty() {
             self.relative = kepler(&self.relative, mass, time - self.time);
@@ -101,7 +101,7 @@ impl Pair {
                 self.relative = kepler(&self.relative, mass, arc * step);
                 at += arc * step;
                 if let Some(kick) = KICKS.get(k) {
-                    let tide = others.tide(self, at);
+                    let tide = field.tide(self, at);
                     self.relative[1] = self.relative[1].add_scaled(kick * step, tide);
                 }
             }
@@ -116,7 +116,7 @@ impl Pair {
     }
 }
 
-/// The relative acceleration of two bodies at these positions by another one.
+/// The tide of a body at `position` on the relative motion of two others: the difference of the accelerations that it gives them.
 #[inline(always)]
 pub(crate) fn tide_of(members: &[Vec3<f64>; 2], mass: f64, position: Vec3<f64>) -> Vec3<f64> {
     let (mut on_first, mut on_second) = ([Vec3::zero(); 2], [Vec3::zero(); 2]);
@@ -296,12 +296,12 @@ mod tests {
         let far = vector(6.0, 0.0, 1.0);
         let centre = vector(0.0, 0.0, 0.0);
         struct AtRest(Vec3<f64>, Vec3<f64>);
-        impl Others for AtRest {
+        impl TidalField for AtRest {
             fn tide(&self, pair: &Pair, _time: f64) -> Vec3<f64> {
                 tide_of(&pair.members(self.0, pair.relative[0]), 0.5, self.1)
             }
         }
-        let others = AtRest(centre, far);
+        let field = AtRest(centre, far);
         let start = Pair {
             places: [0, 1],
             masses: [0.6, 0.5],
@@ -321,7 +321,7 @@ mod tests {
         let before = energy(&pair);
         let mut largest = 0.0_f64;
         for k in 1..=200 {
-            pair.advance(f64::from(k), &others);
+            pair.advance(f64::from(k), &field);
             largest = largest.max(((energy(&pair) - before) / before).abs());
         }
         assert!(largest < 1e-7, "{largest}");

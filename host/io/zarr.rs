@@ -116,8 +116,8 @@ impl ZarrWriter {
     /// Begins an array whose values come in pieces and need not be in memory together; those of `about` are not used.
     ///
     /// # Errors
-    /// [`IoError::Data`] if the name is empty, taken or has a separator of paths in it, or if there are not as many names as lengths;
-    /// a failed write.
+    /// [`IoError::Data`] if the name is empty, already used or contains a path separator, or if the number of dimensions is not that of
+    /// lengths; a failed write.
     pub fn begin<T: Element>(
         &mut self,
         about: &Variable<'_, ()>,
@@ -253,7 +253,7 @@ pub struct ArrayWriter<'a, T> {
     store: &'a mut ZarrWriter,
     name: String,
     shape: Vec<usize>,
-    /// The shape of a chunk, whose values follow each other in memory.
+    /// The shape of a chunk. The values of a chunk are contiguous in the array.
     chunk: Vec<usize>,
     /// Number of chunks along each dimension.
     counts: Vec<usize>,
@@ -386,12 +386,12 @@ fn chunk_shape(shape: &[usize], most: usize) -> Vec<usize> {
     chunk
 }
 
-/// The place of chunk `k` among `counts` chunks along each dimension, the last of which runs fastest.
-fn place(mut k: usize, counts: &[usize]) -> Vec<usize> {
-    let mut place = vec![0; counts.len()];
-    for (index, count) in place.iter_mut().zip(counts).rev() {
-        *index = k % count;
-        k /= count;
+/// The index along each dimension of element `k` of an array of this shape, in C order: the last dimension runs fastest.
+pub fn place(mut k: usize, shape: &[usize]) -> Vec<usize> {
+    let mut place = vec![0; shape.len()];
+    for (index, length) in place.iter_mut().zip(shape).rev() {
+        *index = k % length;
+        k /= length;
     }
     place
 }

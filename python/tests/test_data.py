@@ -126,7 +126,7 @@ def test_the_program_writes_sweeps_and_zooms_as_the_same_datasets(command_line: 
         expected = frames.to_xarray()
         xarray.testing.assert_identical(opened(tmp_path / f"zoom{k}"), expected)
         assert expected["specification"].dims == ("frame",)
-    # The frames of a zoom can move along one axis only, and a single frame has the dimension, too.
+    # If frames move along one axis only, the other one remains a dimension. A zoom of one frame has the dimension `frame`, too.
     for axis, dims in (1, ("frame", "z", "column")), (2, ("frame", "row", "x")):
         moved = trisolar.zoom(preset="none", frames=2, set=f"center{axis}=frame", plane="xz", **SMALL).to_xarray()
         assert moved["divergence"].dims == dims

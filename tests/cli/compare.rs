@@ -52,9 +52,9 @@ fn every_mode_is_compared_with_the_first_and_the_differences_are_drawn() {
     }
 }
 
-/// The rows of the map in a picture with dark axes, of columns in its middle.
+/// The rows of pixels of the map in a picture of the dark theme, without the axes. Each has only some columns in the middle of the map.
 fn map_rows(path: &Path) -> Vec<Vec<u8>> {
-    /// The colour of lines.
+    /// The colour of the frame around the map.
     const FRAME: [u8; 3] = [176, 176, 186];
     let file = std::io::BufReader::new(std::fs::File::open(path).expect("a picture"));
     let mut decoder = png::Decoder::new(file);

@@ -18,7 +18,7 @@ use kernels_gpu::hermite::predict::predict;
 use kernels_gpu::hermite::step::{first_criterion, lowest_step, quantised};
 
 use super::{Cluster, Schedule, ZERO};
-use crate::pair::{Others, Pair, apocentre, orbit, pull, tide_of};
+use crate::pair::{Pair, TidalField, apocentre, orbit, pull, tide_of};
 use crate::{Binaries, Forces, HermiteError, Motion, Order, Star};
 use trisolar_simd::{Simd, with_lanes};
 
@@ -76,8 +76,9 @@ fn add(sum: &mut Forces, factor: f64, force: &Forces) {
     }
 }
 
-/// The particles of a cluster.
+/// The particles of a cluster, and the instruction set for work on them.
 struct Particles<'a> {
+    simd: Simd,
     order: Order,
     stars: &'a [Star],
 }
@@ -122,7 +123,7 @@ impl Particles<'_> {
     }
 }
 
-impl Others for Particles<'_> {
+impl TidalField for Particles<'_> {
     #[inline(always)]
     fn tide(&self, pair: &Pair, time: f64) -> Vec3<f64> {
         self.tide_at(pair, self.motion_at(pair.places[0], time)[0], time)
@@ -130,9 +131,9 @@ impl Others for Particles<'_> {
 }
 
 /// Advances a pair to a time at which no star is ahead.
-fn advance_pair(simd: Simd, particles: &Particles<'_>, pair: &mut Pair, time: f64) {
+fn advance_pair(particles: &Particles<'_>, pair: &mut Pair, time: f64) {
     if pair.time < time {
-        with_lanes!(simd, advance_lanes[](particles: &Particles<'_>, pair: &mut Pair, time: f64));
+        with_lanes!(particles.simd, advance_lanes[](particles: &Particles<'_>, pair: &mut Pair, time: f64));
     }
 }
 
@@ -144,14 +145,13 @@ fn advance_lanes<R>(particles: &Particles<'_>, pair: &mut Pair, time: f64) {
 /// Replaces the forces at `time` between the centre of mass of a pair and its perturbers by those of its bodies. `forces` are those on the
 /// `active` places.
 fn resolve(
-    simd: Simd,
     particles: &Particles<'_>,
     pair: &Pair,
     active: &[u32],
     time: f64,
     forces: &mut [Forces],
 ) {
-    with_lanes!(simd, resolve_lanes[](particles: &Particles<'_>, pair: &Pair, active: &[u32], time: f64,
+    with_lanes!(particles.simd, resolve_lanes[](particles: &Particles<'_>, pair: &Pair, active: &[u32], time: f64,
         forces: &mut [Forces]));
 }
 
@@ -197,25 +197,24 @@ fn resolve_lanes<R>(
     }
 }
 
-/// A pair, or two particles that may become one.
-struct Wide {
+/// How far a pair reaches: one that exists, or one that two particles may form.
+struct Extent {
     /// Position and velocity of the centre of mass.
     centre: [Vec3<f64>; 2],
     apocentre: f64,
     mass: f64,
 }
 
-/// Those of the particles at `places`, at `time`, that exert a tide on a pair, with the relative tides at the apocentre.
+/// The particles that exert a tide on a pair at `time`, with their relative tides at its apocentre: of those at `places`, or of all.
 fn perturbers_of(
-    simd: Simd,
     particles: &Particles<'_>,
-    wide: &Wide,
-    places: &[u32],
+    pair: &Extent,
+    places: Option<&[u32]>,
     time: f64,
 ) -> Vec<(u32, f64)> {
     let mut found = Vec::new();
     let to = &mut found;
-    with_lanes!(simd, perturbers_lanes[](particles: &Particles<'_>, wide: &Wide, places: &[u32], time: f64,
+    with_lanes!(particles.simd, perturbers_lanes[](particles: &Particles<'_>, pair: &Extent, places: Option<&[u32]>, time: f64,
         to: &mut Vec<(u32, f64)>));
     found
 }
@@ -223,22 +222,27 @@ fn perturbers_of(
 #[inline(always)]
 fn perturbers_lanes<R>(
     particles: &Particles<'_>,
-    wide: &Wide,
-    places: &[u32],
+    pair: &Extent,
+    places: Option<&[u32]>,
     time: f64,
     to: &mut Vec<(u32, f64)>,
 ) {
-    for k in 0..places.len() {
-        let star = &particles.stars[places[k] as usize];
+    let count = places.map_or(particles.stars.len(), <[u32]>::len);
+    for k in 0..count {
+        let place = match places {
+            Some(places) => places[k],
+            None => k as u32,
+        };
+        let star = &particles.stars[place as usize];
         if star.step == 0.0 {
             continue;
         }
-        let motion = particles.motion_at(places[k], time);
-        let relative = [motion[0] - wide.centre[0], motion[1] - wide.centre[1]];
-        if is_perturber(relative, wide.apocentre, star.mass, wide.mass) {
+        let motion = particles.motion_at(place, time);
+        let relative = [motion[0] - pair.centre[0], motion[1] - pair.centre[1]];
+        if is_perturber(relative, pair.apocentre, star.mass, pair.mass) {
             let r2 = relative[0].norm2_plus(0.0);
-            let tide = 2.0 * star.mass / wide.mass * cubed(wide.apocentre / r2.sqrt());
-            to.push((places[k], tide));
+            let tide = 2.0 * star.mass / pair.mass * cubed(pair.apocentre / r2.sqrt());
+            to.push((place, tide));
         }
     }
 }
@@ -281,47 +285,40 @@ impl Cluster<'_> {
         self.pairs = pairs;
     }
 
-    /// The particles, and the pairs.
-    fn apart(&mut self) -> (Simd, Particles<'_>, &mut [Pair]) {
-        let particles = Particles {
+    fn particles(&self) -> Particles<'_> {
+        Particles {
+            simd: self.engine.workers().simd(),
             order: self.specification.order,
             stars: &self.stars,
-        };
-        (self.engine.workers().simd(), particles, &mut self.pairs)
+        }
     }
 
-    fn particles(&self) -> (Simd, Particles<'_>) {
-        let particles = Particles {
-            order: self.specification.order,
-            stars: &self.stars,
-        };
-        (self.engine.workers().simd(), particles)
+    /// Advances those pairs that are chosen to `time`.
+    fn advance_chosen(&mut self, time: f64, chosen: impl Fn(&Pair) -> bool) {
+        let mut pairs = std::mem::take(&mut self.pairs);
+        let particles = self.particles();
+        for pair in pairs.iter_mut().filter(|pair| chosen(pair)) {
+            advance_pair(&particles, pair, time);
+        }
+        self.pairs = pairs;
     }
 
     /// Advances the pairs that are due, or one of whose perturbers is due, to `time`.
     pub(super) fn advance_pairs(&mut self, active: &[u32], time: f64) {
-        let (simd, particles, pairs) = self.apart();
-        for pair in pairs {
-            if takes_part(pair, active) {
-                advance_pair(simd, &particles, pair, time);
-            }
-        }
+        self.advance_chosen(time, |pair| takes_part(pair, active));
     }
 
     /// Advances all pairs to `time`.
     fn advance_all_pairs(&mut self, time: f64) {
-        let (simd, particles, pairs) = self.apart();
-        for pair in pairs {
-            advance_pair(simd, &particles, pair, time);
-        }
+        self.advance_chosen(time, |_| true);
     }
 
     /// Replaces the forces between the centres of mass of pairs and their perturbers by those of the bodies.
     pub(super) fn resolve_forces(&self, active: &[u32], time: f64, forces: &mut [Forces]) {
-        let (simd, particles) = self.particles();
+        let particles = self.particles();
         for pair in &self.pairs {
             if takes_part(pair, active) {
-                resolve(simd, &particles, pair, active, time, forces);
+                resolve(&particles, pair, active, time, forces);
             }
         }
     }
@@ -335,7 +332,7 @@ impl Cluster<'_> {
 
     /// Puts the bodies of pairs, which are at `time`, in their places, from the centres of mass at that time.
     pub(super) fn put_bodies(&self, stars: &mut [Star], time: f64) {
-        let (_, particles) = self.particles();
+        let particles = self.particles();
         for pair in &self.pairs {
             let centre = stars[pair.places[0] as usize];
             let motion: Motion = std::array::from_fn(|k| centre.taylor[k]);
@@ -365,7 +362,7 @@ impl Cluster<'_> {
             let found = self.pairs.iter().position(|p| p.places[0] == *place);
             let Some(at) = found else { continue };
             let pair = self.pairs.remove(at);
-            let (_, particles) = self.particles();
+            let particles = self.particles();
             let centre = particles.motion_at(pair.places[0], time);
             let bodies = particles.members(&pair, &centre, time);
             for ((place, body), mass) in pair.places.iter().zip(bodies).zip(pair.masses) {
@@ -420,12 +417,11 @@ impl Cluster<'_> {
                 continue;
             }
             let pair = &self.pairs[at];
-            let (simd, particles) = self.particles();
-            let mut come = perturbers_of(simd, &particles, &self.wide(pair, time), active, time);
+            let extent = self.extent(pair, time);
+            let mut come = perturbers_of(&self.particles(), &extent, Some(active), time);
             come.retain(|(place, _)| pair.perturbers.binary_search(place).is_err());
             if !come.is_empty() {
-                let (simd, particles, pairs) = self.apart();
-                advance_pair(simd, &particles, &mut pairs[at], time);
+                self.advance_chosen(time, |pair| pair.places[0] == place);
                 let perturbers = &mut self.pairs[at].perturbers;
                 perturbers.extend(come.iter().map(|(place, _)| place));
                 perturbers.sort_unstable();
@@ -434,11 +430,10 @@ impl Cluster<'_> {
         dissolved
     }
 
-    /// A pair at `time`.
-    fn wide(&self, pair: &Pair, time: f64) -> Wide {
-        let (_, particles) = self.particles();
-        let centre = particles.motion_at(pair.places[0], time);
-        Wide {
+    /// How far a pair reaches at `time`.
+    fn extent(&self, pair: &Pair, time: f64) -> Extent {
+        let centre = self.particles().motion_at(pair.places[0], time);
+        Extent {
             centre: [centre[0], centre[1]],
             apocentre: apocentre(&pair.orbit()),
             mass: pair.mass(),
@@ -447,19 +442,13 @@ impl Cluster<'_> {
 
     /// The perturbers of a pair, and the largest relative tide of one at the apocentre.
     fn perturbers(&self, pair: &Pair, time: f64) -> (Vec<u32>, f64) {
-        let (simd, particles) = self.particles();
-        let wide = self.wide(pair, time);
-        let mut found = perturbers_of(simd, &particles, &wide, &self.places(), time);
+        let extent = self.extent(pair, time);
+        let mut found = perturbers_of(&self.particles(), &extent, None, time);
         found.retain(|(place, _)| *place != pair.places[0]);
         let largest = found
             .iter()
             .fold(0.0, |most: f64, (_, tide)| most.max(*tide));
         (found.iter().map(|(place, _)| *place).collect(), largest)
-    }
-
-    /// The places of all particles.
-    fn places(&self) -> Vec<u32> {
-        (0..self.stars.len() as u32).collect()
     }
 
     /// The pairs of active particles that will be integrated as single ones, closest pairs first.
@@ -478,13 +467,12 @@ impl Cluster<'_> {
             let (a, b) = (&self.stars[i as usize], &self.stars[j as usize]);
             let share = b.mass / close.mass;
             let centre = [0, 1].map(|k| a.taylor[k].add_scaled(share, close.relative[k]));
-            let wide = Wide {
+            let extent = Extent {
                 centre,
                 apocentre: apocentre(&orbit(&close.relative, close.mass)),
                 mass: close.mass,
             };
-            let (simd, particles) = self.particles();
-            let others = perturbers_of(simd, &particles, &wide, &self.places(), time);
+            let others = perturbers_of(&self.particles(), &extent, None, time);
             let is_quiet = |(place, tide): &(u32, f64)| {
                 *place == i || *place == j || *tide < LARGEST_TIDE_TO_FORM
             };
@@ -534,7 +522,7 @@ impl Cluster<'_> {
     /// [`ClosePairs`](crate::ClosePairs), none without it. A particle belongs to its closest pair.
     pub fn binaries(&self, stars: &[Star]) -> Option<Binaries> {
         let radius = self.specification.close_pairs?.radius;
-        let all = self.places();
+        let all = (0..stars.len() as u32).collect();
         let mut taken = Vec::new();
         let mut binaries = Binaries::default();
         let mut hardest = 0.0;

@@ -154,7 +154,7 @@ fn has_values_beyond(map: &Map<'_>, scale: ColourScale) -> bool {
     low < scale.low || high > scale.high
 }
 
-/// What the bar says about them.
+/// What the label of a colour bar says if values lie beyond its ends.
 pub(super) const BEYOND: &str = "colours of the ends: also values beyond";
 
 /// The least width of a picture without a given size, for its title.
