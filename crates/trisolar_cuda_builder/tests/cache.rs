@@ -5,12 +5,24 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{BARE, crate_of, text_of};
+use common::{BARE, builder, crate_of, text_of};
 use cuda_builder::CudaBuilder;
+
+/// A function that stays one has a name with a hash of its crate.
+const CALLED: &str = "
+#[inline(never)]
+fn twice(x: f32) -> f32 {
+    x + x
+}
+#[unsafe(no_mangle)]
+pub unsafe extern \"ptx-kernel\" fn calling(x: *mut f32) {
+    unsafe { *x = twice(*x) }
+}
+";
 
 #[test]
 fn builds_at_the_same_time_share_one_core_and_an_interrupted_one_is_repeated() {
-    let krate = crate_of(BARE);
+    let krate = crate_of(&(BARE.to_owned() + CALLED));
     let cache = tempfile::tempdir().unwrap();
     let build = || text_of(CudaBuilder::new(krate.path()).cache_dir(cache.path()));
 
@@ -22,6 +34,9 @@ fn builds_at_the_same_time_share_one_core_and_an_interrupted_one_is_repeated() {
         return;
     };
     assert_eq!(texts[1].as_ref(), Some(&first));
+    assert!(first.contains("_5small5twice"), "{first}");
+    // The folder of the cache is not part of the names, so that a text can be compared with one from another machine.
+    assert_eq!(text_of(builder(krate.path())).as_ref(), Some(&first));
     let finished = sysroots(cache.path());
     assert_eq!(finished.len(), 1, "{finished:?}");
 
