@@ -2,7 +2,7 @@
 
 use kernels_gpu::encounters::lanes::{Runs, integrate};
 use kernels_gpu::encounters::start::{BodiesStart, Start, pairs};
-use kernels_gpu::encounters::step::stages;
+use kernels_gpu::encounters::step::{Stage, stages};
 use kernels_gpu::encounters::{Pairs, Record, Settings};
 use kernels_gpu::number::Fast;
 use trisolar::divergence::{Points, Unattended};
@@ -176,29 +176,47 @@ fn a_run_depends_only_on_the_seed_and_its_number() {
     assert!(few.iter().zip(&other).all(|(a, b)| !same_bits(a, b)));
 }
 
+/// A single run.
+struct One<'a> {
+    start: Option<&'a Start>,
+    end: Option<(Record, Pairs<f64>)>,
+}
+impl Runs for One<'_> {
+    fn next(&mut self) -> Option<u64> {
+        self.start.map(|_| 0)
+    }
+    fn start(&mut self, _: u64) -> Start {
+        *self.start.take().unwrap()
+    }
+    fn ended(&mut self, _: u64, record: &Record, state: &Pairs<f64>) {
+        self.end = Some((*record, *state));
+    }
+}
+
+/// `integrate` with the instruction for fused products, where the machine has it, instead of a function for each.
+fn integrate_fused(settings: &Settings, stages: &[Stage], run: &mut One<'_>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "fma")]
+        fn fused(settings: &Settings, stages: &[Stage], run: &mut One<'_>) {
+            integrate::<f64, _>(settings, stages, run);
+        }
+        if trisolar::simd::has_fma() {
+            // SAFETY: the line above checks that the machine has the instruction.
+            return unsafe { fused(settings, stages, run) };
+        }
+    }
+    integrate::<f64, _>(settings, stages, run);
+}
+
 /// Computes one run to its end or to a given time, and returns its last state.
 fn one(start: &Start, settings: &Settings, order: Order) -> (Record, Pairs<f64>) {
-    struct One<'a> {
-        start: Option<&'a Start>,
-        end: Option<(Record, Pairs<f64>)>,
-    }
-    impl Runs for One<'_> {
-        fn next(&mut self) -> Option<u64> {
-            self.start.map(|_| 0)
-        }
-        fn start(&mut self, _: u64) -> Start {
-            *self.start.take().unwrap()
-        }
-        fn ended(&mut self, _: u64, record: &Record, state: &Pairs<f64>) {
-            self.end = Some((*record, *state));
-        }
-    }
     let mut runs = One {
         start: Some(start),
         end: None,
     };
     let (table, count) = stages(order.coefficients());
-    integrate::<f64, _>(settings, &table[..count], &mut runs);
+    integrate_fused(settings, &table[..count], &mut runs);
     runs.end.unwrap()
 }
 
