@@ -249,7 +249,7 @@ fn a_second_run_reports_which_run_is_writing_its_outputs() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut child = begun(folder.path(), first, lock);
-        // It keeps its lock, and the other tests need its cores while the second run waits.
+        // A stopped run keeps its lock, and leaves the cores to other tests while the second run waits for it.
         kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
         let run = || {
             let mut command = trisolar(folder.path());

@@ -4,7 +4,7 @@ use kernels_gpu::encounters::lanes::{Runs, integrate};
 use kernels_gpu::encounters::start::{BodiesStart, Start, pairs};
 use kernels_gpu::encounters::step::{Stage, stages};
 use kernels_gpu::encounters::{Pairs, Record, Settings};
-use kernels_gpu::number::Fast;
+use kernels_gpu::number::{Bits, Fast};
 use trisolar::divergence::{Points, Unattended};
 use trisolar::encounters::{
     Choice, Course, CpuEngine, DeviceEngine, Engine, Jump, Limits, Order, Outcome, Precision,
@@ -176,47 +176,45 @@ fn a_run_depends_only_on_the_seed_and_its_number() {
     assert!(few.iter().zip(&other).all(|(a, b)| !same_bits(a, b)));
 }
 
-/// A single run.
-struct One<'a> {
-    start: Option<&'a Start>,
-    end: Option<(Record, Pairs<f64>)>,
-}
-impl Runs for One<'_> {
-    fn next(&mut self) -> Option<u64> {
-        self.start.map(|_| 0)
-    }
-    fn start(&mut self, _: u64) -> Start {
-        *self.start.take().unwrap()
-    }
-    fn ended(&mut self, _: u64, record: &Record, state: &Pairs<f64>) {
-        self.end = Some((*record, *state));
-    }
-}
-
-/// `integrate` with the instruction for fused products, where the machine has it, instead of a function for each.
-fn integrate_fused(settings: &Settings, stages: &[Stage], run: &mut One<'_>) {
+/// Calls `integrate` on one lane, with the fused multiply-add instruction if the machine has it, which is faster than a function call.
+fn integrate_alone<D: Bits>(settings: &Settings, stages: &[Stage], runs: &mut impl Runs) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "fma")]
-        fn fused(settings: &Settings, stages: &[Stage], run: &mut One<'_>) {
-            integrate::<f64, _>(settings, stages, run);
+        fn with_fma<D: Bits>(settings: &Settings, stages: &[Stage], runs: &mut impl Runs) {
+            integrate::<D, _>(settings, stages, runs);
         }
         if trisolar::simd::has_fma() {
             // SAFETY: the line above checks that the machine has the instruction.
-            return unsafe { fused(settings, stages, run) };
+            return unsafe { with_fma::<D>(settings, stages, runs) };
         }
     }
-    integrate::<f64, _>(settings, stages, run);
+    integrate::<D, _>(settings, stages, runs);
 }
 
 /// Computes one run to its end or to a given time, and returns its last state.
 fn one(start: &Start, settings: &Settings, order: Order) -> (Record, Pairs<f64>) {
+    struct One<'a> {
+        start: Option<&'a Start>,
+        end: Option<(Record, Pairs<f64>)>,
+    }
+    impl Runs for One<'_> {
+        fn next(&mut self) -> Option<u64> {
+            self.start.map(|_| 0)
+        }
+        fn start(&mut self, _: u64) -> Start {
+            *self.start.take().unwrap()
+        }
+        fn ended(&mut self, _: u64, record: &Record, state: &Pairs<f64>) {
+            self.end = Some((*record, *state));
+        }
+    }
     let mut runs = One {
         start: Some(start),
         end: None,
     };
     let (table, count) = stages(order.coefficients());
-    integrate_fused(settings, &table[..count], &mut runs);
+    integrate_alone::<f64>(settings, &table[..count], &mut runs);
     runs.end.unwrap()
 }
 
@@ -647,21 +645,8 @@ fn in_fast(spec: &Validated) -> Vec<Record> {
         begun: 0,
         records: Vec::new(),
     };
-    #[cfg(target_arch = "x86_64")]
-    if trisolar::simd::has_fma() {
-        // SAFETY: the line above checks that the machine has the instruction.
-        unsafe { with_fma(spec, &mut runs) };
-        return runs.records;
-    }
-    integrate::<Fast, _>(spec.settings(), spec.stages(), &mut runs);
+    integrate_alone::<Fast>(spec.settings(), spec.stages(), &mut runs);
     runs.records
-}
-
-/// With the instruction for a fused multiply-add instead of a function call.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "fma")]
-fn with_fma(spec: &Validated, runs: &mut InTurn<'_>) {
-    integrate::<Fast, _>(spec.settings(), spec.stages(), runs);
 }
 
 #[test]

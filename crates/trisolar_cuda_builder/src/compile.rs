@@ -94,7 +94,7 @@ pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderEr
 fn command(toolchain: &Toolchain, job: &Job) -> Command {
     let mut rustflags = vec![
         format!("--sysroot={}", job.sysroot.display()),
-        // With a mapping of paths, cargo leaves the flags out of the hash in names of functions, and these do not depend on the folder.
+        // Cargo hashes the flags, and so the path above, into the names of functions, unless one of them remaps paths.
         format!("--remap-path-prefix={}=/sysroot", job.sysroot.display()),
         // This overrides cargo's profiles, also those of single packages, which the user's workspace sets for the host.
         format!("-Copt-level={}", if job.optimise { 3 } else { 1 }),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{BARE, builder, crate_of, text_of};
 use cuda_builder::CudaBuilder;
 
-/// A function that stays one has a name with a hash of its crate.
+/// A kernel that calls a function which is not inlined. The name of such a function in the PTX contains a hash of its crate.
 const CALLED: &str = "
 #[inline(never)]
 fn twice(x: f32) -> f32 {
@@ -35,7 +35,7 @@ fn builds_at_the_same_time_share_one_core_and_an_interrupted_one_is_repeated() {
     };
     assert_eq!(texts[1].as_ref(), Some(&first));
     assert!(first.contains("_5small5twice"), "{first}");
-    // The folder of the cache is not part of the names, so that a text can be compared with one from another machine.
+    // The PTX from a cache in another folder is the same, including the names of functions.
     assert_eq!(text_of(builder(krate.path())).as_ref(), Some(&first));
     let finished = sysroots(cache.path());
     assert_eq!(finished.len(), 1, "{finished:?}");
