@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::neighbours::ListLaunch;
+use kernels_gpu::device::hermite::steps::Begun;
 use kernels_gpu::device::hermite::tiles::{Capacity, Shape};
 use kernels_gpu::device::hermite::{Launch, Record, lanes, star_width, tiles, width};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
@@ -49,6 +50,7 @@ pub fn on_devices(devices: Vec<Arc<dyn Device>>, workers: Workers) -> Box<dyn En
         devices,
         TILE_BLOCK_THREADS,
         None,
+        MANY_PAIRS,
         workers,
     ))
 }
@@ -56,14 +58,16 @@ pub fn on_devices(devices: Vec<Arc<dyn Device>>, workers: Workers) -> Box<dyn En
 /// An engine that runs the code of the kernels in emulated grids. No parameter changes a bit of the result: `devices` emulated
 /// devices share the work; up to `few` active particles have a block each, and more are computed in blocks of `block` threads.
 pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<dyn Engine> {
-    resident_emulator(devices, 1, few, block, seed)
+    resident_emulator(devices, 1, few, u64::MAX, block, seed)
 }
 
-/// An [`emulator`] of `devices` devices that perform whole block steps in grids of `resident` blocks, which wait for each other.
+/// An [`emulator`] of `devices` devices that perform whole block steps in grids of `resident` blocks, which wait for each other. The
+/// forces of a block step with `many_pairs` pairs or more are summed by a kernel of their own.
 pub fn resident_emulator(
     devices: usize,
     resident: u32,
     few: u32,
+    many_pairs: u64,
     block: u32,
     seed: Option<u64>,
 ) -> Box<dyn Engine> {
@@ -74,6 +78,7 @@ pub fn resident_emulator(
         devices,
         block,
         Some(few),
+        many_pairs,
         Workers::default(),
     ))
 }
@@ -122,6 +127,9 @@ const BLOCK_THREADS: u32 = 128;
 /// Largest number of partial results in memory: 256 MiB.
 const MAX_PARTIAL_RESULTS: usize = 1 << 25;
 
+/// Number of pairs in a block step (0.2 ms) from which on the force kernel saves more time than its launch takes.
+const MANY_PAIRS: u64 = 1 << 26;
+
 /// Largest number of places of lists in memory at a time.
 const MAX_LISTED_PLACES: usize = 1 << 22;
 
@@ -134,6 +142,8 @@ struct DeviceEngine {
     few: Option<u32>,
     memories: Vec<DeviceMemory>,
     host: Vec<f64>,
+    /// Number of pairs in a block step from which on a kernel of its own sums the forces when the devices perform block steps.
+    many_pairs: u64,
     /// The threads that do the part of the host.
     workers: Workers,
     /// The reason why the devices do not perform whole block steps, once it has been asked for.
@@ -163,6 +173,8 @@ struct DeviceMemory {
     out: Vec<Array<f64>>,
     /// Number of places, lists of neighbours with that much room, and their lengths.
     lists: Option<(usize, Array<u32>, Array<u32>)>,
+    /// The block that the device has begun, with its forces in `out[0]`.
+    begun: Begun,
     /// The buffers of whole block steps, after the first one.
     resident: Option<steps::Resident>,
     /// Those of the Ahmad–Cohen scheme.
@@ -171,7 +183,13 @@ struct DeviceMemory {
 
 impl DeviceEngine {
     /// An engine with blocks of `block` threads for tiles.
-    fn new(devices: Vec<Arc<dyn Device>>, block: u32, few: Option<u32>, workers: Workers) -> Self {
+    fn new(
+        devices: Vec<Arc<dyn Device>>,
+        block: u32,
+        few: Option<u32>,
+        many_pairs: u64,
+        workers: Workers,
+    ) -> Self {
         assert!(!devices.is_empty());
         Self {
             devices,
@@ -179,13 +197,18 @@ impl DeviceEngine {
             few,
             memories: Vec::new(),
             host: Vec::new(),
+            many_pairs,
             workers,
             no_block_steps: OnceCell::new(),
         }
     }
 
+    /// The memories, for other work than block steps of the devices.
     fn each(&mut self) -> impl Iterator<Item = &mut DeviceMemory> {
         assert!(!self.memories.is_empty(), "load comes first");
+        for memory in &mut self.memories {
+            memory.begun = Begun::default();
+        }
         self.memories.iter_mut()
     }
 
@@ -306,6 +329,7 @@ impl DeviceMemory {
             subsets,
             out,
             lists: None,
+            begun: Begun::default(),
             resident: None,
             split: None,
         };
@@ -381,22 +405,37 @@ impl DeviceMemory {
         let values = 3 * self.order.derivatives();
         for at in 0..self.subsets.len() {
             let (part, out) = (self.subsets[at], self.out[at].as_mut_ptr());
-            let launch = self.launch(part, count, self.force_softening2);
-            if launch.count <= self.few {
-                self.force_on_few(&launch, out)?;
-            } else {
-                // As many at a time as fit into the memory.
-                let most = self.room(&launch);
-                for first in (0..count).step_by(most) {
-                    let launch = Launch {
-                        count: most.min(count - first) as u32,
-                        ..launch
-                    };
-                    let out = out.wrapping_add(first * values);
-                    self.force_on_many(&launch, first, out, block)?;
-                }
-            }
+            self.sum_forces(part, out, count, block)?;
             self.out[at].ask(values * count)?;
+        }
+        Ok(())
+    }
+
+    /// Sums the forces on the `count` places that are listed.
+    fn sum_forces(
+        &self,
+        part: SumSubset,
+        out: *mut f64,
+        count: usize,
+        block: u32,
+    ) -> Result<(), EngineError> {
+        let values = 3 * self.order.derivatives();
+        let launch = self.launch(part, count, self.force_softening2);
+        if launch.count == 0 {
+            return Ok(());
+        }
+        if launch.count <= self.few {
+            return self.force_on_few(&launch, out);
+        }
+        // As many at a time as fit into the memory.
+        let most = self.room(&launch);
+        for first in (0..count).step_by(most) {
+            let launch = Launch {
+                count: most.min(count - first) as u32,
+                ..launch
+            };
+            let out = out.wrapping_add(first * values);
+            self.force_on_many(&launch, first, out, block)?;
         }
         Ok(())
     }

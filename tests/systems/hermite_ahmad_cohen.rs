@@ -248,7 +248,7 @@ fn the_device_takes_the_same_block_steps_as_the_host() {
             assert!((counters.overflows > 0) == (scale < 1.0));
             let end = host.time();
             for (grid, block, seed) in [(1, 32, None), (3, 64, Some(7))] {
-                let engine = resident_emulator(1, grid, 0, block, seed);
+                let engine = resident_emulator(1, grid, 0, 1, block, seed);
                 let mut device = by_device(&spec, &bodies, engine);
                 device.advance_to(end).unwrap();
                 let what = format!("{precision}, {n} bodies, {grid} blocks of {block}");
@@ -263,7 +263,7 @@ fn host_and_device_take_turns() {
     let bodies = Model::King { w0: 5.0 }.build(Some(100), 2, 1.0, 3).unwrap();
     let spec = specification(100, 12);
     let mut host = cluster(&spec, &bodies, cpu(1));
-    let mut device = by_device(&spec, &bodies, resident_emulator(1, 2, 0, 32, None));
+    let mut device = by_device(&spec, &bodies, resident_emulator(1, 2, 0, 1, 32, None));
     for end in [0.02, 0.03, 0.05] {
         host.advance_to(end).unwrap();
         device.advance_to(end).unwrap();
@@ -279,7 +279,7 @@ fn host_and_device_take_turns() {
         device.parts().to_vec(),
         device.time(),
         device.counters().clone(),
-        resident_emulator(1, 2, 0, 32, None),
+        resident_emulator(1, 2, 0, 1, 32, None),
     )
     .unwrap();
     resumed.set_block_steps(BlockSteps::Device).unwrap();
@@ -356,7 +356,7 @@ fn large_systems_on_the_device_have_the_bits_of_the_host() {
     let mut host = run(cpu(2), BlockSteps::Host);
     assert!(host.counters().regular_steps > 20 && host.counters().steps < 400);
     for (grid, block) in [(2, 128), (3, 64)] {
-        let engine = resident_emulator(1, grid, 0, block, Some(5));
+        let engine = resident_emulator(1, grid, 0, 1, block, Some(5));
         let mut device = run(engine, BlockSteps::Device);
         assert_same(&mut host, &mut device, &format!("{grid} blocks"));
     }

@@ -70,14 +70,15 @@ fn the_device_takes_the_same_block_steps_as_the_host() {
                 host.advance_to(time).unwrap();
                 assert!(host.counters().blocks >= blocks as u64);
                 // The cases use one block per active particle, tiles, and a switch between the two, on grids of several blocks.
-                for (devices, grid, few, block, seed) in [
-                    (1, 1, 1000, 32, None),
-                    (1, 2, 0, 64, Some(7)),
-                    (1, 3, 20, 32, Some(8)),
-                    (2, 1, 20, 32, None),
-                    (3, 2, 0, 64, Some(9)),
+                // With many particles, a kernel of its own may sum the forces.
+                for (devices, grid, few, many, block, seed) in [
+                    (1, 1, 1000, u64::MAX, 32, None),
+                    (1, 2, 0, u64::MAX, 64, Some(7)),
+                    (1, 3, 20, 2000, 32, Some(8)),
+                    (2, 1, 20, u64::MAX, 32, None),
+                    (3, 2, 0, 2000, 64, Some(9)),
                 ] {
-                    let engine = resident_emulator(devices, grid, few, block, seed);
+                    let engine = resident_emulator(devices, grid, few, many, block, seed);
                     let mut device = by_device(&spec, &bodies, engine);
                     device.advance_to(time).unwrap();
                     let what = format!(
@@ -102,8 +103,13 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
     let time = time_after(10, &spec, &bodies);
     let mut host = by_host(&spec, &bodies);
     host.advance_to(time).unwrap();
-    for (devices, few) in [(1, 0), (1, 1000), (2, 0), (3, 1000)] {
-        let engine = resident_emulator(devices, 2, few, 32, None);
+    for (devices, few, many) in [
+        (1, 0, u64::MAX),
+        (1, 1000, 100),
+        (2, 0, 100),
+        (3, 1000, u64::MAX),
+    ] {
+        let engine = resident_emulator(devices, 2, few, many, 32, None);
         let mut device = by_device(&spec, &bodies, engine);
         device.advance_to(time).unwrap();
         assert_same(&host, &device, "three iterations");
@@ -117,7 +123,11 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
     let time = time_after(3, &spec, &bodies);
     let mut host = by_host(&spec, &bodies);
     host.advance_to(time).unwrap();
-    let mut device = by_device(&spec, &bodies, resident_emulator(1, 2, 100, 128, None));
+    let mut device = by_device(
+        &spec,
+        &bodies,
+        resident_emulator(1, 2, 100, u64::MAX, 128, None),
+    );
     device.advance_to(time).unwrap();
     assert_same(&host, &device, "1030 bodies");
 }
@@ -147,8 +157,14 @@ fn block_steps_with_more_than_128_partial_sums_have_the_same_bits() {
         let mut host = resumed(cpu());
         host.advance_to(2.0 / 4096.0).unwrap();
         assert!(host.counters().blocks >= 2 && host.counters().steps < 300);
-        for (devices, grid, block) in [(1, 2, 128), (1, 3, 64), (2, 2, 64)] {
-            let mut device = resumed(resident_emulator(devices, grid, 0, block, Some(5)));
+        for (devices, grid, many, block) in [
+            (1, 2, u64::MAX, 128),
+            (1, 3, 200_000, 64),
+            (2, 2, u64::MAX, 64),
+            (2, 2, 1, 64),
+        ] {
+            let engine = resident_emulator(devices, grid, 0, many, block, Some(5));
+            let mut device = resumed(engine);
             device.set_block_steps(BlockSteps::Device).unwrap();
             device.advance_to(2.0 / 4096.0).unwrap();
             assert_same(

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::steps::{
-    ACTIVE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS, NOISY,
-    OVERFLOWS, PAIRS, REGULAR, REPORT, REST_WIDTH, SIGNALS, STEPS, STOPPED, Steps, TIME,
-    moved_width,
+    ACTIVE, AT_END, BEGUN, BLOCKS, Begun, CLAMPED, CONTROL, CYCLES, ENDED, FOR_FORCES, FOR_HOST,
+    LENGTHS, LEVELS, NOISY, OVERFLOWS, PAIRS, REGULAR, REPORT, REST_WIDTH, SIGNALS, STEPS, STOPPED,
+    Steps, TIME, moved_width,
 };
 use kernels_gpu::device::hermite::tiles::Capacity;
 use kernels_gpu::device::hermite::together::{ADDRESSES, ALONE, Arrays, Devices, MOST_DEVICES};
@@ -21,7 +21,7 @@ use super::array::Array;
 use super::{DeviceEngine, DeviceMemory, records, shape};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, SumSubset};
-use crate::{Engine, HermiteError, Order, Precision, Split, Star};
+use crate::{Engine, HermiteError, Order, Precision, Specification, Split, Star};
 use trisolar_device::{Device, Entry, GpuError, Grid};
 use trisolar_run::EngineError;
 
@@ -161,7 +161,8 @@ impl DeviceEngine {
             memory.ready_steps(request, devices)?;
         }
         self.introduce()?;
-        let reports = self.launch_everywhere(request)?;
+        let many = self.many(request.specification);
+        let reports = self.launch_everywhere(request, many)?;
         let mut outcome = told(&reports[0]);
         for (device, report) in self.devices.iter().zip(&reports) {
             if report[ENDED].to_bits() == u64::from(ALONE) {
@@ -169,7 +170,37 @@ impl DeviceEngine {
             }
         }
         share_out(&mut outcome, begin);
+        if reports[0][ENDED].to_bits() == FOR_FORCES {
+            let begin = Instant::now();
+            self.begin_block(&reports)?;
+            outcome.split.force += begin.elapsed();
+        }
         Ok(outcome)
+    }
+
+    /// Number of active particles from which on a kernel of its own sums the forces.
+    fn many(&self, specification: &Specification) -> u32 {
+        if specification.ahmad_cohen.is_some() {
+            return u32::MAX;
+        }
+        let bodies = self.memories[0].bodies as u64;
+        let many = self.many_pairs.div_ceil(bodies);
+        u32::try_from(many).unwrap_or(u32::MAX)
+    }
+
+    /// Sums the forces of the block that the devices have begun, each those on its share of the particles.
+    fn begin_block(&mut self, reports: &[Vec<f64>]) -> Result<(), EngineError> {
+        let block = self.block;
+        for (memory, report) in self.memories.iter_mut().zip(reports) {
+            let [total, own] = [0, 1].map(|k| report[BEGUN + k].to_bits() as u32);
+            memory.begun = Begun { total, own };
+            let out = memory.out[0].as_mut_ptr();
+            memory.sum_forces(SumSubset::ALL, out, own as usize, block)?;
+        }
+        for device in &self.devices {
+            device.synchronise()?;
+        }
+        Ok(())
     }
 
     /// Tells every device the addresses of the others' arrays, and waits until all devices are ready.
@@ -197,6 +228,7 @@ impl DeviceEngine {
     fn launch_everywhere(
         &mut self,
         request: &BlockStepRequest<'_>,
+        many: u32,
     ) -> Result<Vec<Vec<f64>>, EngineError> {
         let (block, count) = (self.block, self.devices.len() as u32);
         if let [memory] = &mut self.memories[..] {
@@ -206,7 +238,7 @@ impl DeviceEngine {
                 patience: 0,
             };
             let report = match request.specification.ahmad_cohen {
-                None => memory.launch_steps(request, alone, block)?,
+                None => memory.launch_steps(request, many, alone, block)?,
                 Some(options) => memory.launch_neighbour_steps(request, options, alone, block)?,
             };
             return Ok(vec![report]);
@@ -221,7 +253,7 @@ impl DeviceEngine {
                         count,
                         patience: PATIENCE_NS,
                     };
-                    scope.spawn(move || memory.launch_steps(request, devices, block))
+                    scope.spawn(move || memory.launch_steps(request, many, devices, block))
                 })
                 .collect();
             let ended = running.into_iter().map(|thread| {
@@ -278,6 +310,7 @@ impl DeviceMemory {
             None => Resident::new(&self.device, p, self.bodies, devices)?,
         };
         if let Some((stars, parts)) = request.particles {
+            self.begun = Begun::default();
             let longest = request.specification.max_step;
             self.stars.put(&records(stars, p))?;
             resident.rest.put(&rest_of(stars, p))?;
@@ -309,6 +342,7 @@ impl DeviceMemory {
     fn launch_steps(
         &mut self,
         request: &BlockStepRequest<'_>,
+        many: u32,
         devices: Devices,
         least: u32,
     ) -> Result<Vec<f64>, EngineError> {
@@ -325,7 +359,11 @@ impl DeviceMemory {
             shared = shared.max(lanes::shared_bytes(values, force.parts()));
         }
         let grid = self.steps_grid(entry, threads, shared)?;
-        let job = self.steps_job(request, devices, grid.blocks);
+        let job = Steps {
+            many,
+            begun: std::mem::take(&mut self.begun),
+            ..self.steps_job(request, devices, grid.blocks)
+        };
         let Some(resident) = &mut self.resident else {
             unreachable!("made ready")
         };
@@ -407,6 +445,8 @@ impl DeviceMemory {
                 multiprocessors: multiprocessors.min(blocks),
                 blocks,
             },
+            many: u32::MAX,
+            begun: Begun::default(),
             devices,
         }
     }
@@ -481,7 +521,6 @@ fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Specification;
     use trisolar_bodies::Model;
     use trisolar_run::{Workers, machine};
 
@@ -489,7 +528,7 @@ mod tests {
     fn a_device_whose_partner_does_not_start_ends_its_launch_and_says_so() {
         let device = || Arc::new(machine::emulator()) as Arc<dyn Device>;
         let devices = vec![device(), device()];
-        let mut engine = DeviceEngine::new(devices, 32, Some(1), Workers::default());
+        let mut engine = DeviceEngine::new(devices, 32, Some(1), u64::MAX, Workers::default());
         let specification = Specification::new(Order::Four);
         let bodies = Model::Plummer.build(Some(8), 1, 1.0, 3).expect("a model");
         let mut stars = Star::of(&bodies);
@@ -513,7 +552,7 @@ mod tests {
             patience: 1_000_000,
         };
         let report = engine.memories[0]
-            .launch_steps(&request, impatient, 32)
+            .launch_steps(&request, u32::MAX, impatient, 32)
             .expect("a launch");
         assert_eq!(report[ENDED].to_bits(), u64::from(ALONE));
         assert_eq!(report[BLOCKS].to_bits(), 0);

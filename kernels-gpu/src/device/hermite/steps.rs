@@ -4,6 +4,9 @@
 //! A launch ends at a given time, after a number of steps, or before a block that the host has to perform: one with a step that was
 //! much too long, that is too short to advance the time, or whose result is not finite. Such a block changes nothing.
 //!
+//! A launch also ends before a block with many active bodies, after it has listed them and predicted all bodies. The kernel for forces,
+//! which needs fewer registers and so runs more threads at a time, then computes the forces, and the next launch begins with the correction.
+//!
 //! Corrected steps are written to separate records. The first phase of the next block copies them to the stars, because only then do
 //! all threads know whether the block is valid.
 //!
@@ -68,8 +71,22 @@ pub struct Steps {
     pub room: u32,
     /// The blocks that run at a time.
     pub capacity: Capacity,
+    /// Number of active bodies of all devices from which on the launch ends before the forces.
+    pub many: u32,
+    /// The block whose forces have been computed before the launch.
+    pub begun: Begun,
     /// The devices of this launch.
     pub devices: Devices,
+}
+
+/// A block before its correction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Begun {
+    /// Number of active bodies of all devices; 0 if there is no such block.
+    pub total: u32,
+    /// Number of active bodies of this device, which are listed and whose forces are known.
+    pub own: u32,
 }
 
 impl Steps {
@@ -134,15 +151,16 @@ pub(super) const TOTALS: usize = 5;
 pub const SIGNALS: usize = 8;
 
 /// Length of the report: the values below, then the numbers of blocks by the binary logarithm of the number of active bodies, then the
-/// numbers of steps by length, then those of the Ahmad–Cohen scheme.
-pub const REPORT: usize = OPEN_PAIRS + 1;
+/// numbers of steps by length, then those of the Ahmad–Cohen scheme, then the block that has begun.
+pub const REPORT: usize = BEGUN + 2;
 /// Index of the time of the last block, as bits.
 pub const TIME: usize = 0;
 /// Index of the number of block steps.
 pub const BLOCKS: usize = 1;
 /// Index of the number of steps of bodies.
 pub const STEPS: usize = 2;
-/// Index of the reason for the end: [`AT_END`], [`FOR_HOST`], [`together::ALONE`], or 0 after the largest number of blocks or pairs.
+/// Index of the reason for the end: [`AT_END`], [`FOR_HOST`], [`FOR_FORCES`], [`together::ALONE`], or 0 after the largest number of
+/// blocks or pairs.
 pub const ENDED: usize = 3;
 /// Index of the number of steps that were not shortened because the criterion followed rounding noise.
 pub const NOISY: usize = 4;
@@ -163,11 +181,15 @@ pub const PAIRS: usize = REGULAR + 1;
 pub const OVERFLOWS: usize = PAIRS + 1;
 /// Index of the number of pairs in the current block step, which counts only if the host does not repeat it.
 pub const OPEN_PAIRS: usize = OVERFLOWS + 1;
+/// Index of the two numbers of [`Begun`], if the launch ended [`FOR_FORCES`].
+pub const BEGUN: usize = OPEN_PAIRS + 1;
 
 /// Value of [`ENDED`] if no block is due up to the end time.
 pub const AT_END: u64 = 1;
 /// Value of [`ENDED`] if the host has to perform the next block.
 pub const FOR_HOST: u64 = 2;
+/// Value of [`ENDED`] if the forces of the next block have to be computed by their own kernel.
+pub const FOR_FORCES: u64 = 4;
 
 /// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
 const IS_NOISY: f64 = 1.0;
@@ -217,9 +239,12 @@ pub unsafe fn steps<
         if next > job.end {
             ended = AT_END;
         }
+        let begun = number == 0 && job.begun.total > 0 && ended == 0;
         let last = ended == AT_END || number >= job.most_blocks || pairs >= job.most_pairs;
-        // SAFETY: each thread has places of its own.
-        unsafe { settle::<P, D, MANY>(job, at, &block, last) };
+        if !begun {
+            // SAFETY: each thread has places of its own.
+            unsafe { settle::<P, D, MANY>(job, at, &block, last) };
+        }
         if last {
             break;
         }
@@ -227,8 +252,21 @@ pub unsafe fn steps<
         // SAFETY: all threads of all grids call it.
         unsafe { barrier.wait_for_all::<MANY>(&job.devices, at.everywhere) };
         let listed = clock();
-        // SAFETY: no thread changes these counters before the next barrier.
-        let (count, total) = unsafe { counted::<MANY>(at, number) };
+        let (count, total) = if begun {
+            (job.begun.own, job.begun.total)
+        } else {
+            // SAFETY: no thread changes these counters before the next barrier.
+            unsafe { counted::<MANY>(at, number) }
+        };
+        if total >= job.many && !begun {
+            cycles[0] += listed - begin;
+            if leader {
+                // SAFETY: the report is valid.
+                unsafe { hand_over(at.report, count, total) };
+            }
+            ended = FOR_FORCES;
+            break;
+        }
         if leader {
             // SAFETY: these are the next block's counters; the threads that used them before have passed two barriers.
             unsafe {
@@ -238,7 +276,7 @@ pub unsafe fn steps<
         }
         // SAFETY: all threads of the grid call it; `count` places are listed.
         let correcting =
-            unsafe { evaluate::<A, P, D, I, MANY>(job, at, &block, count, &mut barrier) };
+            unsafe { evaluate::<A, P, D, I, MANY>(job, at, &block, count, begun, &mut barrier) };
         // SAFETY: all threads of all grids call it.
         unsafe { barrier.wait_for_all::<MANY>(&job.devices, at.everywhere) };
         cycles[0] += listed - begin;
@@ -262,6 +300,19 @@ pub unsafe fn steps<
     if leader {
         // SAFETY: the report is valid.
         unsafe { tell(at.report, time, number, taken, ended, &cycles) };
+    }
+}
+
+/// Writes to the report which block has begun.
+///
+/// # Safety
+/// `report` must be valid for [`REPORT`] numbers.
+#[inline(always)]
+unsafe fn hand_over(report: *const AtomicU64, own: u32, total: u32) {
+    // SAFETY: the indices are below REPORT.
+    unsafe {
+        (*report.add(BEGUN)).store(total as u64, Relaxed);
+        (*report.add(BEGUN + 1)).store(own as u64, Relaxed);
     }
 }
 
@@ -508,8 +559,8 @@ pub(super) unsafe fn append(count: &AtomicU32, list: *mut u32, votes: u32, due: 
     }
 }
 
-/// Computes the forces on the active bodies and corrects these, `iterations` times. Returns the cycles that this thread spent on
-/// correction.
+/// Computes the forces on the active bodies, unless they are known because the block has `begun`, and corrects these, `iterations`
+/// times. Returns the cycles that this thread spent on correction.
 ///
 /// # Safety
 /// The same as for [`steps`]; `count` places must be listed, and a barrier must follow the prediction.
@@ -525,6 +576,7 @@ unsafe fn evaluate<
     at: &State,
     block: &Block,
     count: u32,
+    begun: bool,
     barrier: &mut together::Barrier,
 ) -> u64 {
     let launch = Launch { count, ..job.force };
@@ -541,7 +593,7 @@ unsafe fn evaluate<
         }
         iteration += 1;
         let last = iteration == job.iterations;
-        if count <= job.few {
+        if count <= job.few && !begun {
             let mut k = thread::block_idx_x();
             while k < count {
                 // SAFETY: k is the same for all threads of the block.
@@ -558,15 +610,16 @@ unsafe fn evaluate<
         } else {
             // SAFETY: all threads of the grid call it.
             correcting += unsafe {
-                step_many::<A, P, D, I, MANY>(job, at, block, &launch, last, &mut barrier.grid)
+                let (begun, grid) = (begun && iteration == 1, &mut barrier.grid);
+                step_many::<A, P, D, I, MANY>(job, at, block, &launch, begun, last, grid)
             };
         }
     }
     correcting
 }
 
-/// Computes the forces on many bodies and corrects them, as many at a time as fit into the memory. Returns the cycles that this thread
-/// spent on correction.
+/// Computes the forces on many bodies, unless the block has `begun`, and corrects them, as many at a time as fit into the memory. Returns
+/// the cycles that this thread spent on correction.
 ///
 /// # Safety
 /// The same as for [`evaluate`].
@@ -582,6 +635,7 @@ unsafe fn step_many<
     at: &State,
     block: &Block,
     all: &Launch,
+    begun: bool,
     last: bool,
     barrier: &mut GridBarrier,
 ) -> u64 {
@@ -590,7 +644,7 @@ unsafe fn step_many<
     let mut correcting = 0;
     let mut first = 0;
     while first < all.count {
-        if first > 0 {
+        if first > 0 && !begun {
             // The last partial sums have been read.
             // SAFETY: all threads of the grid call it.
             unsafe { barrier.wait() };
@@ -599,7 +653,7 @@ unsafe fn step_many<
         let launch = Launch { count, ..*all };
         let shape = Shape::fastest(&launch, threads, I as u32, &job.capacity);
         let units = shape.units(count, I as u32);
-        let mut unit = thread::block_idx_x();
+        let mut unit = if begun { units } else { thread::block_idx_x() };
         while unit < units {
             // SAFETY: the unit is the same for all threads of the block; the places from `first` on are listed.
             unsafe {
@@ -616,16 +670,17 @@ unsafe fn step_many<
             }
             unit += thread::grid_dim_x();
         }
-        // SAFETY: all threads of the grid call it.
-        unsafe { barrier.wait() };
-        // Bodies that a block folds and corrects at a time, with a thread for each value.
-        let group = count
-            .div_ceil(thread::grid_dim_x())
-            .min(threads / components);
+        if !begun {
+            // SAFETY: all threads of the grid call it.
+            unsafe { barrier.wait() };
+        }
+        // Bodies that a block folds and corrects at a time, with a thread for each value, or for each body without a fold.
+        let most = if begun { threads } else { threads / components };
+        let group = count.div_ceil(thread::grid_dim_x()).min(most);
         let (t, mut from) = (thread::thread_idx_x(), thread::block_idx_x() * group);
         while from < count {
             let bodies = (count - from).min(group);
-            if t < components * bodies {
+            if t < components * bodies && !begun {
                 let (component, k) = (t / bodies, from + t % bodies);
                 // SAFETY: each thread has a value of its own.
                 unsafe {
