@@ -53,6 +53,8 @@ pub(crate) struct Args {
 const CPU_PARTICLES: usize = 4096;
 /// Particles for the rates of a GPU.
 const GPU_PARTICLES: usize = 65536;
+/// Largest number of particles of a launch before the measured ones.
+const WARM_UP_PARTICLES: usize = 256;
 /// Shortest time for which forces are measured (seconds).
 const MIN_FORCE_SECONDS: f64 = 0.4;
 
@@ -314,6 +316,12 @@ fn unit(
     limit: f64,
     all_active: f64,
 ) -> Result<Unit, Failure> {
+    if by == BlockSteps::Device {
+        // In the first launch the driver compiles the kernel.
+        let mut few = cluster(maker, order, Precision::F64, n.min(WARM_UP_PARTICLES))?;
+        few.set_block_steps(by)?;
+        few.advance(0.0, &mut |_| true)?;
+    }
     let mut cluster = cluster(maker, order, Precision::F64, n)?;
     cluster.set_block_steps(by)?;
     let begin = Instant::now();
