@@ -180,7 +180,7 @@ impl<'e> Cluster<'e> {
         if cluster.specification.ahmad_cohen.is_some() {
             cluster.start_ahmad_cohen()?;
         }
-        cluster.regroup(&all, 0.0)?;
+        cluster.regroup(&[], &all, 0.0)?;
         Ok(cluster)
     }
 
@@ -323,15 +323,22 @@ impl<'e> Cluster<'e> {
         self.current = Current::Host;
         for (place, star) in active.iter().zip(&self.moved) {
             self.stars[*place as usize] = *star;
-            self.schedule.insert(*place, star.step);
         }
-        self.split.schedule += corrected.elapsed();
+        let stored = Instant::now();
+        let dissolved = self.look_at_pairs(&active, time);
+        let looked = Instant::now();
+        for place in &active {
+            self.schedule
+                .insert(*place, self.stars[*place as usize].step);
+        }
+        self.split.pairs += looked - stored;
+        self.split.schedule += (stored - corrected) + looked.elapsed();
         let n = active.len();
         self.counters.blocks += 1;
         self.counters.steps += n as u64;
         Counters::count(&mut self.counters.active, n.ilog2() as usize, 1);
         let begin = Instant::now();
-        let regrouped = self.regroup(&active, time);
+        let regrouped = self.regroup(&dissolved, &active, time);
         self.split.pairs += begin.elapsed();
         self.active = active;
         regrouped?;

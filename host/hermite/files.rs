@@ -87,7 +87,7 @@ pub struct Checkpoint {
 
 const STAR_NUMBERS: usize = 3 + 3 * TERMS;
 const PART_NUMBERS: usize = 3 + 3 * 4;
-const PAIR_NUMBERS: usize = 3 + 3 * 2;
+const PAIR_NUMBERS: usize = 4 + 3 * 2;
 
 impl Checkpoint {
     /// Writes it.
@@ -171,7 +171,7 @@ impl Checkpoint {
         let numbers: Vec<f64> = (pairs.iter())
             .flat_map(|p| {
                 let [x, v] = p.relative.map(|v| [v.x, v.y, v.z]);
-                let first = [p.masses[0], p.masses[1], p.time];
+                let first = [p.masses[0], p.masses[1], p.time, p.reach];
                 first.into_iter().chain(x).chain(v)
             })
             .collect();
@@ -266,8 +266,12 @@ impl Checkpoint {
                 ));
             }
             let numbers = pair.relative.iter().flat_map(|v| [v.x, v.y, v.z]);
-            let finite = numbers.chain([pair.time]).all(f64::is_finite);
-            if !finite || !pair.masses.iter().all(|m| *m >= 0.0) || pair.mass() <= 0.0 {
+            let finite = numbers.chain([pair.time, pair.reach]).all(f64::is_finite);
+            if !finite
+                || pair.reach <= 0.0
+                || !pair.masses.iter().all(|m| *m >= 0.0)
+                || pair.mass() <= 0.0
+            {
                 return Err(format!("the orbit of stars {first} and {second} is wrong"));
             }
         }
@@ -338,7 +342,8 @@ fn read_pairs(
             places: [places[0], places[1]],
             masses: [row[0], row[1]],
             time: row[2],
-            relative: [vector(3), vector(6)],
+            reach: row[3],
+            relative: [vector(4), vector(7)],
             perturbers: perturbers.to_vec(),
         }
     };

@@ -23,6 +23,12 @@ const KICKS: [f64; 3] = [5.0 / 18.0, 4.0 / 9.0, 5.0 / 18.0];
 const LARGEST_ECCENTRICITY: f64 = 1.0 - f64::EPSILON;
 /// Number of iterations after which Newton's method has converged.
 const MAX_ITERATIONS: u32 = 100;
+/// Below this |r/a| an arc is computed as a near-parabolic one, if it is short.
+const NEAR_PARABOLIC: f64 = 1e-3;
+/// Largest square of the difference of the eccentric anomalies, or of its hyperbolic counterpart, on a near-parabolic arc.
+const LARGEST_SQUARE: f64 = 0.25;
+/// If an arc ends within this part of the distance at its start, rounding errors of the end's position matter for the energy.
+const DEEP: f64 = 0.01;
 
 /// A position and a velocity.
 pub(crate) type State = [Vec3<f64>; 2];
@@ -44,6 +50,9 @@ pub struct Pair {
     pub time: f64,
     /// Position and velocity of the second body relative to the first.
     pub relative: State,
+    /// The distance up to which the two bodies are a pair. If the apocentre is beyond it, the pair is an open one, which exists for
+    /// a pass of its pericentre.
+    pub reach: f64,
     /// The places of the particles whose tide is taken into account, ascending.
     pub perturbers: Vec<u32>,
 }
@@ -59,6 +68,44 @@ impl Pair {
         orbit(&self.relative, self.mass())
     }
 
+    /// Relative position and velocity at a later time, without a tide since [`time`](Self::time).
+    pub(crate) fn relative_at(&self, time: f64) -> State {
+        if time == self.time {
+            self.relative
+        } else {
+            kepler(&self.relative, self.mass(), time - self.time)
+        }
+    }
+
+    /// Whether the two bodies can get beyond the reach.
+    pub(crate) fn is_open(&self) -> bool {
+        apocentre(&self.orbit()) > self.reach
+    }
+
+    /// The largest distance of the bodies while they are a pair.
+    pub(crate) fn extent(&self) -> f64 {
+        apocentre(&self.orbit()).min(self.reach)
+    }
+
+    /// Whether the bodies of an open pair leave it: they are beyond the reach, or on their way out beyond half of it.
+    pub(crate) fn separates(&self) -> bool {
+        let [x, v] = self.relative;
+        let r = x.norm2_plus(0.0).sqrt();
+        r > self.reach || (r > 0.5 * self.reach && x.dot(v) > 0.0)
+    }
+
+    /// A time within which the bodies of an open pair that do not [separate](Self::separates) do not get beyond the reach: that
+    /// for the outer half of it, with the speed that they have where it begins.
+    pub(crate) fn time_within_reach(&self) -> f64 {
+        let half = 0.5 * self.reach;
+        let speed2 = self.mass() * (2.0 / half - self.orbit().inverse_axis);
+        if speed2 > 0.0 {
+            half / speed2.sqrt()
+        } else {
+            f64::INFINITY
+        }
+    }
+
     /// The vectors of both bodies from that of their centre of mass and the relative one.
     #[inline(always)]
     pub(crate) fn members(&self, centre: Vec3<f64>, relative: Vec3<f64>) -> [Vec3<f64>; 2] {
@@ -67,15 +114,6 @@ impl Pair {
             centre.add_scaled(-second, relative),
             centre.add_scaled(first, relative),
         ]
-    }
-
-    /// Acceleration and jerk of the relative motion by the mutual attraction.
-    #[inline(always)]
-    pub(crate) fn attraction(&self) -> [Vec3<f64>; 2] {
-        let mut sum = [Vec3::zero(); 2];
-        let origin = [Vec3::zero(); 2];
-        pull(&self.relative, &origin, self.mass(), &mut sum);
-        sum
     }
 
     /// Advances the orbit to a later time.
@@ -89,7 +127,7 @@ impl Pair {
         }
         while self.time < time {
             let rest = time - self.time;
-            let step = step_length(&self.relative, mass);
+            let step = step_length(&self.relative, mass, self.reach);
             // The last two steps have equal lengths.
             let (step, last) = match step {
                 s if rest <= s => (rest, true),
@@ -114,6 +152,15 @@ impl Pair {
             };
         }
     }
+}
+
+/// Acceleration and jerk of a relative motion by the mutual attraction.
+#[inline(always)]
+pub(crate) fn attraction(relative: &State, mass: f64) -> [Vec3<f64>; 2] {
+    let mut sum = [Vec3::zero(); 2];
+    let origin = [Vec3::zero(); 2];
+    pull(relative, &origin, mass, &mut sum);
+    sum
 }
 
 /// The tide of a body at `position` on the relative motion of two others: the difference of the accelerations that it gives them.
@@ -154,14 +201,17 @@ pub(crate) fn apocentre(orbit: &Orbit) -> f64 {
     }
 }
 
-/// The time in which the eccentric anomaly advances by [`STEP_ANGLE`]; for an unbound pair, about the same part of the time scale of
-/// the motion.
-fn step_length(state: &State, mass: f64) -> f64 {
+/// The time in which the eccentric anomaly, or its hyperbolic counterpart, advances by [`STEP_ANGLE`]. On an orbit that is larger than the
+/// reach, the reach stands for its major axis.
+fn step_length(state: &State, mass: f64, reach: f64) -> f64 {
     let [x, v] = state;
     let (r, v2) = (x.norm2_plus(0.0).sqrt(), v.norm2_plus(0.0));
-    let a = 1.0 / (2.0 / r - v2 / mass);
-    if !(a > 0.0 && a.is_finite()) {
-        return STEP_ANGLE * r / (v2 + mass / r).sqrt();
+    let inverse_axis = 2.0 / r - v2 / mass;
+    let a = 1.0 / inverse_axis;
+    if !(a > 0.0 && a < reach) {
+        let axis = a.abs().min(0.5 * reach);
+        let s = STEP_ANGLE * (axis / mass).sqrt();
+        return Arc::new(mass * inverse_axis, s).time(r, x.dot(*v), mass);
     }
     let root = (mass * a).sqrt();
     let (sine, cosine) = (x.dot(*v) / root, 1.0 - r / a);
@@ -174,9 +224,13 @@ fn step_length(state: &State, mass: f64) -> f64 {
 pub(crate) fn kepler(state: &State, mass: f64, dt: f64) -> State {
     let [x, v] = *state;
     let r = x.norm2_plus(0.0).sqrt();
-    // r/a, away from 0, where the formulas have a removable singularity.
+    // r/a.
     let z = 2.0 - r * v.norm2_plus(0.0) / mass;
-    let z = if z.abs() < 1e-12 { 1e-12 } else { z };
+    if z.abs() < NEAR_PARABOLIC
+        && let Some(next) = near_parabolic(state, mass, z / r, dt)
+    {
+        return next;
+    }
     let a = r / z.abs();
     let root = (mass * a).sqrt();
     let mean_motion = root / (a * a);
@@ -201,10 +255,84 @@ pub(crate) fn kepler(state: &State, mass: f64, dt: f64) -> State {
     let g = ((r / a) * s + sine * w) / mean_motion;
     let f_dot = -root * s / (next_r * r);
     let g_dot = 1.0 - w * (a / next_r);
-    [
+    let next = [
         x.scaled(f).add_scaled(g, v),
         x.scaled(f_dot).add_scaled(g_dot, v),
-    ]
+    ];
+    with_energy(next, r, z / r, mass)
+}
+
+/// The end of an arc that began at the distance `r`, with the energy of the arc.
+fn with_energy([x, v]: State, r: f64, inverse_axis: f64, mass: f64) -> State {
+    let next_r = x.norm2_plus(0.0).sqrt();
+    let v2 = mass * (2.0 / next_r - inverse_axis);
+    if !(next_r < DEEP * r && v2 > 0.0) {
+        return [x, v];
+    }
+    [x, v.scaled((v2 / v.norm2_plus(0.0)).sqrt())]
+}
+
+/// The regularised time s of an arc, with dt = r ds, and the products of its powers with Stumpff's functions c₁, c₂ and c₃ of β s², where
+/// β = G·m/a (Danby 1988).
+struct Arc {
+    g1: f64,
+    g2: f64,
+    g3: f64,
+}
+
+impl Arc {
+    /// |β| s² is at most [`LARGEST_SQUARE`].
+    fn new(beta: f64, s: f64) -> Self {
+        let y = beta * s * s;
+        // The products of two consecutive numbers by which the terms of the series for c₂ and c₃ differ.
+        let series = |first: f64, products: [f64; 7]| {
+            let nested = |sum: f64, product: &f64| 1.0 - y / product * sum;
+            products.iter().rev().fold(1.0, nested) / first
+        };
+        let c2 = series(2.0, [12.0, 30.0, 56.0, 90.0, 132.0, 182.0, 240.0]);
+        let c3 = series(6.0, [20.0, 42.0, 72.0, 110.0, 156.0, 210.0, 272.0]);
+        Self {
+            g1: s * (1.0 - y * c3),
+            g2: s * s * c2,
+            g3: s * s * s * c3,
+        }
+    }
+
+    /// The time, from a start at the distance `r`, where `rv` is the scalar product of position and velocity.
+    fn time(&self, r: f64, rv: f64, mass: f64) -> f64 {
+        r * self.g1 + rv * self.g2 + mass * self.g3
+    }
+}
+
+/// As [`kepler`], without the loss of digits in differences of nearly equal anomalies; `None` if the arc is too long.
+fn near_parabolic(state: &State, mass: f64, inverse_axis: f64, dt: f64) -> Option<State> {
+    let [x, v] = *state;
+    let (r, rv, beta) = (x.norm2_plus(0.0).sqrt(), x.dot(v), mass * inverse_axis);
+    let longest = (LARGEST_SQUARE / beta.abs()).sqrt();
+    let excess = |s: f64| Arc::new(beta, s).time(r, rv, mass) - dt;
+    let (mut low, mut high) = (0.0, (dt / r).min(longest));
+    while excess(high) < 0.0 {
+        if high == longest {
+            return None;
+        }
+        (low, high) = (high, (2.0 * high).min(longest));
+    }
+    let slope = |s: f64| {
+        let arc = Arc::new(beta, s);
+        r * (1.0 - beta * arc.g2) + rv * arc.g1 + mass * arc.g2
+    };
+    let s = root_between(low, high, excess, slope);
+    let arc = Arc::new(beta, s);
+    let next_r = slope(s);
+    let f = 1.0 - mass * arc.g2 / r;
+    let g = r * arc.g1 + rv * arc.g2;
+    let f_dot = -mass * arc.g1 / (r * next_r);
+    let g_dot = 1.0 - mass * arc.g2 / next_r;
+    let next = [
+        x.scaled(f).add_scaled(g, v),
+        x.scaled(f_dot).add_scaled(g_dot, v),
+    ];
+    Some(with_energy(next, r, inverse_axis, mass))
 }
 
 /// An angle, less whole turns, in [-π, π].
@@ -218,32 +346,41 @@ fn hyperbolic_difference(phase: f64, sine: f64, cosine: f64) -> f64 {
         let half = libm::sinh(0.5 * d);
         cosine * libm::sinh(d) + 2.0 * sine * half * half - d - phase
     };
-    // The function grows with d.
     let (mut low, mut high) = (0.0, 1e-3);
     while excess(high) < 0.0 {
         (low, high) = (high, 2.0 * high);
     }
-    let mut d = 0.5 * (low + high);
+    let slope = |d: f64| cosine * libm::cosh(d) + sine * libm::sinh(d) - 1.0;
+    root_between(low, high, excess, slope)
+}
+
+/// The root of a growing function, by Newton's method within an interval that contains the root.
+fn root_between(
+    mut low: f64,
+    mut high: f64,
+    function: impl Fn(f64) -> f64,
+    slope: impl Fn(f64) -> f64,
+) -> f64 {
+    let mut x = 0.5 * (low + high);
     for _ in 0..MAX_ITERATIONS {
-        let value = excess(d);
+        let value = function(x);
         if value < 0.0 {
-            low = d;
+            low = x;
         } else {
-            high = d;
+            high = x;
         }
-        let slope = cosine * libm::cosh(d) + sine * libm::sinh(d) - 1.0;
-        let newton = d - value / slope;
+        let newton = x - value / slope(x);
         let next = if newton > low && newton < high {
             newton
         } else {
             0.5 * (low + high)
         };
-        if next == d {
+        if next == x {
             break;
         }
-        d = next;
+        x = next;
     }
-    d
+    x
 }
 
 #[cfg(test)]
@@ -273,6 +410,35 @@ mod tests {
             assert!(largest_difference(&many, &once) < 1e-11, "{speed}");
             let energy = |s: &State| orbit(s, 1.1).inverse_axis;
             assert!((energy(&many) - energy(&start)).abs() < 1e-12, "{speed}");
+        }
+    }
+
+    #[test]
+    fn a_pass_of_a_deep_pericentre_keeps_energy_and_angular_momentum() {
+        let x = vector(1.0, 0.0, 0.0);
+        // A bound, a nearly parabolic and a hyperbolic orbit, with pericentres from 1e-4 to 1e-12.
+        for speed2 in [0.5, 2.2 * (1.0 - 1e-9), 2.2, 2.2 * (1.0 + 1e-9), 9.0] {
+            for across in [1e-2, 1e-4, 1e-6] {
+                let v = vector(-f64::sqrt(speed2), across, 0.0);
+                let start = [x, v];
+                // Each arc ends after the pericentre, at about the distance of its start.
+                let (mut state, mut time) = (start, 0.0);
+                while time == 0.0 || state[0].dot(state[1]) < 0.0 {
+                    state = kepler(&state, 1.1, 0.05);
+                    time += 0.05;
+                }
+                let energy =
+                    |[x, v]: &State| 0.5 * v.norm2_plus(0.0) - 1.1 / x.norm2_plus(0.0).sqrt();
+                let change = (energy(&state) - energy(&start)).abs();
+                assert!(change < 1e-9, "{speed2} {across}: {change}");
+                let momentum = |[x, v]: &State| x.x * v.y - x.y * v.x;
+                let part = momentum(&state) / momentum(&start) - 1.0;
+                assert!(part.abs() < 1e-6, "{speed2} {across}: {part}");
+                // Back to the start, with the velocity reversed.
+                let [a, b] = kepler(&[state[0], state[1].scaled(-1.0)], 1.1, time);
+                let error = largest_difference(&[a, b.scaled(-1.0)], &start);
+                assert!(error < 1e-6, "{speed2} {across}: {error}");
+            }
         }
     }
 
@@ -307,6 +473,7 @@ mod tests {
             masses: [0.6, 0.5],
             time: 0.0,
             relative: [vector(1.0, 0.0, 0.0), vector(0.0, 0.6, 0.3)],
+            reach: 10.0,
             perturbers: vec![2],
         };
         // The perturber rests, so the energy with its potential is conserved.

@@ -1,7 +1,8 @@
 //! Close pairs as single particles: when they form and dissolve, and what the other particles feel of them.
 //!
 //! A pair is one particle of the Hermite scheme. Between particles that the pair's tide matters for and the pair, the forces are those
-//! of both bodies, in both directions, so that momentum and energy are conserved. All other particles feel the centre of mass.
+//! of both bodies, in both directions, so that momentum and energy are conserved. All other particles feel the centre of mass. Such a
+//! particle may be a pair itself, and then the forces are those between the bodies of both.
 //!
 //! Functions whose names end in `_lanes` run inside one that has the instruction for fused products.
 
@@ -15,21 +16,28 @@
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::{APPROACHING_RADIUS2_FACTOR, is_neighbour};
 use kernels_gpu::hermite::predict::predict;
-use kernels_gpu::hermite::step::{first_criterion, lowest_step, quantised};
+use kernels_gpu::hermite::step::{Power, first_criterion, lowest_step, quantised};
 
 use super::{Cluster, Schedule, ZERO};
-use crate::pair::{Pair, TidalField, apocentre, orbit, pull, tide_of};
+use crate::pair::{Pair, TidalField, apocentre, attraction, orbit, pull, tide_of};
 use crate::{Binaries, Forces, HermiteError, Motion, Order, Star};
 use trisolar_simd::{Simd, with_lanes};
 
-/// Relative tide at the apocentre from which on the bodies of a pair are resolved.
+/// Particles that start anew, because they formed or dissolved, take a first step that is shorter by this factor than that of a start
+/// model: the derivatives that they do not know yet are large in an encounter.
+const RESTART: f64 = 0.1;
+/// Relative tide at the extent of a pair from which on the bodies of a pair are resolved.
 const LEAST_TIDE: f64 = 1e-6;
 /// Relative tide at the apocentre below which a pair forms.
 const LARGEST_TIDE_TO_FORM: f64 = 0.01;
-/// Relative tide at the apocentre above which a pair dissolves.
+/// Relative tide up to which two bodies are a pair.
 const LARGEST_TIDE: f64 = 0.04;
 /// A pair dissolves if its apocentre is beyond this multiple of the radius within which pairs form.
 const LARGEST_APOCENTRE: f64 = 2.0;
+/// The largest reach of an open pair, as a multiple of that radius.
+const OPEN_REACH: f64 = 0.5;
+/// The part of the reach within which two bodies form an open pair.
+const PART_TO_OPEN: f64 = 0.125;
 
 /// A particle at a later time.
 #[inline(always)]
@@ -81,6 +89,7 @@ struct Particles<'a> {
     simd: Simd,
     order: Order,
     stars: &'a [Star],
+    pairs: &'a [Pair],
 }
 
 impl Particles<'_> {
@@ -89,15 +98,28 @@ impl Particles<'_> {
         motion_at(self.order, &self.stars[place as usize], time)
     }
 
-    /// The tide on a pair whose centre of mass is at `centre`.
+    /// The pair that a particle is.
     #[inline(always)]
-    fn tide_at(&self, pair: &Pair, centre: Vec3<f64>, time: f64) -> Vec3<f64> {
-        let members = pair.members(centre, pair.relative[0]);
+    fn pair_at(&self, place: u32) -> Option<&Pair> {
+        let at = self.pairs.binary_search_by_key(&place, |p| p.places[0]);
+        at.ok().map(|at| &self.pairs[at])
+    }
+
+    /// The tide on a pair whose bodies are here.
+    #[inline(always)]
+    fn tide_at(&self, pair: &Pair, members: &[Vec3<f64>; 2], time: f64) -> Vec3<f64> {
         let mut tide = ZERO;
         for k in 0..pair.perturbers.len() {
             let place = pair.perturbers[k];
             let position = self.motion_at(place, time)[0];
-            tide = tide + tide_of(&members, self.stars[place as usize].mass, position);
+            if let Some(other) = self.pair_at(place) {
+                let positions = other.members(position, other.relative_at(time)[0]);
+                for b in 0..2 {
+                    tide = tide + tide_of(members, other.masses[b], positions[b]);
+                }
+            } else {
+                tide = tide + tide_of(members, self.stars[place as usize].mass, position);
+            }
         }
         tide
     }
@@ -105,14 +127,10 @@ impl Particles<'_> {
     /// Both bodies of a pair at `time` whose centre of mass moves like this.
     #[inline(always)]
     fn members(&self, pair: &Pair, centre: &Motion, time: f64) -> [Motion; 2] {
-        let tide = self.tide_at(pair, centre[0], time);
-        let [acceleration, jerk] = pair.attraction();
-        let relative = [
-            pair.relative[0],
-            pair.relative[1],
-            acceleration + tide,
-            jerk,
-        ];
+        let [x, v] = pair.relative_at(time);
+        let tide = self.tide_at(pair, &pair.members(centre[0], x), time);
+        let [acceleration, jerk] = attraction(&[x, v], pair.mass());
+        let relative = [x, v, acceleration + tide, jerk];
         let mut both = [[ZERO; 4]; 2];
         for k in 0..4 {
             let [first, second] = pair.members(centre[k], relative[k]);
@@ -126,7 +144,8 @@ impl Particles<'_> {
 impl TidalField for Particles<'_> {
     #[inline(always)]
     fn tide(&self, pair: &Pair, time: f64) -> Vec3<f64> {
-        self.tide_at(pair, self.motion_at(pair.places[0], time)[0], time)
+        let centre = self.motion_at(pair.places[0], time)[0];
+        self.tide_at(pair, &pair.members(centre, pair.relative[0]), time)
     }
 }
 
@@ -175,23 +194,42 @@ fn resolve_lanes<R>(
             continue;
         }
         let other = particles.motion_at(place, time);
+        let others_mass = particles.stars[place as usize].mass;
+        // The bodies of the other particle.
+        let (others, masses, count) = match particles.pair_at(place) {
+            None => ([other; 2], [others_mass, 0.0], 1),
+            // The forces between two pairs that perturb each other are replaced once.
+            Some(second)
+                if second.places[0] < pair.places[0]
+                    && second.perturbers.binary_search(&pair.places[0]).is_ok() =>
+            {
+                continue;
+            }
+            Some(second) => (particles.members(second, &other, time), second.masses, 2),
+        };
         if let Some(at) = at {
             let sum = &mut forces[at];
             add(sum, -1.0, &pull_on(order, &other, &centre, mass));
-            for b in 0..2 {
-                add(
-                    sum,
-                    1.0,
-                    &pull_on(order, &other, &bodies[b], pair.masses[b]),
-                );
+            for c in 0..count {
+                let share = if count == 1 {
+                    1.0
+                } else {
+                    masses[c] / others_mass
+                };
+                for b in 0..2 {
+                    let force = pull_on(order, &others[c], &bodies[b], pair.masses[b]);
+                    add(sum, share, &force);
+                }
             }
         }
         if let Some(own) = own {
-            let (sum, others_mass) = (&mut forces[own], particles.stars[place as usize].mass);
+            let sum = &mut forces[own];
             add(sum, -1.0, &pull_on(order, &centre, &other, others_mass));
-            for b in 0..2 {
-                let force = pull_on(order, &bodies[b], &other, others_mass);
-                add(sum, pair.masses[b] / mass, &force);
+            for c in 0..count {
+                for b in 0..2 {
+                    let force = pull_on(order, &bodies[b], &others[c], masses[c]);
+                    add(sum, pair.masses[b] / mass, &force);
+                }
             }
         }
     }
@@ -201,11 +239,12 @@ fn resolve_lanes<R>(
 struct Extent {
     /// Position and velocity of the centre of mass.
     centre: [Vec3<f64>; 2],
-    apocentre: f64,
+    /// The largest distance of the bodies.
+    distance: f64,
     mass: f64,
 }
 
-/// The particles that exert a tide on a pair at `time`, with their relative tides at its apocentre: of those at `places`, or of all.
+/// The particles that exert a tide on a pair at `time`, with their relative tides at its largest distance: of those at `places`, or of all.
 fn perturbers_of(
     particles: &Particles<'_>,
     pair: &Extent,
@@ -239,19 +278,57 @@ fn perturbers_lanes<R>(
         }
         let motion = particles.motion_at(place, time);
         let relative = [motion[0] - pair.centre[0], motion[1] - pair.centre[1]];
-        if is_perturber(relative, pair.apocentre, star.mass, pair.mass) {
+        if is_perturber(relative, pair.distance, star.mass, pair.mass) {
             let r2 = relative[0].norm2_plus(0.0);
-            let tide = 2.0 * star.mass / pair.mass * cubed(pair.apocentre / r2.sqrt());
+            let tide = 2.0 * star.mass / pair.mass * cubed(pair.distance / r2.sqrt());
             to.push((place, tide));
+        }
+    }
+}
+
+/// The distance of the bodies of a pair at which the largest relative tide of another particle is [`LARGEST_TIDE`].
+fn tidal_radius(
+    particles: &Particles<'_>,
+    places: [u32; 2],
+    centre: Vec3<f64>,
+    mass: f64,
+    time: f64,
+) -> f64 {
+    // The least q³/m of a particle of the mass m at the distance q.
+    let mut least = f64::INFINITY;
+    let to = &mut least;
+    with_lanes!(particles.simd, tidal_lanes[](particles: &Particles<'_>, places: [u32; 2], centre: Vec3<f64>, time: f64, to: &mut f64));
+    libm::cbrt(0.5 * LARGEST_TIDE * mass * least)
+}
+
+#[inline(always)]
+fn tidal_lanes<R>(
+    particles: &Particles<'_>,
+    places: [u32; 2],
+    centre: Vec3<f64>,
+    time: f64,
+    to: &mut f64,
+) {
+    for place in 0..particles.stars.len() as u32 {
+        let star = &particles.stars[place as usize];
+        if star.step == 0.0 || place == places[0] || place == places[1] {
+            continue;
+        }
+        let q = (particles.motion_at(place, time)[0] - centre)
+            .norm2_plus(0.0)
+            .sqrt();
+        let volume = cubed(q) / star.mass;
+        if volume < *to {
+            *to = volume;
         }
     }
 }
 
 /// The sixth power of the distance within which a particle of this mass exerts a relative tide of at least [`LEAST_TIDE`].
 #[inline(always)]
-fn reach6(apocentre: f64, mass: f64, pair_mass: f64) -> f64 {
-    let reach3 = cubed(apocentre) * (2.0 * mass / (pair_mass * LEAST_TIDE));
-    reach3 * reach3
+fn range6(distance: f64, mass: f64, pair_mass: f64) -> f64 {
+    let range3 = cubed(distance) * (2.0 * mass / (pair_mass * LEAST_TIDE));
+    range3 * range3
 }
 
 #[inline(always)]
@@ -262,10 +339,10 @@ fn cubed(x: f64) -> f64 {
 /// Whether a particle at this relative position and velocity is a perturber of a pair. A light one is if one with the mean mass of the
 /// pair's bodies would be, because it feels the bodies whatever its mass is.
 #[inline(always)]
-fn is_perturber([x, v]: [Vec3<f64>; 2], apocentre: f64, mass: f64, pair_mass: f64) -> bool {
-    let reach6 = reach6(apocentre, mass.max(0.5 * pair_mass), pair_mass);
-    let beyond = cubed(APPROACHING_RADIUS2_FACTOR) * reach6;
-    cubed(x.norm2_plus(0.0)) <= beyond && is_neighbour(x, v, libm::cbrt(reach6))
+fn is_perturber([x, v]: [Vec3<f64>; 2], distance: f64, mass: f64, pair_mass: f64) -> bool {
+    let range6 = range6(distance, mass.max(0.5 * pair_mass), pair_mass);
+    let beyond = cubed(APPROACHING_RADIUS2_FACTOR) * range6;
+    cubed(x.norm2_plus(0.0)) <= beyond && is_neighbour(x, v, libm::cbrt(range6))
 }
 
 /// Whether a pair or one of its perturbers is due.
@@ -290,12 +367,17 @@ impl Cluster<'_> {
             simd: self.engine.workers().simd(),
             order: self.specification.order,
             stars: &self.stars,
+            pairs: &self.pairs,
         }
     }
 
     /// Advances those pairs that are chosen to `time`.
     fn advance_chosen(&mut self, time: f64, chosen: impl Fn(&Pair) -> bool) {
-        let mut pairs = std::mem::take(&mut self.pairs);
+        if !self.pairs.iter().any(&chosen) {
+            return;
+        }
+        // All feel each other as they were before.
+        let mut pairs = self.pairs.clone();
         let particles = self.particles();
         for pair in pairs.iter_mut().filter(|pair| chosen(pair)) {
             advance_pair(&particles, pair, time);
@@ -346,19 +428,23 @@ impl Cluster<'_> {
         }
     }
 
-    /// After a block step: dissolves pairs and forms new ones among the active particles, and renews the lists of perturbers.
-    pub(super) fn regroup(&mut self, active: &[u32], time: f64) -> Result<(), HermiteError> {
+    /// After a block step: dissolves the pairs with these first places, and forms new ones among the active particles.
+    pub(super) fn regroup(
+        &mut self,
+        dissolved: &[u32],
+        active: &[u32],
+        time: f64,
+    ) -> Result<(), HermiteError> {
         let Some(options) = self.specification.close_pairs else {
             return Ok(());
         };
-        let dissolved = self.look_at_pairs(active, time, options.radius);
         let formed = self.forming(active, time, options.radius);
         if dissolved.is_empty() && formed.is_empty() {
             return Ok(());
         }
         self.advance_all_pairs(time);
         let mut fresh = Vec::new();
-        for place in &dissolved {
+        for place in dissolved {
             let found = self.pairs.iter().position(|p| p.places[0] == *place);
             let Some(at) = found else { continue };
             let pair = self.pairs.remove(at);
@@ -383,6 +469,7 @@ impl Cluster<'_> {
                 masses: [a.mass, b.mass],
                 time,
                 relative,
+                reach: LARGEST_APOCENTRE * options.radius,
                 perturbers: Vec::new(),
             });
             fresh.push(i);
@@ -392,32 +479,34 @@ impl Cluster<'_> {
         fresh.sort_unstable();
         self.engine.load(&self.specification, &self.stars)?;
         for at in 0..self.pairs.len() {
-            self.pairs[at].perturbers = self.perturbers(&self.pairs[at], time).0;
+            self.look_around(at, time, options.radius);
         }
         self.start_particles(&fresh, time)?;
+        self.limit_steps(&fresh, time);
         let lengths = self.stars.iter().map(|s| s.step);
         self.schedule = Schedule::new(self.specification.max_step, time, lengths);
         Ok(())
     }
 
-    /// Renews the lists of the pairs that are due, adds active particles to those of the others, and returns the first places of the
-    /// pairs that have to dissolve.
-    fn look_at_pairs(&mut self, active: &[u32], time: f64, radius: f64) -> Vec<u32> {
+    /// After a block step: renews reaches and lists of the pairs that are due, and limits their next steps; adds active particles to
+    /// the lists of the others. Returns the first places of the pairs that have to dissolve.
+    pub(super) fn look_at_pairs(&mut self, active: &[u32], time: f64) -> Vec<u32> {
+        let Some(options) = self.specification.close_pairs else {
+            return Vec::new();
+        };
         let mut dissolved = Vec::new();
         for at in 0..self.pairs.len() {
             let place = self.pairs[at].places[0];
             if active.binary_search(&place).is_ok() {
-                let (perturbers, tide) = self.perturbers(&self.pairs[at], time);
-                let wide = apocentre(&self.pairs[at].orbit()) > LARGEST_APOCENTRE * radius;
-                if wide || tide > LARGEST_TIDE {
+                self.look_around(at, time, options.radius);
+                let pair = &self.pairs[at];
+                if pair.is_open() && pair.separates() {
                     dissolved.push(place);
-                } else {
-                    self.pairs[at].perturbers = perturbers;
                 }
                 continue;
             }
             let pair = &self.pairs[at];
-            let extent = self.extent(pair, time);
+            let extent = self.extent(pair, pair.extent(), time);
             let mut come = perturbers_of(&self.particles(), &extent, Some(active), time);
             come.retain(|(place, _)| pair.perturbers.binary_search(place).is_err());
             if !come.is_empty() {
@@ -427,22 +516,74 @@ impl Cluster<'_> {
                 perturbers.sort_unstable();
             }
         }
+        self.limit_steps(active, time);
         dissolved
     }
 
-    /// How far a pair reaches at `time`.
-    fn extent(&self, pair: &Pair, time: f64) -> Extent {
+    /// Limits the next steps of open pairs at these places, so that their bodies stay within the reach until then.
+    fn limit_steps(&mut self, places: &[u32], time: f64) {
+        let spec = &self.specification;
+        let shortest = spec
+            .min_step
+            .unwrap_or_else(|| lowest_step(spec.max_step, time));
+        for pair in self.pairs.iter().filter(|pair| pair.is_open()) {
+            if places.binary_search(&pair.places[0]).is_ok() {
+                let step = &mut self.stars[pair.places[0] as usize].step;
+                let allowed = Power {
+                    value: pair.time_within_reach(),
+                    exponent: 1,
+                };
+                *step = quantised(allowed, *step, shortest);
+            }
+        }
+    }
+
+    /// How far a pair reaches at `time`, if its bodies are at most at this distance.
+    fn extent(&self, pair: &Pair, distance: f64, time: f64) -> Extent {
         let centre = self.particles().motion_at(pair.places[0], time);
         Extent {
             centre: [centre[0], centre[1]],
-            apocentre: apocentre(&pair.orbit()),
+            distance,
             mass: pair.mass(),
         }
     }
 
-    /// The perturbers of a pair, and the largest relative tide of one at the apocentre.
-    fn perturbers(&self, pair: &Pair, time: f64) -> (Vec<u32>, f64) {
-        let extent = self.extent(pair, time);
+    /// Renews the reach and the perturbers of a pair.
+    fn look_around(&mut self, at: usize, time: f64, radius: f64) {
+        let pair = &self.pairs[at];
+        let widest = LARGEST_APOCENTRE * radius;
+        let apocentre = apocentre(&pair.orbit());
+        let closed = (apocentre <= widest)
+            .then(|| self.perturbers(pair, apocentre, time))
+            .filter(|(_, tide)| *tide <= LARGEST_TIDE);
+        let (reach, perturbers) = match closed {
+            Some((perturbers, _)) => (widest, perturbers),
+            None => {
+                let centre = self.particles().motion_at(pair.places[0], time)[0];
+                let reach = self.open_reach(pair.places, centre, pair.mass(), time, radius);
+                let perturbers = self.perturbers(pair, apocentre.min(reach), time).0;
+                (reach, perturbers)
+            }
+        };
+        self.pairs[at].reach = reach;
+        self.pairs[at].perturbers = perturbers;
+    }
+
+    /// The reach of an open pair.
+    fn open_reach(
+        &self,
+        places: [u32; 2],
+        centre: Vec3<f64>,
+        mass: f64,
+        time: f64,
+        radius: f64,
+    ) -> f64 {
+        tidal_radius(&self.particles(), places, centre, mass, time).min(OPEN_REACH * radius)
+    }
+
+    /// The perturbers of a pair whose bodies are at most at this distance, and the largest relative tide of one there.
+    fn perturbers(&self, pair: &Pair, distance: f64, time: f64) -> (Vec<u32>, f64) {
+        let extent = self.extent(pair, distance, time);
         let mut found = perturbers_of(&self.particles(), &extent, None, time);
         found.retain(|(place, _)| *place != pair.places[0]);
         let largest = found
@@ -455,33 +596,53 @@ impl Cluster<'_> {
     fn forming(&self, active: &[u32], time: f64, radius: f64) -> Vec<[u32; 2]> {
         let is_pair = |place: &u32| self.pairs.iter().any(|p| p.places[0] == *place);
         let single: Vec<u32> = active.iter().filter(|p| !is_pair(p)).copied().collect();
-        let mut found = close_pairs(&self.stars, single, radius);
-        found.retain(|close| apocentre(&orbit(&close.relative, close.mass)) < radius);
         let mut taken: Vec<u32> = Vec::new();
         let mut pairs = Vec::new();
-        for close in found {
+        for close in close_pairs(&self.stars, single, radius) {
             let [i, j] = close.places;
             if taken.contains(&i) || taken.contains(&j) {
                 continue;
             }
-            let (a, b) = (&self.stars[i as usize], &self.stars[j as usize]);
-            let share = b.mass / close.mass;
-            let centre = [0, 1].map(|k| a.taylor[k].add_scaled(share, close.relative[k]));
-            let extent = Extent {
-                centre,
-                apocentre: apocentre(&orbit(&close.relative, close.mass)),
-                mass: close.mass,
-            };
-            let others = perturbers_of(&self.particles(), &extent, None, time);
-            let is_quiet = |(place, tide): &(u32, f64)| {
-                *place == i || *place == j || *tide < LARGEST_TIDE_TO_FORM
-            };
-            if others.iter().all(is_quiet) {
+            if self.is_quiet(&close, time, radius) || self.is_passing(&close, time, radius) {
                 taken.extend([i, j]);
                 pairs.push([i, j]);
             }
         }
         pairs
+    }
+
+    /// Whether two particles are a pair for their whole orbit.
+    fn is_quiet(&self, close: &ClosePair, time: f64, radius: f64) -> bool {
+        let apocentre = apocentre(&orbit(&close.relative, close.mass));
+        if apocentre >= radius {
+            return false;
+        }
+        let extent = Extent {
+            centre: self.centre(close),
+            distance: apocentre,
+            mass: close.mass,
+        };
+        let others = perturbers_of(&self.particles(), &extent, None, time);
+        (others.iter())
+            .all(|(place, tide)| close.places.contains(place) || *tide < LARGEST_TIDE_TO_FORM)
+    }
+
+    /// Whether two particles are a pair for a pass of their pericentre: they approach each other well within the reach.
+    fn is_passing(&self, close: &ClosePair, time: f64, radius: f64) -> bool {
+        let [x, v] = close.relative;
+        let r = x.norm2_plus(0.0).sqrt();
+        if x.dot(v) >= 0.0 || r >= PART_TO_OPEN * OPEN_REACH * radius {
+            return false;
+        }
+        let [centre, _] = self.centre(close);
+        r < PART_TO_OPEN * self.open_reach(close.places, centre, close.mass, time, radius)
+    }
+
+    /// Position and velocity of the centre of mass.
+    fn centre(&self, close: &ClosePair) -> [Vec3<f64>; 2] {
+        let [a, b] = close.places.map(|place| &self.stars[place as usize]);
+        let share = b.mass / close.mass;
+        [0, 1].map(|k| a.taylor[k].add_scaled(share, close.relative[k]))
     }
 
     /// Finds forces and first steps of particles at `time`.
@@ -508,7 +669,7 @@ impl Cluster<'_> {
             .unwrap_or_else(|| lowest_step(spec.max_step, time));
         for place in fresh {
             let star = &mut self.stars[*place as usize];
-            let allowed = first_criterion(order.number(), &star.taylor, spec.eta_start);
+            let allowed = first_criterion(order.number(), &star.taylor, RESTART * spec.eta_start);
             star.step = if allowed.value > 0.0 {
                 quantised(allowed, longest, shortest)
             } else {
@@ -545,21 +706,24 @@ impl Cluster<'_> {
     }
 }
 
-/// A particle whose forces and step are not known yet.
+/// A particle whose forces and step are not known yet. Its step is not 0, so that it is there for others.
 fn started(mass: f64, time: f64, state: [Vec3<f64>; 2]) -> Star {
     let mut taylor = [ZERO; kernels_gpu::hermite::TERMS];
     taylor[..2].copy_from_slice(&state);
     Star {
         mass,
         time,
-        step: 0.0,
+        step: f64::NAN,
         taylor,
     }
 }
 
 /// The place of a body that is part of a pair: without mass, and without steps.
 fn vacant(time: f64) -> Star {
-    started(0.0, time, [ZERO; 2])
+    Star {
+        step: 0.0,
+        ..started(0.0, time, [ZERO; 2])
+    }
 }
 
 /// Two particles that are close to each other.
