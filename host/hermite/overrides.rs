@@ -58,11 +58,11 @@ parameters! {
                 default "the square root of n, from 10 to 50";
             /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme
             eta_regular: Option<f64> = "ETA" => read::number, default "0.1";
-            /// How bound pairs that are closer than --pair-radius are integrated: plain (as all other particles), or regularised (a pair is
-            /// one particle with a Kepler orbit that the tide of the others disturbs; without softening)
+            /// How close pairs are integrated: plain (as all other particles), or regularised (a pair is one particle with a Kepler orbit
+            /// that the tide of the others disturbs; without softening)
             close_pairs: Option<CloseEncounters> = "NAME"
                 => |text| read::named(&CloseEncounters::ALL, CloseEncounters::name, text), default "plain";
-            /// Largest apocentre of the pairs that --close-pairs regularises
+            /// Largest apocentre of the pairs that --close-pairs regularised keeps as one particle; close passes begin within a sixteenth of it
             pair_radius: Option<f64> = "LENGTH" => read::number, unit "length", default "4/n";
             /// Time at which the run ends, on the clock of the file if it has one
             end: Option<f64> = "TIME" => read::number, unit "time", default "1 after the start; 70 for burrau, a period for figure-eight", where { conflicts: &["steps"] };

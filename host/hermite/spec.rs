@@ -171,11 +171,11 @@ impl AhmadCohen {
     }
 }
 
-/// Bound pairs are integrated as single particles, with a regularised relative orbit.
+/// Close pairs are integrated as single particles, with a regularised relative orbit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosePairs {
-    /// The largest apocentre of a pair that becomes a single particle (length).
+    /// The largest apocentre of a pair that remains a single particle (length). Close passes begin within a sixteenth of it.
     pub radius: f64,
 }
 

@@ -200,7 +200,7 @@ fn may_spill(kernel: &str) -> usize {
     } else if kernel.starts_with("hermite_steps_together_") {
         800
     } else if kernel.starts_with("hermite_steps_") {
-        160
+        200
     } else {
         0
     }
