@@ -10,7 +10,7 @@ use kernels_gpu::hermite::TERMS;
 use kernels_gpu::hermite::correct::correct;
 use kernels_gpu::hermite::predict::predict;
 use kernels_gpu::hermite::step::{
-    Accuracy, Limits, Verdict, first_criterion, halvings, judge, lowest_step, quantised,
+    Accuracy, Limits, Verdict, first_criterion, halvings, judge, quantised,
 };
 use serde::{Deserialize, Serialize};
 
@@ -383,9 +383,7 @@ impl<'e> Cluster<'e> {
     fn choose_steps(&mut self, active: &[u32], time: f64) -> Result<(), HermiteError> {
         let spec = &self.specification;
         let longest = self.schedule.longest_at(time);
-        let shortest = spec
-            .min_step
-            .unwrap_or_else(|| lowest_step(spec.max_step, time));
+        let shortest = spec.shortest_step(time);
         let limits = Limits { longest, shortest };
         let workers = self.engine.workers();
         let (simd, stars, moved) = (workers.simd(), &self.stars, &self.moved);
@@ -738,9 +736,7 @@ fn judge_each<R>(
 /// First steps of a start model: at most a quarter of the longest step. A particle without a defined criterion (for example without
 /// acceleration, by symmetry) takes the shortest step of the others.
 fn first_steps(spec: &Specification, stars: &mut [Star]) {
-    let shortest = spec
-        .min_step
-        .unwrap_or_else(|| lowest_step(spec.max_step, 0.0));
+    let shortest = spec.shortest_step(0.0);
     let longest = (0.25 * spec.max_step).max(shortest);
     let mut least = longest;
     for star in stars.iter_mut() {

@@ -50,8 +50,8 @@ pub struct Pair {
     pub time: f64,
     /// Position and velocity of the second body relative to the first.
     pub relative: State,
-    /// The distance up to which the two bodies are a pair. If the apocentre is beyond it, the pair is an open one, which exists for
-    /// a pass of its pericentre.
+    /// The distance up to which the two bodies are a pair. A pair whose apocentre is farther away is an open one, which exists only while
+    /// its bodies pass their pericentre.
     pub reach: f64,
     /// The places of the particles whose tide is taken into account, ascending.
     pub perturbers: Vec<u32>,
@@ -201,8 +201,8 @@ pub(crate) fn apocentre(orbit: &Orbit) -> f64 {
     }
 }
 
-/// The time in which the eccentric anomaly, or its hyperbolic counterpart, advances by [`STEP_ANGLE`]. On an orbit that is larger than the
-/// reach, the reach stands for its major axis.
+/// The time in which the eccentric anomaly, or its hyperbolic counterpart, advances by [`STEP_ANGLE`]. For an orbit larger than the reach,
+/// this angle is that of an orbit whose major axis is the reach.
 fn step_length(state: &State, mass: f64, reach: f64) -> f64 {
     let [x, v] = state;
     let (r, v2) = (x.norm2_plus(0.0).sqrt(), v.norm2_plus(0.0));
@@ -272,8 +272,8 @@ fn with_energy([x, v]: State, r: f64, inverse_axis: f64, mass: f64) -> State {
     [x, v.scaled((v2 / v.norm2_plus(0.0)).sqrt())]
 }
 
-/// The regularised time s of an arc, with dt = r ds, and the products of its powers with Stumpff's functions c₁, c₂ and c₃ of β s², where
-/// β = G·m/a (Danby 1988).
+/// An arc of a Kepler orbit of any energy: gₙ = sⁿ cₙ(β s²) with Stumpff's functions cₙ, β = G·m/a and the regularised time s of the arc,
+/// for which dt = r ds (Danby 1988).
 struct Arc {
     g1: f64,
     g2: f64,

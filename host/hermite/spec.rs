@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use kernels_gpu::hermite::step::SMALLEST_RATIO;
+use kernels_gpu::hermite::step::{SMALLEST_RATIO, lowest_step};
 use kernels_gpu::physics::softening::{softening2, softening2_single};
 use serde::{Deserialize, Serialize};
 
@@ -231,6 +231,12 @@ fn is_zero(x: &f64) -> bool {
 }
 
 impl Specification {
+    /// The shortest step that may begin at `time`: [`min_step`](Self::min_step), or the shortest one that still advances the time.
+    pub(crate) fn shortest_step(&self, time: f64) -> f64 {
+        self.min_step
+            .unwrap_or_else(|| lowest_step(self.max_step, time))
+    }
+
     /// Converts a time of the run to the clock of the file, which shows [`start_time`](Self::start_time) at the run's time 0.
     pub fn on_the_clock(&self, time: f64) -> f64 {
         self.start_time + time

@@ -9,9 +9,7 @@ use kernels_gpu::hermite::ahmad_cohen::{
     Force, MAX_RADIUS_CHANGE, MAX_TRIES, irregular_step, next_radius, radius_change, regular_step,
     without_neighbours,
 };
-use kernels_gpu::hermite::step::{
-    Accuracy, Limits, first_criterion, halvings, lowest_step, quantised,
-};
+use kernels_gpu::hermite::step::{Accuracy, Limits, first_criterion, halvings, quantised};
 use kernels_gpu::physics::softening::softening2;
 use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
@@ -260,7 +258,7 @@ impl Cluster<'_> {
         self.counters.overflows = 0;
         let irregular_forces = self.sum(0.0).irregular_forces(&all, |k| &lists[k]);
         let longest = 0.25 * self.specification.max_step;
-        let shortest = self.shortest_step(0.0);
+        let shortest = self.specification.shortest_step(0.0);
         let mut parts = Vec::with_capacity(n);
         for ((star, irregular_force), (radius, neighbours)) in
             (self.stars.iter_mut().zip(irregular_forces)).zip(radii.into_iter().zip(lists))
@@ -294,17 +292,11 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    fn shortest_step(&self, time: f64) -> f64 {
-        self.specification
-            .min_step
-            .unwrap_or_else(|| lowest_step(self.specification.max_step, time))
-    }
-
     /// The limits of the steps that begin at `time`.
     fn limits(&self, time: f64) -> Limits {
         Limits {
             longest: self.schedule.longest_at(time),
-            shortest: self.shortest_step(time),
+            shortest: self.specification.shortest_step(time),
         }
     }
 

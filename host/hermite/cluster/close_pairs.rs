@@ -1,8 +1,8 @@
 //! Close pairs as single particles: when they form and dissolve, and what the other particles feel of them.
 //!
 //! A pair is one particle of the Hermite scheme. Between particles that the pair's tide matters for and the pair, the forces are those
-//! of both bodies, in both directions, so that momentum and energy are conserved. All other particles feel the centre of mass. Such a
-//! particle may be a pair itself, and then the forces are those between the bodies of both.
+//! of both bodies, in both directions, so that momentum and energy are conserved. All other particles feel the centre of mass. If two
+//! pairs matter for each other, the forces between them are those between their four bodies.
 //!
 //! Functions whose names end in `_lanes` run inside one that has the instruction for fused products.
 
@@ -16,27 +16,27 @@
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::{APPROACHING_RADIUS2_FACTOR, is_neighbour};
 use kernels_gpu::hermite::predict::predict;
-use kernels_gpu::hermite::step::{Power, first_criterion, lowest_step, quantised};
+use kernels_gpu::hermite::step::{Power, first_criterion, quantised};
 
 use super::{Cluster, Schedule, ZERO};
 use crate::pair::{Pair, TidalField, apocentre, attraction, orbit, pull, tide_of};
 use crate::{Binaries, Forces, HermiteError, Motion, Order, Star};
 use trisolar_simd::{Simd, with_lanes};
 
-/// Particles that start anew, because they formed or dissolved, take a first step that is shorter by this factor than that of a start
-/// model: the derivatives that they do not know yet are large in an encounter.
+/// The factor of `eta_start` for the first steps of a pair that has just formed and of bodies whose pair has dissolved. The higher
+/// derivatives of their forces, which the first criterion does not know, are large in an encounter.
 const RESTART: f64 = 0.1;
 /// Relative tide at the extent of a pair from which on the bodies of a pair are resolved.
 const LEAST_TIDE: f64 = 1e-6;
 /// Relative tide at the apocentre below which a pair forms.
 const LARGEST_TIDE_TO_FORM: f64 = 0.01;
-/// Relative tide up to which two bodies are a pair.
+/// Relative tide at the greatest distance of the bodies of a pair above which the pair dissolves.
 const LARGEST_TIDE: f64 = 0.04;
-/// A pair dissolves if its apocentre is beyond this multiple of the radius within which pairs form.
+/// A pair becomes an open one if its apocentre is beyond this multiple of the radius within which pairs form.
 const LARGEST_APOCENTRE: f64 = 2.0;
 /// The largest reach of an open pair, as a multiple of that radius.
 const OPEN_REACH: f64 = 0.5;
-/// The part of the reach within which two bodies form an open pair.
+/// The fraction of the reach within which two bodies form an open pair.
 const PART_TO_OPEN: f64 = 0.125;
 
 /// A particle at a later time.
@@ -373,16 +373,19 @@ impl Cluster<'_> {
 
     /// Advances those pairs that are chosen to `time`.
     fn advance_chosen(&mut self, time: f64, chosen: impl Fn(&Pair) -> bool) {
-        if !self.pairs.iter().any(&chosen) {
-            return;
-        }
         // All feel each other as they were before.
-        let mut pairs = self.pairs.clone();
-        let particles = self.particles();
-        for pair in pairs.iter_mut().filter(|pair| chosen(pair)) {
-            advance_pair(&particles, pair, time);
+        let before = self.particles();
+        let mut advanced = Vec::new();
+        for (at, pair) in self.pairs.iter().enumerate() {
+            if chosen(pair) {
+                let mut pair = pair.clone();
+                advance_pair(&before, &mut pair, time);
+                advanced.push((at, pair));
+            }
         }
-        self.pairs = pairs;
+        for (at, pair) in advanced {
+            self.pairs[at] = pair;
+        }
     }
 
     /// Advances the pairs that are due, or one of whose perturbers is due, to `time`.
@@ -457,18 +460,16 @@ impl Cluster<'_> {
             }
             self.counters.pairs_dissolved += 1;
         }
-        for [i, j] in formed {
-            let (a, b) = (self.stars[i as usize], self.stars[j as usize]);
-            let mass = a.mass + b.mass;
-            let relative = [b.taylor[0] - a.taylor[0], b.taylor[1] - a.taylor[1]];
-            let centre = |k: usize| a.taylor[k].add_scaled(b.mass / mass, relative[k]);
-            self.stars[i as usize] = started(mass, time, [centre(0), centre(1)]);
+        for close in formed {
+            let [i, j] = close.places;
+            let masses = close.places.map(|place| self.stars[place as usize].mass);
+            self.stars[i as usize] = started(close.mass, time, self.centre(&close));
             self.stars[j as usize] = vacant(time);
             self.pairs.push(Pair {
-                places: [i, j],
-                masses: [a.mass, b.mass],
+                places: close.places,
+                masses,
                 time,
-                relative,
+                relative: close.relative,
                 reach: LARGEST_APOCENTRE * options.radius,
                 perturbers: Vec::new(),
             });
@@ -520,12 +521,9 @@ impl Cluster<'_> {
         dissolved
     }
 
-    /// Limits the next steps of open pairs at these places, so that their bodies stay within the reach until then.
+    /// Shortens the next steps of the open pairs at these places, so that their bodies cannot leave the reach during that step.
     fn limit_steps(&mut self, places: &[u32], time: f64) {
-        let spec = &self.specification;
-        let shortest = spec
-            .min_step
-            .unwrap_or_else(|| lowest_step(spec.max_step, time));
+        let shortest = self.specification.shortest_step(time);
         for pair in self.pairs.iter().filter(|pair| pair.is_open()) {
             if places.binary_search(&pair.places[0]).is_ok() {
                 let step = &mut self.stars[pair.places[0] as usize].step;
@@ -548,7 +546,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// Renews the reach and the perturbers of a pair.
+    /// Determines the reach and the perturbers of a pair again.
     fn look_around(&mut self, at: usize, time: f64, radius: f64) {
         let pair = &self.pairs[at];
         let widest = LARGEST_APOCENTRE * radius;
@@ -593,7 +591,7 @@ impl Cluster<'_> {
     }
 
     /// The pairs of active particles that will be integrated as single ones, closest pairs first.
-    fn forming(&self, active: &[u32], time: f64, radius: f64) -> Vec<[u32; 2]> {
+    fn forming(&self, active: &[u32], time: f64, radius: f64) -> Vec<ClosePair> {
         let is_pair = |place: &u32| self.pairs.iter().any(|p| p.places[0] == *place);
         let single: Vec<u32> = active.iter().filter(|p| !is_pair(p)).copied().collect();
         let mut taken: Vec<u32> = Vec::new();
@@ -605,7 +603,7 @@ impl Cluster<'_> {
             }
             if self.is_quiet(&close, time, radius) || self.is_passing(&close, time, radius) {
                 taken.extend([i, j]);
-                pairs.push([i, j]);
+                pairs.push(close);
             }
         }
         pairs
@@ -664,9 +662,7 @@ impl Cluster<'_> {
         }
         let spec = &self.specification;
         let longest = self.schedule.longest_at(time);
-        let shortest = spec
-            .min_step
-            .unwrap_or_else(|| lowest_step(spec.max_step, time));
+        let shortest = spec.shortest_step(time);
         for place in fresh {
             let star = &mut self.stars[*place as usize];
             let allowed = first_criterion(order.number(), &star.taylor, RESTART * spec.eta_start);
