@@ -61,8 +61,8 @@ pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<
     resident_emulator(devices, 1, few, u64::MAX, block, seed)
 }
 
-/// An [`emulator`] of `devices` devices that perform whole block steps in grids of `resident` blocks, which wait for each other. The
-/// forces of a block step with `many_pairs` pairs or more are summed by a kernel of their own.
+/// An [`emulator`] of `devices` devices that perform whole block steps in grids of `resident` blocks, which wait for each other. They
+/// leave the forces of a block step with `many_pairs` pairs or more to the force kernel.
 pub fn resident_emulator(
     devices: usize,
     resident: u32,
@@ -142,7 +142,7 @@ struct DeviceEngine {
     few: Option<u32>,
     memories: Vec<DeviceMemory>,
     host: Vec<f64>,
-    /// Number of pairs in a block step from which on a kernel of its own sums the forces when the devices perform block steps.
+    /// Number of pairs in a block step from which on the devices leave its forces to the force kernel.
     many_pairs: u64,
     /// The threads that do the part of the host.
     workers: Workers,
@@ -159,6 +159,8 @@ struct DeviceMemory {
     bodies: usize,
     /// Number of active particles up to which a block for each is faster than tiles.
     few: u32,
+    /// Number of active particles from which on the device leaves the forces of its block steps to the force kernel.
+    many: u32,
     stars: Array<f64>,
     predicted: Array<f64>,
     active: Array<u32>,
@@ -218,6 +220,11 @@ impl DeviceEngine {
             return 0;
         }
         self.few.unwrap_or(2 * device.info().multiprocessors)
+    }
+
+    /// Number of active particles of this many bodies from which on the force kernel sums the forces of the devices' block steps.
+    fn many(&self, bodies: usize) -> u32 {
+        u32::try_from(self.many_pairs.div_ceil(bodies as u64)).unwrap_or(u32::MAX)
     }
 
     /// Number of parts into which the partial sums of `bodies` in a subset are divided: a power of two.
@@ -294,6 +301,7 @@ impl DeviceMemory {
     fn new(
         device: &Arc<dyn Device>,
         few: u32,
+        many: u32,
         specification: &Specification,
         stars: &[Star],
         subsets: Vec<SumSubset>,
@@ -319,6 +327,7 @@ impl DeviceMemory {
             },
             bodies: n,
             few,
+            many,
             stars: numbers(slots * star_width(p))?,
             predicted: numbers(slots * width(d))?,
             active: Array::new(device, n, true)?,
@@ -533,7 +542,8 @@ impl Engine for DeviceEngine {
         for (number, device) in self.devices.iter().enumerate() {
             let mine = self.subsets(stars.len(), SumSubset::ALL, number);
             let few = self.few(&**device, stars.len());
-            let memory = DeviceMemory::new(device, few, specification, stars, mine)?;
+            let many = self.many(stars.len());
+            let memory = DeviceMemory::new(device, few, many, specification, stars, mine)?;
             self.memories.push(memory);
         }
         Ok(())

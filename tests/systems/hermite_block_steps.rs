@@ -70,7 +70,7 @@ fn the_device_takes_the_same_block_steps_as_the_host() {
                 host.advance_to(time).unwrap();
                 assert!(host.counters().blocks >= blocks as u64);
                 // The cases use one block per active particle, tiles, and a switch between the two, on grids of several blocks.
-                // With many particles, a kernel of its own may sum the forces.
+                // In some cases, the devices leave block steps with 2000 pairs or more to the force kernel.
                 for (devices, grid, few, many, block, seed) in [
                     (1, 1, 1000, u64::MAX, 32, None),
                     (1, 2, 0, u64::MAX, 64, Some(7)),

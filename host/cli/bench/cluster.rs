@@ -53,7 +53,7 @@ pub(crate) struct Args {
 const CPU_PARTICLES: usize = 4096;
 /// Particles for the rates of a GPU.
 const GPU_PARTICLES: usize = 65536;
-/// Largest number of particles of a launch before the measured ones.
+/// Largest number of particles in the launch that makes the driver compile a kernel before it is measured.
 const WARM_UP_PARTICLES: usize = 256;
 /// Shortest time for which forces are measured (seconds).
 const MIN_FORCE_SECONDS: f64 = 0.4;
@@ -317,7 +317,6 @@ fn unit(
     all_active: f64,
 ) -> Result<Unit, Failure> {
     if by == BlockSteps::Device {
-        // In the first launch the driver compiles the kernel.
         let mut few = cluster(maker, order, Precision::F64, n.min(WARM_UP_PARTICLES))?;
         few.set_block_steps(by)?;
         few.advance(0.0, &mut |_| true)?;

@@ -21,7 +21,7 @@ use super::array::Array;
 use super::{DeviceEngine, DeviceMemory, records, shape};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, SumSubset};
-use crate::{Engine, HermiteError, Order, Precision, Specification, Split, Star};
+use crate::{Engine, HermiteError, Order, Precision, Split, Star};
 use trisolar_device::{Device, Entry, GpuError, Grid};
 use trisolar_run::EngineError;
 
@@ -161,8 +161,7 @@ impl DeviceEngine {
             memory.ready_steps(request, devices)?;
         }
         self.introduce()?;
-        let many = self.many(request.specification);
-        let reports = self.launch_everywhere(request, many)?;
+        let reports = self.launch_everywhere(request)?;
         let mut outcome = told(&reports[0]);
         for (device, report) in self.devices.iter().zip(&reports) {
             if report[ENDED].to_bits() == u64::from(ALONE) {
@@ -178,17 +177,7 @@ impl DeviceEngine {
         Ok(outcome)
     }
 
-    /// Number of active particles from which on a kernel of its own sums the forces.
-    fn many(&self, specification: &Specification) -> u32 {
-        if specification.ahmad_cohen.is_some() {
-            return u32::MAX;
-        }
-        let bodies = self.memories[0].bodies as u64;
-        let many = self.many_pairs.div_ceil(bodies);
-        u32::try_from(many).unwrap_or(u32::MAX)
-    }
-
-    /// Sums the forces of the block that the devices have begun, each those on its share of the particles.
+    /// Sums the forces of the block that the devices have begun. Each device does so for its share of the active particles.
     fn begin_block(&mut self, reports: &[Vec<f64>]) -> Result<(), EngineError> {
         let block = self.block;
         for (memory, report) in self.memories.iter_mut().zip(reports) {
@@ -228,7 +217,6 @@ impl DeviceEngine {
     fn launch_everywhere(
         &mut self,
         request: &BlockStepRequest<'_>,
-        many: u32,
     ) -> Result<Vec<Vec<f64>>, EngineError> {
         let (block, count) = (self.block, self.devices.len() as u32);
         if let [memory] = &mut self.memories[..] {
@@ -238,7 +226,7 @@ impl DeviceEngine {
                 patience: 0,
             };
             let report = match request.specification.ahmad_cohen {
-                None => memory.launch_steps(request, many, alone, block)?,
+                None => memory.launch_steps(request, alone, block)?,
                 Some(options) => memory.launch_neighbour_steps(request, options, alone, block)?,
             };
             return Ok(vec![report]);
@@ -253,7 +241,7 @@ impl DeviceEngine {
                         count,
                         patience: PATIENCE_NS,
                     };
-                    scope.spawn(move || memory.launch_steps(request, many, devices, block))
+                    scope.spawn(move || memory.launch_steps(request, devices, block))
                 })
                 .collect();
             let ended = running.into_iter().map(|thread| {
@@ -342,7 +330,6 @@ impl DeviceMemory {
     fn launch_steps(
         &mut self,
         request: &BlockStepRequest<'_>,
-        many: u32,
         devices: Devices,
         least: u32,
     ) -> Result<Vec<f64>, EngineError> {
@@ -359,11 +346,8 @@ impl DeviceMemory {
             shared = shared.max(lanes::shared_bytes(values, force.parts()));
         }
         let grid = self.steps_grid(entry, threads, shared)?;
-        let job = Steps {
-            many,
-            begun: std::mem::take(&mut self.begun),
-            ..self.steps_job(request, devices, grid.blocks)
-        };
+        let job = self.steps_job(request, devices, grid.blocks);
+        self.begun = Begun::default();
         let Some(resident) = &mut self.resident else {
             unreachable!("made ready")
         };
@@ -445,8 +429,8 @@ impl DeviceMemory {
                 multiprocessors: multiprocessors.min(blocks),
                 blocks,
             },
-            many: u32::MAX,
-            begun: Begun::default(),
+            many: self.many,
+            begun: self.begun,
             devices,
         }
     }
@@ -521,6 +505,7 @@ fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Specification;
     use trisolar_bodies::Model;
     use trisolar_run::{Workers, machine};
 
@@ -552,7 +537,7 @@ mod tests {
             patience: 1_000_000,
         };
         let report = engine.memories[0]
-            .launch_steps(&request, u32::MAX, impatient, 32)
+            .launch_steps(&request, impatient, 32)
             .expect("a launch");
         assert_eq!(report[ENDED].to_bits(), u64::from(ALONE));
         assert_eq!(report[BLOCKS].to_bits(), 0);
