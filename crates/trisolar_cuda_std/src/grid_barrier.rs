@@ -1,7 +1,10 @@
 //! A barrier for all threads of a grid.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::AtomicU32;
 
+use crate::atomic::intrinsics::{
+    atomic_fetch_add_release_u32_device, atomic_load_acquire_32_device,
+};
 use crate::thread;
 
 /// A barrier for all threads of a grid, as `grid.sync()` of CUDA's cooperative groups. All blocks must be resident: the launch is
@@ -35,18 +38,18 @@ impl GridBarrier {
         // The goal wraps in the same way as the counter.
         self.goal = self.goal.wrapping_add(blocks);
         if thread::thread_idx_x() == 0 {
+            let arrived = self.arrived.cast_mut().cast::<u32>();
             // SAFETY: the caller guarantees this.
-            let arrived = unsafe { &*self.arrived };
-            // Makes the writes of this block visible before its arrival.
-            thread::device_fence();
-            arrived.fetch_add(1, Ordering::Relaxed);
-            while (arrived.load(Ordering::Relaxed).wrapping_sub(self.goal) as i32) < 0 {
-                // The blocks of a GPU run concurrently, but those of the emulator may share a core.
-                #[cfg(not(target_arch = "nvptx64"))]
-                thread::nanosleep(0);
+            unsafe {
+                // Makes the writes of this block visible before its arrival.
+                atomic_fetch_add_release_u32_device(arrived, 1);
+                // Orders reads of the other blocks' writes after their arrivals.
+                while (atomic_load_acquire_32_device(arrived).wrapping_sub(self.goal) as i32) < 0 {
+                    // The blocks of a GPU run concurrently, but those of the emulator may share a core.
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    thread::nanosleep(0);
+                }
             }
-            // Orders reads of the other blocks' writes after their arrivals.
-            thread::device_fence();
         }
         thread::sync_threads();
     }
