@@ -8,10 +8,11 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use kernels_gpu::Vec3;
+use kernels_gpu::device::hermite::chains::MOST_REMAINING;
 use kernels_gpu::device::hermite::neighbours::ListLaunch;
 use kernels_gpu::device::hermite::steps::Begun;
 use kernels_gpu::device::hermite::tiles::{Capacity, Shape};
-use kernels_gpu::device::hermite::{Launch, Record, lanes, star_width, tiles, width};
+use kernels_gpu::device::hermite::{Launch, Record, chains, lanes, star_width, tiles, width};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::kernels::{
     HermiteFold, HermiteLanes, HermiteNeighbours, HermitePotential, HermitePredict, HermiteScatter,
@@ -276,6 +277,19 @@ impl DeviceEngine {
     }
 }
 
+/// The bytes of shared memory of `threads` threads that compute forces in chains.
+fn chains_bytes(order: Order, precision: Precision, threads: u32) -> u32 {
+    use chains::shared_bytes;
+    match (precision, order) {
+        (Precision::F64, Order::Four) => shared_bytes::<Plain<f64>, 2>(threads),
+        (Precision::F64, Order::Six) => shared_bytes::<Plain<f64>, 3>(threads),
+        (Precision::F64, Order::Eight) => shared_bytes::<Plain<f64>, 4>(threads),
+        (Precision::SplitF32, Order::Four) => shared_bytes::<SplitF32<f32>, 2>(threads),
+        (Precision::SplitF32, Order::Six) => shared_bytes::<SplitF32<f32>, 3>(threads),
+        (Precision::SplitF32, Order::Eight) => shared_bytes::<SplitF32<f32>, 4>(threads),
+    }
+}
+
 /// Words per body in a tile, and bodies per thread.
 fn shape(order: Order, precision: Precision) -> (usize, u32) {
     fn of<const D: usize>(precision: Precision) -> (usize, u32) {
@@ -310,7 +324,7 @@ impl DeviceMemory {
         let (n, p, d) = (stars.len(), order.number() as usize, order.derivatives());
         let slots = partial_sums(n) * terms(n);
         let numbers = |length: usize| Array::new(device, length, false);
-        let most = 3 * d * partial_sums(n).min(SHORT_PARTIAL_SUMS);
+        let most = 3 * d * partial_sums(n).min(MOST_REMAINING as usize);
         let partial_length = (most * n).min(MAX_PARTIAL_RESULTS.max(most));
         let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
         let out = (subsets.iter())
@@ -403,9 +417,9 @@ impl DeviceMemory {
         }
     }
 
-    /// Number of particles whose partial sums fit into the memory, whatever the [`Shape`].
-    fn room(&self, launch: &Launch) -> usize {
-        let sums = (launch.parts() as usize).min(SHORT_PARTIAL_SUMS);
+    /// Number of particles of which `most` partial sums, or all of them, fit into the memory.
+    fn room(&self, launch: &Launch, most: usize) -> usize {
+        let sums = (launch.parts() as usize).min(most);
         self.partial_length / (3 * self.order.derivatives() * sums)
     }
 
@@ -437,7 +451,7 @@ impl DeviceMemory {
             return self.force_on_few(&launch, out);
         }
         // As many at a time as fit into the memory.
-        let most = self.room(&launch);
+        let most = self.room(&launch, SHORT_PARTIAL_SUMS);
         for first in (0..count).step_by(most) {
             let launch = Launch {
                 count: most.min(count - first) as u32,

@@ -69,7 +69,7 @@ fn the_device_takes_the_same_block_steps_as_the_host() {
                 let mut host = by_host(&spec, &bodies);
                 host.advance_to(time).unwrap();
                 assert!(host.counters().blocks >= blocks as u64);
-                // The cases use one block per active particle, tiles, and a switch between the two, on grids of several blocks.
+                // The cases use one block per active particle, chains, and a switch between the two, on grids of several blocks.
                 // In some cases, the devices leave block steps with 2000 pairs or more to the force kernel.
                 for (devices, grid, few, many, block, seed) in [
                     (1, 1, 1000, u64::MAX, 32, None),

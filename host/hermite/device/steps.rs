@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
 
 use kernels_gpu::Vec3;
+use kernels_gpu::device::hermite::chains::MOST_REMAINING;
 use kernels_gpu::device::hermite::steps::{
     ACTIVE, AT_END, BEGUN, BLOCKS, Begun, CLAMPED, CONTROL, CYCLES, ENDED, FOR_FORCES, FOR_HOST,
     LENGTHS, LEVELS, NOISY, OVERFLOWS, PAIRS, REGULAR, REPORT, REST_WIDTH, SIGNALS, STEPS, STOPPED,
@@ -18,7 +19,7 @@ use kernels_gpu::hermite::step::halvings;
 use kernels_gpu::kernels::HermiteSteps;
 
 use super::array::Array;
-use super::{DeviceEngine, DeviceMemory, records, shape};
+use super::{DeviceEngine, DeviceMemory, chains_bytes, records, shape};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, SumSubset};
 use crate::{Engine, HermiteError, Order, Precision, Split, Star};
@@ -85,17 +86,15 @@ type StepsArguments = (
 /// The kernel that takes block steps, with `MANY` on several devices together.
 fn steps_entry<const MANY: bool>(order: Order, precision: Precision) -> Entry<StepsArguments> {
     match (precision, order) {
-        (Precision::F64, Order::Four) => Entry::of::<HermiteSteps<Plain<f64>, 4, 2, 2, MANY>>(),
-        (Precision::F64, Order::Six) => Entry::of::<HermiteSteps<Plain<f64>, 6, 3, 2, MANY>>(),
-        (Precision::F64, Order::Eight) => Entry::of::<HermiteSteps<Plain<f64>, 8, 4, 2, MANY>>(),
+        (Precision::F64, Order::Four) => Entry::of::<HermiteSteps<Plain<f64>, 4, 2, MANY>>(),
+        (Precision::F64, Order::Six) => Entry::of::<HermiteSteps<Plain<f64>, 6, 3, MANY>>(),
+        (Precision::F64, Order::Eight) => Entry::of::<HermiteSteps<Plain<f64>, 8, 4, MANY>>(),
         (Precision::SplitF32, Order::Four) => {
-            Entry::of::<HermiteSteps<SplitF32<f32>, 4, 2, 4, MANY>>()
+            Entry::of::<HermiteSteps<SplitF32<f32>, 4, 2, MANY>>()
         }
-        (Precision::SplitF32, Order::Six) => {
-            Entry::of::<HermiteSteps<SplitF32<f32>, 6, 3, 4, MANY>>()
-        }
+        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteSteps<SplitF32<f32>, 6, 3, MANY>>(),
         (Precision::SplitF32, Order::Eight) => {
-            Entry::of::<HermiteSteps<SplitF32<f32>, 8, 4, 4, MANY>>()
+            Entry::of::<HermiteSteps<SplitF32<f32>, 8, 4, MANY>>()
         }
     }
 }
@@ -341,7 +340,7 @@ impl DeviceMemory {
         };
         let force = self.all_sums();
         let (values, threads) = (3 * self.order.derivatives(), self.steps_threads(least));
-        let mut shared = self.tiles_bytes(threads);
+        let mut shared = chains_bytes(self.order, self.precision, threads);
         if self.few > 0 {
             shared = shared.max(lanes::shared_bytes(values, force.parts()));
         }
@@ -424,7 +423,7 @@ impl DeviceMemory {
             bodies: self.bodies as u32,
             iterations: spec.iterations,
             few: self.few,
-            room: self.room(&force) as u32,
+            room: self.room(&force, MOST_REMAINING as usize) as u32,
             capacity: Capacity {
                 multiprocessors: multiprocessors.min(blocks),
                 blocks,

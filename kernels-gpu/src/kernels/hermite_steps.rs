@@ -10,14 +10,14 @@ use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// Takes block steps of order `P` with `D` = P / 2 forces, until a given time, for a number of blocks or pairs, or until a block that
 /// the host has to perform. With `MANY`, the devices of the job do so together, each with its share of the active bodies; a single device has
-/// instances of its own, which need fewer registers. A thread handles `BODIES` active bodies, which must equal [`Record::BODIES`].
+/// instances of its own, which need fewer registers.
 ///
 /// # Parameters
 /// - `job`: the problem, by value
 /// - the others: the fields of [`State`]
 ///
 /// # Tiling
-/// The same as for `hermite_tiles` and `hermite_lanes` of the same order, whichever needs more shared memory
+/// Dynamic shared memory of [`shared_bytes`](crate::device::hermite::chains::shared_bytes) or as for `hermite_lanes` of the same order, whichever is more
 ///
 /// # Thread mapping
 /// Places, active bodies, groups and parts are distributed cyclically over the threads and blocks of a one-dimensional grid. Blocks
@@ -28,26 +28,20 @@ use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 /// The pointers must be valid as [`State`] describes; nothing else may use their memory during the launch. With `MANY`, each device must
 /// reach the memory of the others.
 #[kernel(instances(
-    4: <Plain<f64>, 4, 2, 2, false>,
-    6: <Plain<f64>, 6, 3, 2, false>,
-    8: <Plain<f64>, 8, 4, 2, false>,
-    4_split_f32: <SplitF32<f32>, 4, 2, 4, false>,
-    6_split_f32: <SplitF32<f32>, 6, 3, 4, false>,
-    8_split_f32: <SplitF32<f32>, 8, 4, 4, false>,
-    together_4: <Plain<f64>, 4, 2, 2, true>,
-    together_6: <Plain<f64>, 6, 3, 2, true>,
-    together_8: <Plain<f64>, 8, 4, 2, true>,
-    together_4_split_f32: <SplitF32<f32>, 4, 2, 4, true>,
-    together_6_split_f32: <SplitF32<f32>, 6, 3, 4, true>,
-    together_8_split_f32: <SplitF32<f32>, 8, 4, 4, true>,
+    4: <Plain<f64>, 4, 2, false>,
+    6: <Plain<f64>, 6, 3, false>,
+    8: <Plain<f64>, 8, 4, false>,
+    4_split_f32: <SplitF32<f32>, 4, 2, false>,
+    6_split_f32: <SplitF32<f32>, 6, 3, false>,
+    8_split_f32: <SplitF32<f32>, 8, 4, false>,
+    together_4: <Plain<f64>, 4, 2, true>,
+    together_6: <Plain<f64>, 6, 3, true>,
+    together_8: <Plain<f64>, 8, 4, true>,
+    together_4_split_f32: <SplitF32<f32>, 4, 2, true>,
+    together_6_split_f32: <SplitF32<f32>, 6, 3, true>,
+    together_8_split_f32: <SplitF32<f32>, 8, 4, true>,
 ))]
-pub unsafe fn hermite_steps<
-    A: Record<D>,
-    const P: usize,
-    const D: usize,
-    const BODIES: usize,
-    const MANY: bool,
->(
+pub unsafe fn hermite_steps<A: Record<D>, const P: usize, const D: usize, const MANY: bool>(
     job: Steps,
     stars: *mut f64,
     rest: *mut f64,
@@ -76,5 +70,5 @@ pub unsafe fn hermite_steps<
         everywhere,
     };
     // SAFETY: the caller guarantees the same.
-    unsafe { steps::<A, P, D, BODIES, MANY>(&job, &at) };
+    unsafe { steps::<A, P, D, MANY>(&job, &at) };
 }

@@ -3,6 +3,8 @@
 use cuda_std::thread;
 use cuda_std::warp::warp_shuffle_down;
 
+use crate::number::each;
+
 /// Sums of the 2, 4, … parts at `g`, `g + h`, and so on: the lowest level of the tree pairs the parts that are farthest apart.
 macro_rules! level {
     ($name:ident, $half:ident) => {
@@ -26,10 +28,21 @@ level!(of_32, of_16);
 level!(of_64, of_32);
 level!(of_128, of_64);
 
-/// The sum of `parts` partial results, a power of two up to 128.
+/// The sum of `parts` partial results, a power of two up to 256.
 #[inline(always)]
 fn tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
     match parts {
+        256 => {
+            // The even and the odd parts. A loop, because the code for half of them is long.
+            let (mut even, mut sum) = (0.0, 0.0);
+            let mut first = 0;
+            while first < 2 {
+                even = sum;
+                sum = of_128(&at, first, 2);
+                first += 1;
+            }
+            even + sum
+        }
         32 => of_32(&at, 0, 1),
         64 => of_64(&at, 0, 1),
         128 => of_128(&at, 0, 1),
@@ -85,28 +98,104 @@ pub(super) unsafe fn fold_value(
     unsafe { *out.add(body * components as usize + component) = sum };
 }
 
-/// The sum of `parts` partial results, a power of two up to 256, which the 32 lanes of a warp compute together. Lane 0 has the result.
+/// `K` sums of `parts` partial results, a power of two up to 256, which the 32 lanes of a warp compute together. Lane 0 has the results.
 ///
 /// # Safety
 /// All lanes of the warp must call this with the same values.
 #[inline(always)]
-pub(super) unsafe fn by_warp(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
+pub(super) unsafe fn by_warp<const K: usize>(
+    at: impl Fn(usize, u32) -> f64,
+    parts: u32,
+) -> [f64; K] {
     let lane = thread::thread_idx_x() % 32;
-    let mut sum = 0.0;
+    let mut sums = [0.0; K];
     if lane < parts {
-        sum = match parts {
-            256 => of_8(&at, lane, 32),
-            128 => of_4(&at, lane, 32),
-            64 => of_2(&at, lane, 32),
-            _ => at(lane),
-        };
+        match parts {
+            256 => {
+                each!(K, |k| sums[k] = of_8(&|g| at(k, g), lane, 32));
+            }
+            128 => {
+                each!(K, |k| sums[k] = of_4(&|g| at(k, g), lane, 32));
+            }
+            64 => {
+                each!(K, |k| sums[k] = of_2(&|g| at(k, g), lane, 32));
+            }
+            _ => {
+                each!(K, |k| sums[k] = at(k, lane));
+            }
+        }
     }
     let mut h = parts.min(32) / 2;
     while h > 0 {
         // SAFETY: all lanes of the warp call it.
-        let other = unsafe { warp_shuffle_down(u32::MAX, sum, h, 32) }.0;
-        sum += other;
+        each!(K, |k| sums[k] +=
+            unsafe { warp_shuffle_down(u32::MAX, sums[k], h, 32) }.0);
         h /= 2;
     }
-    sum
+    sums
+}
+
+/// Folds `values` numbers of each of `parts` partial sums into `out`, with two numbers for each warp of the block at a time. `at` gives a
+/// number of a partial sum.
+///
+/// # Safety
+/// All threads of the block must call this with the same values, after a barrier; `out` must be valid for `values` numbers.
+#[inline(always)]
+pub(super) unsafe fn by_warps(
+    at: impl Fn(u32, u32) -> f64,
+    values: u32,
+    parts: u32,
+    out: *mut f64,
+) {
+    let warps = thread::block_dim_x() / 32;
+    let lane = thread::thread_idx_x() % 32;
+    let mut value = thread::thread_idx_x() / 32;
+    while value < values {
+        let second = value + warps;
+        let which = [value, second.min(values - 1)];
+        // SAFETY: whole warps call it.
+        let sums = unsafe { by_warp::<2>(|k, part| at(which[k], part), parts) };
+        if lane == 0 {
+            // SAFETY: both are below `values`.
+            unsafe {
+                *out.add(value as usize) = sums[0];
+                if second < values {
+                    *out.add(second as usize) = sums[1];
+                }
+            }
+        }
+        value += 2 * warps;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::physics::summation::partial_sums;
+
+    #[test]
+    fn a_thread_folds_every_number_of_sums_in_the_order_of_summation() {
+        // Two components of three bodies, with sums that depend on their order.
+        let (components, count) = (2, 3);
+        for parts in (0..=8).map(|k| 1u32 << k) {
+            let partial: Vec<f64> = (0..components * parts * count)
+                .map(|k| 1.0 / f64::from(3 * k + 1))
+                .collect();
+            let mut out = vec![0.0; (components * count) as usize];
+            for value in 0..components * count {
+                let (from, to) = (partial.as_ptr(), out.as_mut_ptr());
+                // SAFETY: the arrays have as many numbers as required.
+                unsafe { fold_value(from, to, components, count, parts, value) };
+            }
+            for component in 0..components {
+                for body in 0..count {
+                    let at = |part| partial[((component * parts + part) * count + body) as usize];
+                    let mut sums: Vec<f64> = (0..parts).map(at).collect();
+                    let expected = partial_sums::fold(&mut sums);
+                    let found = out[(body * components + component) as usize];
+                    assert_eq!(found.to_bits(), expected.to_bits(), "{parts} sums");
+                }
+            }
+        }
+    }
 }

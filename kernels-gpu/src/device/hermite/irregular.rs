@@ -108,20 +108,13 @@ pub(super) unsafe fn force(
         totals[round as usize] = sum;
         round += 1;
     }
-    let mut force = [Vec3::zero(); 2];
-    let mut k = 0;
-    while k < 2 {
-        let sum = |part: u32| totals[(part / 32) as usize][k];
-        // SAFETY: whole warps call it.
-        force[k] = unsafe {
-            Vec3 {
-                x: fold::by_warp(|part| sum(part).x, sums),
-                y: fold::by_warp(|part| sum(part).y, sums),
-                z: fold::by_warp(|part| sum(part).z, sums),
-            }
-        };
-        k += 1;
-    }
+    let sum = |component: usize, part: u32| {
+        let v = totals[(part / 32) as usize][component / 3];
+        [v.x, v.y, v.z][component % 3]
+    };
+    // SAFETY: whole warps call it.
+    let [x, y, z, u, v, w] = unsafe { fold::by_warp(sum, sums) };
+    let force = [Vec3 { x, y, z }, Vec3 { x: u, y: v, z: w }];
     (i, force)
 }
 

@@ -103,22 +103,14 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
 #[inline(always)]
 unsafe fn fold_block(from: SharedSlice<f64>, values: u32, parts: u32, out: *mut f64) {
     thread::sync_threads();
-    let warps = thread::block_dim_x() / 32;
-    let lane = thread::thread_idx_x() % 32;
-    let mut value = thread::thread_idx_x() / 32;
-    while value < values {
-        // SAFETY: value < values and the part is below `parts`; whole warps call it.
-        let sum = unsafe {
-            fold::by_warp(
-                |part| from.get(value as usize * parts as usize + part as usize),
-                parts,
-            )
-        };
-        if lane == 0 {
-            // SAFETY: value < values.
-            unsafe { *out.add(value as usize) = sum };
-        }
-        value += warps;
+    // SAFETY: the number is below `values` and the part below `parts`; a barrier precedes.
+    unsafe {
+        fold::by_warps(
+            |value, part| from.get(value as usize * parts as usize + part as usize),
+            values,
+            parts,
+            out,
+        );
     }
 }
 

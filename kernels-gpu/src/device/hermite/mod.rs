@@ -4,10 +4,11 @@
 //! and `order` / 2 vectors, padded to an even number ([`width`]). Body s is at place s; the places up to the next multiple of the
 //! number of partial sums ([`partial_sums`](crate::physics::summation::partial_sums)) hold zeros.
 //!
-//! [`tiles`] computes the forces on many bodies and writes partial sums for [`fold`](mod@fold); [`lanes`] computes the forces on few
-//! bodies. Both give the same bits. [`steps`] takes whole block steps, many in each launch, and [`neighbour_steps`] those of the
-//! Ahmad–Cohen scheme.
+//! [`tiles`] computes the forces on many bodies and writes partial sums for [`fold`](mod@fold); [`lanes`] computes the forces on few of a
+//! small number of bodies. [`steps`] takes whole block steps, many in each launch, with the forces by [`lanes`] or [`chains`], and
+//! [`neighbour_steps`] those of the Ahmad–Cohen scheme. All ways to compute forces give the same bits.
 
+pub mod chains;
 pub mod fold;
 pub mod irregular;
 pub mod lanes;
@@ -50,6 +51,12 @@ impl Launch {
     pub const fn parts(&self) -> u32 {
         self.sums / self.stride
     }
+}
+
+/// `x` / `y` for a power of two `y`.
+#[inline(always)]
+const fn ratio(x: u32, y: u32) -> u32 {
+    x >> y.trailing_zeros()
 }
 
 /// Writes three numbers.

@@ -530,16 +530,14 @@ unsafe fn regular_steps<A: Record<VECTORS>, const I: usize>(
 /// `partial` must be valid for [`COMPONENTS`] · remaining · count numbers, k < count, and whole warps must call this.
 #[inline(always)]
 unsafe fn folded(partial: *const f64, k: u32, count: u32, remaining: u32) -> Force {
-    let mut values = [0.0; COMPONENTS];
-    let mut component = 0;
-    while component < COMPONENTS {
-        // SAFETY: the caller guarantees this.
-        values[component] = unsafe {
-            let from = partial.add(component * remaining as usize * count as usize + k as usize);
-            fold::by_warp(|part| *from.add(part as usize * count as usize), remaining)
+    let n = count as usize;
+    // SAFETY: the caller guarantees this.
+    let values: [f64; COMPONENTS] = unsafe {
+        let sum = |component: usize, part: u32| {
+            *partial.add((component * remaining as usize + part as usize) * n + k as usize)
         };
-        component += 1;
-    }
+        fold::by_warp(sum, remaining)
+    };
     let [x, y, z, u, v, w] = values;
     [Vec3 { x, y, z }, Vec3 { x: u, y: v, z: w }]
 }

@@ -25,6 +25,87 @@ const WIDEST: usize = width(4);
 #[repr(C, align(16))]
 struct Two(f64, f64);
 
+/// Reads two numbers.
+///
+/// # Safety
+/// `from` must be valid for two numbers and aligned to 16 bytes.
+#[inline(always)]
+pub(super) unsafe fn two(from: *const f64) -> (f64, f64) {
+    // SAFETY: the caller guarantees this.
+    let Two(a, b) = unsafe { *from.cast() };
+    (a, b)
+}
+
+/// Reads `N` vectors, an even number, two numbers at a time. Where the threads of a warp read records side by side, a load takes as long
+/// as there are records, however much of each it reads.
+///
+/// # Safety
+/// `from` must be valid for 3 `N` numbers and aligned to 16 bytes.
+#[inline(always)]
+pub(super) unsafe fn aligned_vectors<const N: usize>(from: *const f64) -> [Vec3<f64>; N] {
+    const { assert!(N.is_multiple_of(2)) };
+    let zero = Vec3 {
+        x: 0.0,
+        y: 0.0,
+        z: 0.0,
+    };
+    let mut v = [zero; N];
+    let mut k = 0;
+    while k < N {
+        // SAFETY: the caller guarantees this.
+        let [a, b, c] = unsafe {
+            let at = from.add(3 * k);
+            [two(at), two(at.add(2)), two(at.add(4))]
+        };
+        v[k] = Vec3 {
+            x: a.0,
+            y: a.1,
+            z: b.0,
+        };
+        v[k + 1] = Vec3 {
+            x: b.1,
+            y: c.0,
+            z: c.1,
+        };
+        k += 2;
+    }
+    v
+}
+
+/// Writes a predicted body, two numbers at a time.
+///
+/// # Safety
+/// `to` must be valid for [`width`] numbers and aligned to 16 bytes.
+#[inline(always)]
+pub(super) unsafe fn put_predicted<const D: usize>(
+    to: *mut f64,
+    mass: f64,
+    motion: &[Vec3<f64>; D],
+) {
+    let n = all_numbers(mass, motion);
+    let mut k = 0;
+    while k < const { width(D) / 2 } {
+        // SAFETY: the caller guarantees this.
+        unsafe { *to.cast::<Two>().add(k) = Two(n[2 * k], n[2 * k + 1]) };
+        k += 1;
+    }
+}
+
+/// The numbers of a predicted body.
+#[inline(always)]
+fn all_numbers<const D: usize>(mass: f64, motion: &[Vec3<f64>; D]) -> [f64; WIDEST] {
+    let mut n = [0.0; WIDEST];
+    n[0] = mass;
+    let mut k = 0;
+    while k < D {
+        n[1 + 3 * k] = motion[k].x;
+        n[2 + 3 * k] = motion[k].y;
+        n[3 + 3 * k] = motion[k].z;
+        k += 1;
+    }
+    n
+}
+
 /// Reads a vector from memory.
 ///
 /// # Safety
@@ -42,7 +123,7 @@ pub(super) unsafe fn vector(from: *const f64) -> Vec3<f64> {
 }
 
 /// A precision of the force kernels.
-pub trait Record<const D: usize>: Arithmetic<D, Number: Real<Mask = bool>> {
+pub trait Record<const D: usize>: Arithmetic<D, Number: Real<Mask = bool> + SharedValue> {
     /// The type of the words of shared memory.
     type Word: SharedValue;
     /// Words of a body in shared memory, of 16 bytes each.
@@ -134,15 +215,7 @@ impl<const D: usize> Record<D> for Plain<f64> {
 
     #[inline(always)]
     unsafe fn stage(tile: SharedSlice<F2>, index: usize, mass: f64, body: &Self::Body) {
-        let mut n = [0.0; WIDEST];
-        n[0] = mass;
-        let mut k = 0;
-        while k < D {
-            n[1 + 3 * k] = body[k].x;
-            n[2 + 3 * k] = body[k].y;
-            n[3 + 3 * k] = body[k].z;
-            k += 1;
-        }
+        let n = all_numbers(mass, body);
         let mut k = 0;
         while k < const { width(D) / 2 } {
             // SAFETY: the caller guarantees this.

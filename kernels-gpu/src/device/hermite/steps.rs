@@ -19,10 +19,11 @@ use cuda_std::misc::clock;
 use cuda_std::thread;
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_ballot};
 
-use super::record::vector;
-use super::tiles::{Capacity, Shape};
+use super::chains::{self, Division};
+use super::record::{aligned_vectors, put_predicted, two, vector};
+use super::tiles::Capacity;
 use super::together::{self, Devices};
-use super::{Launch, Record, fold, lanes, put, put_all, star_width, tiles, vectors, width};
+use super::{Launch, Record, fold, lanes, put, put_all, star_width, vectors, width};
 use crate::Vec3;
 use crate::physics::hermite::correct::correct;
 use crate::physics::hermite::predict::predict;
@@ -67,7 +68,7 @@ pub struct Steps {
     pub iterations: u32,
     /// Number of active bodies up to which each has a block of threads; 0 if there are more than [`SHORT_PARTIAL_SUMS`] partial sums.
     pub few: u32,
-    /// Number of active bodies for which [`SHORT_PARTIAL_SUMS`] sums, or all partial sums, fit into `partial`.
+    /// Number of active bodies for which [`chains::MOST_REMAINING`] sums, or all partial sums, fit into `partial`.
     pub room: u32,
     /// The blocks that run at a time.
     pub capacity: Capacity,
@@ -209,16 +210,10 @@ pub(super) struct Block {
 ///
 /// # Safety
 /// The pointers must be valid as [`State`] requires, and nothing else may use their memory. Blocks must have as many threads as
-/// [`lanes::threads`] requires and shared memory for [`lanes`] and [`tiles`]. All blocks of the grid must be resident at the same
+/// [`lanes::threads`] requires and shared memory for [`lanes`] and [`chains`]. All blocks of the grid must be resident at the same
 /// time.
 #[inline(always)]
-pub unsafe fn steps<
-    A: Record<D>,
-    const P: usize,
-    const D: usize,
-    const I: usize,
-    const MANY: bool,
->(
+pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
 ) {
@@ -229,6 +224,9 @@ pub unsafe fn steps<
     let mut cycles = [0; 3];
     loop {
         let begin = clock();
+        // The stars are read before the levels, so that the waits for memory overlap.
+        // SAFETY: only this thread changes these stars.
+        let held = unsafe { Held::<P>::two(job, at, thread::index_1d()) };
         // SAFETY: whole warps call it; all threads that changed levels have passed the barrier.
         let next = time + unsafe { shortest_step(at.levels, job.longest) };
         let block = Block {
@@ -243,7 +241,7 @@ pub unsafe fn steps<
         let last = ended == AT_END || number >= job.most_blocks || pairs >= job.most_pairs;
         if !begun {
             // SAFETY: each thread has places of its own.
-            unsafe { settle::<P, D, MANY>(job, at, &block, last) };
+            unsafe { settle::<P, D, MANY>(job, at, &block, held, last) };
         }
         if last {
             break;
@@ -276,7 +274,7 @@ pub unsafe fn steps<
         }
         // SAFETY: all threads of the grid call it; `count` places are listed.
         let correcting =
-            unsafe { evaluate::<A, P, D, I, MANY>(job, at, &block, count, begun, &mut barrier) };
+            unsafe { evaluate::<A, P, D, MANY>(job, at, &block, count, begun, &mut barrier) };
         // SAFETY: all threads of all grids call it.
         unsafe { barrier.wait_for_all::<MANY>(&job.devices, at.everywhere) };
         cycles[0] += listed - begin;
@@ -403,7 +401,7 @@ pub(super) unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f6
 }
 
 /// Copies the corrected steps of the last block to the stars; then, unless this was the last block, predicts all stars and lists those
-/// that are due.
+/// that are due. `held` are the first two stars of this thread.
 ///
 /// # Safety
 /// The same as for [`steps`]; a barrier must separate this from the correction.
@@ -412,6 +410,7 @@ unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
+    mut held: [Held<P>; 2],
     last: bool,
 ) {
     let lane = thread::thread_idx_x() % 32;
@@ -420,21 +419,85 @@ unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
     // `first` is the same for all lanes of a warp, so that they vote together.
     let mut first = thread::index_1d() - lane;
     while first < places {
-        let place = first + lane;
-        let mut due = false;
-        if place < places {
-            // SAFETY: place < places, and only this thread works on the body.
-            due = unsafe { settle_star::<P, D>(job, at, block, place, last) };
+        let second = first + threads;
+        let settle = |from: u32, held: &Held<P>| {
+            let place = from + lane;
+            let mut due = false;
+            if place < places {
+                // SAFETY: as above.
+                due = unsafe { settle_star::<P, D>(job, at, block, place, held, last) };
+            }
+            if !last {
+                // SAFETY: whole warps call it, because `from` is the same for all lanes.
+                unsafe { list::<MANY>(&job.devices, at, block.number, place, due) };
+            }
+        };
+        settle(first, &held[0]);
+        if second < places {
+            settle(second, &held[1]);
         }
-        if !last {
-            // SAFETY: whole warps call it, because first is the same for all lanes.
-            unsafe { list::<MANY>(&job.devices, at, block.number, place, due) };
+        first = second + threads;
+        if first < places {
+            // SAFETY: as above.
+            held = unsafe { Held::two(job, at, first + lane) };
         }
-        first += threads;
     }
 }
 
-/// Does the work of [`settle`] for one star; returns whether it is due.
+/// A star as its records have it.
+#[derive(Clone, Copy)]
+struct Held<const P: usize> {
+    mass: f64,
+    time: f64,
+    /// Its step; 0 at places beyond the last body.
+    step: f64,
+    motion: [Vec3<f64>; P],
+}
+
+impl<const P: usize> Held<P> {
+    /// Reads the star at `place` and that at the next place of the same thread, both before one is written, so that the waits for memory
+    /// overlap. Beyond the last place, another star is read.
+    ///
+    /// # Safety
+    /// No other thread may change these stars.
+    #[inline(always)]
+    unsafe fn two(job: &Steps, at: &State, place: u32) -> [Self; 2] {
+        let threads = thread::grid_dim_x() * thread::block_dim_x();
+        let places = job.force.sums * job.force.terms;
+        let first = place.min(places - 1);
+        let second = if first + threads < places {
+            first + threads
+        } else {
+            first
+        };
+        // SAFETY: the places are those of stars; the caller guarantees the rest.
+        unsafe { [Self::read(job, at, first), Self::read(job, at, second)] }
+    }
+
+    /// # Safety
+    /// `place` must be that of a star, which no other thread changes.
+    #[inline(always)]
+    unsafe fn read(job: &Steps, at: &State, place: u32) -> Self {
+        // SAFETY: the caller guarantees this; only bodies have records beyond those of stars.
+        unsafe {
+            let star = at.stars.add(place as usize * const { star_width(P) });
+            let step = if place < job.bodies {
+                *at.rest.add(place as usize * REST_WIDTH)
+            } else {
+                0.0
+            };
+            let (mass, time) = two(star);
+            Self {
+                mass,
+                time,
+                step,
+                motion: aligned_vectors(star.add(2)),
+            }
+        }
+    }
+}
+
+/// Does the work of [`settle`] for one star, whose records are `held`; returns whether it is due.
 ///
 /// # Safety
 /// The same as for [`settle`], for a place that only this thread works on.
@@ -444,59 +507,52 @@ unsafe fn settle_star<const P: usize, const D: usize>(
     at: &State,
     block: &Block,
     place: u32,
+    held: &Held<P>,
     last: bool,
 ) -> bool {
     let index = place as usize;
-    // SAFETY: the caller guarantees this; only bodies have records beyond those of stars.
+    let Held {
+        mass,
+        mut time,
+        mut step,
+        mut motion,
+    } = *held;
+    // SAFETY: the caller guarantees this; only bodies have a step, and records beyond those of stars.
     unsafe {
-        let star = at.stars.add(index * const { star_width(P) });
-        let mut time = *star.add(1);
-        let mut from = star.add(2);
-        let mut due = false;
-        if place < job.bodies {
+        if step > 0.0 && time + step == block.before {
+            // The star was active in the last block. All is read before anything is written, so that the waits for memory overlap.
+            let star = at.stars.add(index * const { star_width(P) });
             let rest = at.rest.add(index * REST_WIDTH);
-            let mut step = *rest;
             let moved = at.moved.add(index * const { moved_width(P) });
-            if time + step == block.before {
-                // The star was active in the last block.
-                from = moved.add(2);
-                take_over::<P>(job, at, rest, moved, step);
-                time = block.before;
-                step = *moved;
-                *star.add(1) = time;
-                put_all(star.add(2), &vectors::<P>(from));
-            }
-            due = time + step == block.time;
+            let (next, what) = two(moved);
+            motion = aligned_vectors(moved.add(2));
+            let others = aligned_vectors::<2>(moved.add(2 + 3 * P));
+            count_step(job, at, step, what);
+            (time, step) = (block.before, next);
+            *star.add(1) = time;
+            put_all(star.add(2), &motion);
+            *rest = step;
+            put_all(rest.add(1), &others);
         }
         if !last {
             let to = at.predicted.add(index * const { width(D) });
-            let motion = predict::<f64, P, D>(&vectors::<P>(from), block.time - time);
-            *to = *star;
-            put_all(to.add(1), &motion);
+            let predicted = predict::<f64, P, D>(&motion, block.time - time);
+            put_predicted(to, mass, &predicted);
         }
-        due
+        step > 0.0 && time + step == block.time
     }
 }
 
-/// Copies those values of a corrected step that are not in the star's record, and counts the step of length `taken`.
+/// Counts a step of length `taken`, and what it was.
 ///
 /// # Safety
-/// `rest` and `moved` must be those of the body.
+/// The report must be valid.
 #[inline(always)]
-unsafe fn take_over<const P: usize>(
-    job: &Steps,
-    at: &State,
-    rest: *mut f64,
-    moved: *const f64,
-    taken: f64,
-) {
-    // SAFETY: the caller guarantees this.
+unsafe fn count_step(job: &Steps, at: &State, taken: f64, what: f64) {
+    let level = halvings(job.longest, taken);
+    // SAFETY: the caller guarantees this; a level is below LEVELS.
     unsafe {
-        *rest = *moved;
-        put_all(rest.add(1), &vectors::<2>(moved.add(2 + 3 * P)));
-        let level = halvings(job.longest, taken);
         count_up(at.report, LENGTHS + level as usize, 1);
-        let what = *moved.add(1);
         if what == IS_NOISY {
             count_up(at.report, NOISY, 1);
         } else if what == IS_CLAMPED {
@@ -565,13 +621,7 @@ pub(super) unsafe fn append(count: &AtomicU32, list: *mut u32, votes: u32, due: 
 /// # Safety
 /// The same as for [`steps`]; `count` places must be listed, and a barrier must follow the prediction.
 #[inline(always)]
-unsafe fn evaluate<
-    A: Record<D>,
-    const P: usize,
-    const D: usize,
-    const I: usize,
-    const MANY: bool,
->(
+unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
@@ -602,7 +652,10 @@ unsafe fn evaluate<
                 let begin = clock();
                 if thread::thread_idx_x() == 0 {
                     // SAFETY: the force has been computed, and only this block works on the body.
-                    unsafe { correct_body::<P, D, MANY>(job, at, block, k, last) };
+                    unsafe {
+                        let start = Start::read::<P>(at, block, *at.active.add(k as usize));
+                        correct_body::<P, D, MANY>(job, at, block, k, &start, last);
+                    }
                 }
                 correcting += clock() - begin;
                 k += thread::grid_dim_x();
@@ -611,7 +664,7 @@ unsafe fn evaluate<
             // SAFETY: all threads of the grid call it.
             correcting += unsafe {
                 let (begun, grid) = (begun && iteration == 1, &mut barrier.grid);
-                step_many::<A, P, D, I, MANY>(job, at, block, &launch, begun, last, grid)
+                step_many::<A, P, D, MANY>(job, at, block, &launch, begun, last, grid)
             };
         }
     }
@@ -624,13 +677,7 @@ unsafe fn evaluate<
 /// # Safety
 /// The same as for [`evaluate`].
 #[inline(always)]
-unsafe fn step_many<
-    A: Record<D>,
-    const P: usize,
-    const D: usize,
-    const I: usize,
-    const MANY: bool,
->(
+unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
@@ -651,50 +698,62 @@ unsafe fn step_many<
         }
         let count = (all.count - first).min(job.room);
         let launch = Launch { count, ..*all };
-        let shape = Shape::fastest(&launch, threads, I as u32, &job.capacity);
-        let units = shape.units(count, I as u32);
-        let mut unit = if begun { units } else { thread::block_idx_x() };
-        while unit < units {
-            // SAFETY: the unit is the same for all threads of the block; the places from `first` on are listed.
-            unsafe {
-                let places = at.active.add(first as usize);
-                tiles::pull_unit::<A, D, I, _>(
-                    &launch,
-                    &shape,
-                    at.predicted,
-                    places,
-                    at.partial,
-                    unit,
-                    &tiles::Unwatched,
-                );
-            }
-            unit += thread::grid_dim_x();
-        }
-        if !begun {
-            // SAFETY: all threads of the grid call it.
-            unsafe { barrier.wait() };
-        }
         // Bodies that a block folds and corrects at a time, with a thread for each value, or for each body without a fold.
         let most = if begun { threads } else { threads / components };
         let group = count.div_ceil(thread::grid_dim_x()).min(most);
         let (t, mut from) = (thread::thread_idx_x(), thread::block_idx_x() * group);
+        // SAFETY: the numbers are below that of the listed places.
+        let (places, place) = unsafe {
+            let places = at.active.add(first as usize);
+            (places, *places.add(from.min(count - 1) as usize))
+        };
+        let mut remaining = 0;
+        if !begun {
+            // SAFETY: all threads of the grid call it; `count` places are listed.
+            remaining = unsafe { sum_forces::<A, D>(at, &launch, places) };
+        }
+        // The first body is read while the other blocks are waited for.
+        // SAFETY: the place is that of a star.
+        let mut start = unsafe { Start::read::<P>(at, block, place) };
+        if !begun {
+            // SAFETY: all threads of the grid call it.
+            unsafe { barrier.wait() };
+        }
         while from < count {
             let bodies = (count - from).min(group);
-            if t < components * bodies && !begun {
+            // SAFETY: the list has room for the forces on all bodies.
+            let out = unsafe { at.forces.add(first as usize * const { 3 * D }) };
+            if group == 1 && !begun {
+                // SAFETY: the sums have been written; the component is below 3D and the sum below `remaining`.
+                unsafe {
+                    let sum = |component, sum| {
+                        let at_sum = (component * remaining + sum) as usize * count as usize;
+                        *at.partial.add(at_sum + from as usize)
+                    };
+                    let out = out.add(from as usize * const { 3 * D });
+                    fold::by_warps(sum, components, remaining, out);
+                }
+            } else if t < components * bodies && !begun {
                 let (component, k) = (t / bodies, from + t % bodies);
                 // SAFETY: each thread has a value of its own.
                 unsafe {
-                    let out = at.forces.add(first as usize * const { 3 * D });
                     let value = component * count + k;
-                    fold::fold_value(at.partial, out, components, count, shape.remaining, value);
+                    fold::fold_value(at.partial, out, components, count, remaining, value);
                 }
             }
             // Makes the forces visible to the threads of the block.
             thread::sync_threads();
             let begin = clock();
             if t < bodies {
+                let k = first + from + t;
                 // SAFETY: the forces have been computed, and each thread has bodies of its own.
-                unsafe { correct_body::<P, D, MANY>(job, at, block, first + from + t, last) };
+                unsafe {
+                    // The only body of a block has been read.
+                    if group > 1 {
+                        start = Start::read::<P>(at, block, *at.active.add(k as usize));
+                    }
+                    correct_body::<P, D, MANY>(job, at, block, k, &start, last);
+                }
             }
             correcting += clock() - begin;
             from += thread::grid_dim_x() * group;
@@ -702,6 +761,28 @@ unsafe fn step_many<
         first += count;
     }
     correcting
+}
+
+/// Computes sums of the forces on the bodies at `places`. Returns how many sums remain to be folded for each of them.
+///
+/// # Safety
+/// The same as for [`evaluate`]; `places` must be valid for `launch.count` numbers, and there must be room for the sums.
+#[inline(always)]
+unsafe fn sum_forces<A: Record<D>, const D: usize>(
+    at: &State,
+    launch: &Launch,
+    places: *const u32,
+) -> u32 {
+    let division = Division::among(launch, thread::block_dim_x(), thread::grid_dim_x());
+    let mut unit = thread::block_idx_x();
+    while unit < division.units(launch.count) {
+        let (from, to) = (at.predicted, at.partial);
+        // SAFETY: the unit is the same for all threads of the block; the caller guarantees the rest.
+        unsafe { chains::pull_unit::<A, D>(launch, &division, from, places, to, unit) };
+        thread::sync_threads();
+        unit += thread::grid_dim_x();
+    }
+    division.remaining
 }
 
 /// Replaces the predicted motions of active bodies by their corrected motions, on all devices.
@@ -732,7 +813,35 @@ unsafe fn replace<const P: usize, const D: usize, const MANY: bool>(
     }
 }
 
-/// Corrects the active body `k` and, after the last iteration, chooses its next step.
+/// An active body before its correction.
+#[derive(Clone, Copy)]
+struct Start {
+    place: u32,
+    /// Length of its step.
+    before: f64,
+    motion: Taylor<f64>,
+}
+
+impl Start {
+    /// Reads the active body at `place`.
+    ///
+    /// # Safety
+    /// The place must be that of a star.
+    #[inline(always)]
+    unsafe fn read<const P: usize>(at: &State, block: &Block, place: u32) -> Self {
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            let star = at.stars.add(place as usize * const { star_width(P) });
+            Self {
+                place,
+                before: block.time - *star.add(1),
+                motion: start::<P>(star),
+            }
+        }
+    }
+}
+
+/// Corrects the active body `k`, which was at `start`, and, after the last iteration, chooses its next step.
 ///
 /// # Safety
 /// The same as for [`evaluate`]; the force on the body must have been computed, and no other thread may work on it.
@@ -742,15 +851,17 @@ unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
     at: &State,
     block: &Block,
     k: u32,
+    start: &Start,
     last: bool,
 ) {
-    // SAFETY: the caller guarantees this; these are the records of the body that is listed as k.
-    let (place, before, x, force) = unsafe {
-        let place = *at.active.add(k as usize) as usize;
-        let star = at.stars.add(place * const { star_width(P) });
-        let force = vectors::<D>(at.forces.add(k as usize * const { 3 * D }));
-        (place, block.time - *star.add(1), start::<P>(star), force)
-    };
+    let Start {
+        place,
+        before,
+        motion: x,
+    } = *start;
+    let place = place as usize;
+    // SAFETY: the caller guarantees this.
+    let force = unsafe { vectors::<D>(at.forces.add(k as usize * const { 3 * D })) };
     let y = correct::<f64, D>(&x, &force, 0.5 * before, 2.0 / before);
     // SAFETY: as above.
     let moved = unsafe { at.moved.add(place * const { moved_width(P) }) };

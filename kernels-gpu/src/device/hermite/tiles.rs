@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use cuda_std::shared::SharedSlice;
 use cuda_std::thread;
 
-use super::{Launch, Record, fold, width};
+use super::{Launch, Record, fold, ratio, width};
 use crate::physics::summation::partial_sums::{MAX_WAITING, SHORT_PARTIAL_SUMS, nth_to_merge};
 use crate::{Real, Vec3};
 
@@ -57,21 +57,23 @@ impl Shape {
     /// counts terms of partial sums, in the rounds of blocks that the device needs.
     #[inline(always)]
     pub fn fastest(launch: &Launch, threads: u32, bodies: u32, capacity: &Capacity) -> Self {
+        // All but the capacity are powers of two: a division takes longer than the whole of the rest.
         let parts = launch.parts();
         let mut best = Self::with_lanes(threads, threads, parts);
         let mut least = u64::MAX;
         let mut lanes = threads;
-        while lanes >= MIN_LANES && threads / lanes <= parts {
+        while lanes >= MIN_LANES && ratio(threads, lanes) <= parts {
             let shape = Self::with_lanes(lanes, threads, parts);
             let units = shape.units(launch.count, bodies);
-            let terms = parts / (shape.remaining * (threads / lanes)) * launch.terms + UNIT_TERMS;
+            let sums = ratio(parts, shape.remaining * ratio(threads, lanes));
+            let terms = sums * launch.terms + UNIT_TERMS;
             let rounds = SPEED_UP * units.div_ceil(capacity.blocks);
             let load = units.div_ceil(capacity.multiprocessors);
             let cost = if rounds > load { rounds } else { load } as u64 * terms as u64;
             if cost < least {
                 (best, least) = (shape, cost);
             }
-            lanes /= 2;
+            lanes >>= 1;
         }
         best
     }
@@ -79,7 +81,7 @@ impl Shape {
     /// The shape with rows of this length.
     #[inline(always)]
     fn with_lanes(lanes: u32, threads: u32, parts: u32) -> Self {
-        let remaining = parts / (threads / lanes);
+        let remaining = ratio(parts, ratio(threads, lanes));
         Self {
             lanes,
             remaining: remaining.min(SHORT_PARTIAL_SUMS as u32),
@@ -89,7 +91,8 @@ impl Shape {
     /// Number of blocks for `count` bodies with `bodies` of them per thread.
     #[inline(always)]
     pub fn units(&self, count: u32, bodies: u32) -> u32 {
-        count.div_ceil(self.lanes * bodies) * self.remaining
+        let group = self.lanes * bodies;
+        ratio(count + group - 1, group) * self.remaining
     }
 }
 

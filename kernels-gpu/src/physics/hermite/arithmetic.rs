@@ -7,6 +7,7 @@
 use core::marker::PhantomData;
 
 use super::force::terms;
+use crate::number::each;
 use crate::{Real, Vec3};
 
 /// A precision of pairs, for `D` derivatives (2, 3 or 4).
@@ -42,6 +43,29 @@ pub trait Arithmetic<const D: usize> {
         Self::add(w, &t, sum);
     }
 
+    /// The contributions of `K` pairs of bodies i and j, as [`add`](Self::add) takes them, with G·m of each j; and the softened squares of
+    /// the distances.
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    fn terms_of<const K: usize>(
+        i: [&Self::Body; K],
+        j: [&Self::Body; K],
+        mass: [Self::Number; K],
+        softening2: Self::Number,
+    ) -> (
+        [(Self::Number, [Vec3<Self::Number>; D]); K],
+        [Self::Number; K],
+    ) {
+        let mut d = [Self::difference(i[0], j[0]); K];
+        each!(K, |k| d[k] = Self::difference(i[k], j[k]));
+        let mut r2 = [softening2; K];
+        each!(K, |k| r2[k] = d[k][0].norm2_plus(softening2));
+        let inv3 = Self::Number::inv_cubes(r2);
+        let mut all = [terms(&d[0], r2[0], inv3[0], mass[0]); K];
+        each!(K, |k| all[k] = terms(&d[k], r2[k], inv3[k], mass[k]));
+        (all, r2)
+    }
+
     /// Adds the pull of one body on two bodies, as [`pull`](Self::pull) does for one. Returns the softened squares of the distances.
     #[inline(always)]
     fn pull_two(
@@ -51,13 +75,9 @@ pub trait Arithmetic<const D: usize> {
         softening2: Self::Number,
         sum: [&mut Self::Sum; 2],
     ) -> [Self::Number; 2] {
-        let (a, b) = (Self::difference(i[0], j), Self::difference(i[1], j));
-        let r2 = [a[0].norm2_plus(softening2), b[0].norm2_plus(softening2)];
-        let inv3 = Self::Number::inv_cubes(r2);
-        let (w, t) = terms(&a, r2[0], inv3[0], mass);
-        Self::add(w, &t, sum[0]);
-        let (w, t) = terms(&b, r2[1], inv3[1], mass);
-        Self::add(w, &t, sum[1]);
+        let ([first, second], r2) = Self::terms_of(i, [j; 2], [mass; 2], softening2);
+        Self::add(first.0, &first.1, sum[0]);
+        Self::add(second.0, &second.1, sum[1]);
         r2
     }
 
