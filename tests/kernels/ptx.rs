@@ -197,14 +197,17 @@ const MAY_SPILL: [&str; 2] = [
     "map_ftle_adams_bashforth_4_f64",
 ];
 
-/// Bytes that a kernel may spill. Block steps of clusters exceed the registers by a few, those by several devices by more.
+/// Bytes that a kernel may spill. Block steps of clusters exceed the registers by a few, at order 8 and those by several devices by more.
 fn may_spill(kernel: &str) -> usize {
     if MAY_SPILL.contains(&kernel) {
         usize::MAX
-    } else if kernel.starts_with("hermite_steps_together_") {
-        1000
-    } else if kernel.starts_with("hermite_steps_") {
-        200
+    } else if let Some(rest) = kernel.strip_prefix("hermite_steps_") {
+        match (rest.starts_with("together_"), rest.ends_with('8')) {
+            (false, false) => 200,
+            (false, true) => 640,
+            (true, false) => 800,
+            (true, true) => 1120,
+        }
     } else {
         0
     }
