@@ -241,6 +241,8 @@ impl<A: Record<D>, const D: usize> Share<'_, A, D> {
         self.launch.terms <= self.tile_terms()
     }
 
+    /// Reads the predicted body at `place`, and its mass.
+    ///
     /// # Safety
     /// `place` must be that of a predicted body.
     #[inline(always)]

@@ -424,7 +424,7 @@ unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
             let place = from + lane;
             let mut due = false;
             if place < places {
-                // SAFETY: as above.
+                // SAFETY: only this thread works on the star at this place.
                 due = unsafe { settle_star::<P, D>(job, at, block, place, held, last) };
             }
             if !last {
@@ -438,7 +438,7 @@ unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
         }
         first = second + threads;
         if first < places {
-            // SAFETY: as above.
+            // SAFETY: only this thread changes these stars.
             held = unsafe { Held::two(job, at, first + lane) };
         }
     }
@@ -474,6 +474,8 @@ impl<const P: usize> Held<P> {
         unsafe { [Self::read(job, at, first), Self::read(job, at, second)] }
     }
 
+    /// Reads the star at `place`.
+    ///
     /// # Safety
     /// `place` must be that of a star, which no other thread changes.
     #[inline(always)]
