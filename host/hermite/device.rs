@@ -277,37 +277,35 @@ impl DeviceEngine {
     }
 }
 
-/// The bytes of shared memory of `threads` threads that compute forces in chains.
-fn chains_bytes(order: Order, precision: Precision, threads: u32) -> u32 {
-    use chains::shared_bytes;
-    match (precision, order) {
-        (Precision::F64, Order::Four) => shared_bytes::<Plain<f64>, 2>(threads),
-        (Precision::F64, Order::Six) => shared_bytes::<Plain<f64>, 3>(threads),
-        (Precision::F64, Order::Eight) => shared_bytes::<Plain<f64>, 4>(threads),
-        (Precision::SplitF32, Order::Four) => shared_bytes::<SplitF32<f32>, 2>(threads),
-        (Precision::SplitF32, Order::Six) => shared_bytes::<SplitF32<f32>, 3>(threads),
-        (Precision::SplitF32, Order::Eight) => shared_bytes::<SplitF32<f32>, 4>(threads),
+/// What the kernels for an order and a precision need.
+struct Needs {
+    /// Words per body in a tile.
+    words: usize,
+    /// Bodies per thread of the kernel with tiles.
+    bodies: u32,
+    /// The bytes of shared memory of so many threads that compute forces in chains.
+    chains_bytes: fn(u32) -> u32,
+}
+
+impl Needs {
+    fn of<A: Record<D>, const D: usize>() -> Self {
+        Self {
+            words: A::WORDS,
+            bodies: A::BODIES as u32,
+            chains_bytes: chains::shared_bytes::<A, D>,
+        }
     }
 }
 
-/// Words per body in a tile, and bodies per thread.
-fn shape(order: Order, precision: Precision) -> (usize, u32) {
-    fn of<const D: usize>(precision: Precision) -> (usize, u32) {
-        match precision {
-            Precision::F64 => (
-                <Plain<f64> as Record<D>>::WORDS,
-                <Plain<f64> as Record<D>>::BODIES as u32,
-            ),
-            Precision::SplitF32 => (
-                <SplitF32<f32> as Record<D>>::WORDS,
-                <SplitF32<f32> as Record<D>>::BODIES as u32,
-            ),
-        }
-    }
-    match order {
-        Order::Four => of::<2>(precision),
-        Order::Six => of::<3>(precision),
-        Order::Eight => of::<4>(precision),
+/// What the kernels for this order and precision need.
+fn needs(order: Order, precision: Precision) -> Needs {
+    match (precision, order) {
+        (Precision::F64, Order::Four) => Needs::of::<Plain<f64>, 2>(),
+        (Precision::F64, Order::Six) => Needs::of::<Plain<f64>, 3>(),
+        (Precision::F64, Order::Eight) => Needs::of::<Plain<f64>, 4>(),
+        (Precision::SplitF32, Order::Four) => Needs::of::<SplitF32<f32>, 2>(),
+        (Precision::SplitF32, Order::Six) => Needs::of::<SplitF32<f32>, 3>(),
+        (Precision::SplitF32, Order::Eight) => Needs::of::<SplitF32<f32>, 4>(),
     }
 }
 
@@ -482,7 +480,7 @@ impl DeviceMemory {
         block: u32,
     ) -> Result<(), EngineError> {
         let components = 3 * self.order.derivatives() as u32;
-        let (words, bodies) = shape(self.order, self.precision);
+        let Needs { words, bodies, .. } = needs(self.order, self.precision);
         let partial = self.partial.as_mut_ptr();
         let places = self.active.as_ptr().wrapping_add(first);
         let multiprocessors = self.device.info().multiprocessors.max(1);

@@ -19,7 +19,7 @@ use kernels_gpu::hermite::step::halvings;
 use kernels_gpu::kernels::HermiteSteps;
 
 use super::array::Array;
-use super::{DeviceEngine, DeviceMemory, chains_bytes, records, shape};
+use super::{DeviceEngine, DeviceMemory, needs, records};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, SumSubset};
 use crate::{Engine, HermiteError, Order, Precision, Split, Star};
@@ -340,7 +340,7 @@ impl DeviceMemory {
         };
         let force = self.all_sums();
         let (values, threads) = (3 * self.order.derivatives(), self.steps_threads(least));
-        let mut shared = chains_bytes(self.order, self.precision, threads);
+        let mut shared = (needs(self.order, self.precision).chains_bytes)(threads);
         if self.few > 0 {
             shared = shared.max(lanes::shared_bytes(values, force.parts()));
         }
@@ -384,7 +384,7 @@ impl DeviceMemory {
 
     /// The bytes of shared memory that forces by tiles need.
     pub(super) fn tiles_bytes(&self, threads: u32) -> u32 {
-        let (words, _) = shape(self.order, self.precision);
+        let words = needs(self.order, self.precision).words;
         tiles::shared_bytes(words, self.order.derivatives(), threads)
     }
 

@@ -17,7 +17,8 @@ use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 /// - the others: the fields of [`State`]
 ///
 /// # Tiling
-/// Dynamic shared memory of [`shared_bytes`](crate::device::hermite::chains::shared_bytes) or as for `hermite_lanes` of the same order, whichever is more
+/// Dynamic shared memory of [`shared_bytes`](crate::device::hermite::chains::shared_bytes), or as for `hermite_lanes` of the same order if that
+/// is more
 ///
 /// # Thread mapping
 /// Places, active bodies, groups and parts are distributed cyclically over the threads and blocks of a one-dimensional grid. Blocks

@@ -174,7 +174,7 @@ struct Set {
     is_wide: bool,
     /// Number of chains, or of pairs of chains.
     chains: u32,
-    /// Number of bodies that have chains, or first chains of a pair.
+    /// Number of bodies for each partial sum that threads have as their first one.
     of_thread: u32,
     /// Number of threads of a chain, a power of two: 1 for pairs.
     team: u32,
@@ -188,7 +188,8 @@ struct Set {
 }
 
 impl Set {
-    /// The set from body `first` on, up to body `end` at most. If there is none, its bodies are others.
+    /// The set from body `first` on, which ends before body `end`. If `first` is not below `end`, no body is left; the set then has the last
+    /// one and is not used.
     #[inline(always)]
     fn of(launch: &Launch, division: &Division, first: u32, end: u32) -> Self {
         let (threads, t) = (thread::block_dim_x(), thread::thread_idx_x());
@@ -221,7 +222,7 @@ impl Set {
         }
     }
 
-    /// The number of body `k` of this thread in the set. If there are only the first ones, it is not below `bodies`.
+    /// The number of body `k` of this thread in the set. With an odd number of bodies, the second one of some threads is beyond the set.
     #[inline(always)]
     fn number(&self, k: usize) -> u32 {
         self.body + k as u32 * self.of_thread

@@ -44,12 +44,7 @@ pub(super) unsafe fn two(from: *const f64) -> (f64, f64) {
 #[inline(always)]
 pub(super) unsafe fn aligned_vectors<const N: usize>(from: *const f64) -> [Vec3<f64>; N] {
     const { assert!(N.is_multiple_of(2)) };
-    let zero = Vec3 {
-        x: 0.0,
-        y: 0.0,
-        z: 0.0,
-    };
-    let mut v = [zero; N];
+    let mut v = [Vec3::zero(); N];
     let mut k = 0;
     while k < N {
         // SAFETY: the caller guarantees this.
@@ -171,9 +166,7 @@ unsafe fn numbers<const D: usize>(from: *const f64) -> [f64; WIDEST] {
     let mut k = 0;
     while k < const { width(D) / 2 } {
         // SAFETY: the caller guarantees this.
-        let two = unsafe { *from.cast::<Two>().add(k) };
-        n[2 * k] = two.0;
-        n[2 * k + 1] = two.1;
+        (n[2 * k], n[2 * k + 1]) = unsafe { two(from.add(2 * k)) };
         k += 1;
     }
     n

@@ -897,12 +897,7 @@ unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
 /// `star` must be valid for [`star_width`] numbers.
 #[inline(always)]
 unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
-    let zero = Vec3 {
-        x: 0.0,
-        y: 0.0,
-        z: 0.0,
-    };
-    let mut x = [zero; TERMS];
+    let mut x = [Vec3::zero(); TERMS];
     let mut n = 0;
     while n < P {
         // SAFETY: the caller guarantees this.
