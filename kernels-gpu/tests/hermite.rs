@@ -4,7 +4,7 @@ use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
 use kernels_gpu::hermite::correct::correct;
 use kernels_gpu::hermite::predict::predict;
-use kernels_gpu::hermite::step::{Power, criterion, quantised};
+use kernels_gpu::hermite::step::{Power, criterion, power, quantised};
 use kernels_gpu::hermite::{TERMS, Taylor};
 use kernels_gpu::physics::pair::{potential, separation};
 use kernels_gpu::physics::softening::softening2;
@@ -201,6 +201,36 @@ proptest! {
         let step = quantised(allowed, 0.0625, 2f64.powi(-40));
         prop_assert_eq!(step, 2f64.powf(step.log2().round()));
         prop_assert!(step <= dt * (1.0 + 1e-12) && (step == 0.0625 || 2.0 * step > dt * (1.0 - 1e-12)));
+    }
+}
+
+#[test]
+fn quantised_steps_are_those_of_halving_from_the_longest() {
+    let plain = |allowed: Power, longest: f64, shortest: f64| {
+        let mut step = longest;
+        while step > shortest && power(step, allowed.exponent) > allowed.value {
+            step *= 0.5;
+        }
+        step
+    };
+    let mut values = vec![0.0, -0.0, -1.0, 5e-324, f64::MAX, f64::INFINITY, f64::NAN];
+    for exponent in -1074..1024 {
+        let two = 2.0 * 2f64.powi(exponent - 1);
+        values.extend([two.next_down(), two, two.next_up(), 1.4 * two]);
+    }
+    for value in values {
+        for exponent in [1, 2, 3, 4, 6, 10] {
+            let allowed = Power { value, exponent };
+            for longest in [4.0, 1.0, 0.0625, 1e-9f64.log2().floor().exp2()] {
+                for shortest in [0.0, 2f64.powi(-40), 1e-9, 0.0625, 0.3, 8.0] {
+                    assert_eq!(
+                        quantised(allowed, longest, shortest),
+                        plain(allowed, longest, shortest),
+                        "{value:e} {exponent} {longest:e} {shortest:e}"
+                    );
+                }
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use cuda_std::thread;
 
 use super::record::vector;
 use super::{Launch, Record, fold, width};
+use crate::number::each;
 use crate::physics::pair;
 use crate::physics::summation::partial_sums::SHORT_PARTIAL_SUMS;
 
@@ -17,6 +18,9 @@ pub const fn threads(parts: u32) -> u32 {
         _ => MOST_THREADS,
     }
 }
+
+/// Number of terms that a thread computes at the same time, so that the waits for memory and for results overlap.
+const AT_ONCE: usize = 4;
 
 /// Largest number of threads per block.
 const MOST_THREADS: u32 = SHORT_PARTIAL_SUMS as u32;
@@ -67,15 +71,25 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
         let i = unsafe { A::read(record(*places.add(body as usize))).1 };
         let softening2 = A::number(launch.softening2);
         let mut sum = A::zero();
-        let mut place = launch.first + part * launch.stride;
+        let first = launch.first + part * launch.stride;
         let mut term = 0;
         while term < launch.terms {
-            // SAFETY: the place is below sums · terms.
-            let (mass, j) = unsafe { A::read(record(place)) };
-            A::pull(&i, &j, mass, softening2, &mut sum);
-            sum = A::now(sum);
-            place += launch.sums;
-            term += 1;
+            let read = |n: u32| {
+                let place = first + (term + n).min(launch.terms - 1) * launch.sums;
+                // SAFETY: the place is below sums · terms.
+                unsafe { A::read(record(place)) }
+            };
+            let j = [read(0), read(1), read(2), read(3)];
+            let (all, _) = A::terms_of(
+                [&i; AT_ONCE],
+                [&j[0].1, &j[1].1, &j[2].1, &j[3].1],
+                [j[0].0, j[1].0, j[2].0, j[3].0],
+                softening2,
+            );
+            each!(AT_ONCE, |n| if term + (n as u32) < launch.terms {
+                A::add(all[n].0, &all[n].1, &mut sum);
+            });
+            term += AT_ONCE as u32;
         }
         let totals = A::totals(&sum);
         let stride = parts as usize;

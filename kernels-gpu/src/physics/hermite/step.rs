@@ -109,11 +109,30 @@ pub fn power(x: f64, n: u32) -> f64 {
 /// none. A particle on which no force acts has no derivatives (0/0) and may take any step.
 #[inline(always)]
 pub fn quantised(allowed: Power, longest: f64, shortest: f64) -> f64 {
-    let mut step = longest;
+    let mut step = above_root(allowed, longest, shortest);
     while step > shortest && power(step, allowed.exponent) > allowed.value {
         step *= 0.5;
     }
     step
+}
+
+/// A power of two up to `longest` that is not below the result of [`quantised`], and less than 4 times the root of `allowed`, so that
+/// few halvings are left.
+#[inline(always)]
+fn above_root(allowed: Power, longest: f64, shortest: f64) -> f64 {
+    if !(0.0..1.0).contains(&allowed.value) {
+        return longest;
+    }
+    // The value is below 2^-below.
+    let below = BIAS - 1 - (allowed.value.to_bits() >> FRACTION_BITS & EXPONENT) as u32;
+    let root = f64::from_bits(((BIAS - below / allowed.exponent) as u64) << FRACTION_BITS);
+    // A power of two above `shortest`.
+    let least = f64::from_bits((2.0 * shortest).to_bits() >> FRACTION_BITS << FRACTION_BITS);
+    if root < least {
+        least.min(longest)
+    } else {
+        root.min(longest)
+    }
 }
 
 /// Ratio of the shortest possible step to the longest.
@@ -127,6 +146,9 @@ const NOISE_MARGIN: f64 = 1000.0;
 
 /// Number of fraction bits of an `f64`.
 const FRACTION_BITS: u32 = 52;
+/// The exponent bits of an `f64` without its sign, and those of 1.
+const EXPONENT: u64 = (1 << 11) - 1;
+const BIAS: u32 = 1023;
 
 /// The number of times that `longest` must be halved to give `step`; both are powers of two.
 #[inline(always)]
