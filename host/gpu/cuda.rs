@@ -290,6 +290,10 @@ impl Device for Gpu {
         })
     }
 
+    fn is_asynchronous(&self) -> bool {
+        true
+    }
+
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
         let Grid {
             blocks,

@@ -194,6 +194,10 @@ impl Device for Emulator {
         })
     }
 
+    fn is_asynchronous(&self) -> bool {
+        false
+    }
+
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
         let kernel = exported(&launch.code, &self.info)?;
         let grid = launch.grid;

@@ -211,6 +211,9 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// The resources of a kernel in grids like this one.
     fn usage(&self, code: &Code, grid: &Grid) -> Result<Usage, GpuError>;
 
+    /// Whether [`start`](Self::start) returns before the kernel has run.
+    fn is_asynchronous(&self) -> bool;
+
     /// Queues a launch of at least one block.
     ///
     /// # Safety

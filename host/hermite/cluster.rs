@@ -135,6 +135,8 @@ pub struct Cluster<'e> {
     abrupt: Option<Abrupt>,
     block_steps: BlockSteps,
     current: Current,
+    /// Particles that the host has stepped since the device had the current state of all.
+    stepped: Vec<u32>,
     /// Time of the device's last block.
     device_time: f64,
 }
@@ -235,6 +237,7 @@ impl<'e> Cluster<'e> {
             abrupt: None,
             block_steps: BlockSteps::Host,
             current: Current::Host,
+            stepped: Vec::new(),
             device_time: 0.0,
         }
     }
@@ -320,7 +323,7 @@ impl<'e> Cluster<'e> {
         let corrected = Instant::now();
         self.split.correct += corrected - begin;
         self.engine.store(&active, &self.moved)?;
-        self.current = Current::Host;
+        self.note_step(&active);
         for (place, star) in active.iter().zip(&self.moved) {
             self.stars[*place as usize] = *star;
         }

@@ -128,8 +128,8 @@ const BLOCK_THREADS: u32 = 128;
 /// Largest number of partial results in memory: 256 MiB.
 const MAX_PARTIAL_RESULTS: usize = 1 << 25;
 
-/// Number of pairs in a block step (0.2 ms) from which on the force kernel saves more time than its launch takes.
-const MANY_PAIRS: u64 = 1 << 26;
+/// Number of pairs of a device in a block step (0.4 ms) from which on the force kernel saves more time than its launch takes.
+const MANY_PAIRS: u64 = 1 << 27;
 
 /// Largest number of places of lists in memory at a time.
 const MAX_LISTED_PLACES: usize = 1 << 22;
@@ -143,7 +143,7 @@ struct DeviceEngine {
     few: Option<u32>,
     memories: Vec<DeviceMemory>,
     host: Vec<f64>,
-    /// Number of pairs in a block step from which on the devices leave its forces to the force kernel.
+    /// Number of pairs of a device in a block step from which on the devices leave its forces to the force kernel.
     many_pairs: u64,
     /// The threads that do the part of the host.
     workers: Workers,
@@ -225,7 +225,8 @@ impl DeviceEngine {
 
     /// Number of active particles of this many bodies from which on the force kernel sums the forces of the devices' block steps.
     fn many(&self, bodies: usize) -> u32 {
-        u32::try_from(self.many_pairs.div_ceil(bodies as u64)).unwrap_or(u32::MAX)
+        let pairs = self.many_pairs.saturating_mul(self.devices.len() as u64);
+        u32::try_from(pairs.div_ceil(bodies as u64)).unwrap_or(u32::MAX)
     }
 
     /// Number of parts into which the partial sums of `bodies` in a subset are divided: a power of two.
@@ -368,13 +369,14 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// Copies records to their places, from `to` on.
+    /// Copies records to their places, which have `stride` numbers from `to` on, without the first `skip` of these.
     fn scatter(
         &mut self,
         places: &[u32],
         records: &[f64],
         to: *mut f64,
         stride: usize,
+        skip: u32,
     ) -> Result<(), EngineError> {
         self.list(places)?;
         self.staging.put(records)?;
@@ -385,7 +387,7 @@ impl DeviceMemory {
             places.len() as u32,
             (records.len() / places.len()) as u32,
             stride as u32,
-            1,
+            skip,
         );
         let grid = Grid::covering(records.len() as u32, BLOCK_THREADS);
         // SAFETY: the staging has room for every body's record, and places are below the number of bodies.
@@ -573,7 +575,7 @@ impl Engine for DeviceEngine {
                 }
             }
             let to = memory.stars.as_mut_ptr();
-            memory.scatter(places, &host, to, star_width(p))?;
+            memory.scatter(places, &host, to, star_width(p), 1)?;
         }
         self.host = host;
         Ok(())
@@ -606,7 +608,7 @@ impl Engine for DeviceEngine {
                 }
             }
             let to = memory.predicted.as_mut_ptr();
-            memory.scatter(places, &host, to, width(d))?;
+            memory.scatter(places, &host, to, width(d), 1)?;
         }
         self.host = host;
         Ok(())

@@ -67,9 +67,19 @@ pub struct BlockStepRequest<'a> {
     pub time: f64,
     /// Time after which there is no block.
     pub end: f64,
-    /// The particles and the parts of their forces in the Ahmad–Cohen scheme (none without), if they have changed since the last block
-    /// steps of the engine.
-    pub particles: Option<(&'a [Star], &'a [Parts])>,
+    /// The particles, if the host has changed any since the last block steps of the engine.
+    pub particles: Option<HostParticles<'a>>,
+}
+
+/// Particles that the host has changed.
+#[derive(Clone, Copy, Debug)]
+pub struct HostParticles<'a> {
+    /// All particles.
+    pub stars: &'a [Star],
+    /// The parts of their forces in the Ahmad–Cohen scheme; none without.
+    pub parts: &'a [Parts],
+    /// The places of those that have changed and that [`Engine::store`] has put to the engine; `None` if the engine has none of them.
+    pub places: Option<&'a [u32]>,
 }
 
 /// Why a sequence of block steps ended.

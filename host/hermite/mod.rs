@@ -24,8 +24,8 @@ pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters};
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
-    BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
-    SubsetSums, SumSubset,
+    BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, HostParticles, Lists,
+    Motion, Split, SubsetSums, SumSubset,
 };
 pub use overrides::{
     CloseEncounters, Overrides, OverridesError, Scheme, StartModel, Times, order, particles,

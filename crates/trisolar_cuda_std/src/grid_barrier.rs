@@ -34,23 +34,75 @@ impl GridBarrier {
     #[inline(always)]
     pub unsafe fn wait(&mut self) {
         thread::sync_threads();
-        let blocks = thread::grid_dim_x();
-        // The goal wraps in the same way as the counter.
-        self.goal = self.goal.wrapping_add(blocks);
+        self.next();
         if thread::thread_idx_x() == 0 {
-            let arrived = self.arrived.cast_mut().cast::<u32>();
             // SAFETY: the caller guarantees this.
             unsafe {
-                // Makes the writes of this block visible before its arrival.
-                atomic_fetch_add_release_u32_device(arrived, 1);
-                // Orders reads of the other blocks' writes after their arrivals.
-                while (atomic_load_acquire_32_device(arrived).wrapping_sub(self.goal) as i32) < 0 {
-                    // The blocks of a GPU run concurrently, but those of the emulator may share a core.
-                    #[cfg(not(target_arch = "nvptx64"))]
-                    thread::nanosleep(0);
-                }
+                self.arrive();
+                self.wait_for(self.goal);
             }
         }
         thread::sync_threads();
+    }
+
+    /// The same as [`wait`](Self::wait), but the threads of the first block call `between` after all other blocks have arrived and before any
+    /// thread goes on. Their writes there are also visible to all threads.
+    ///
+    /// # Safety
+    /// The same as for [`wait`](Self::wait), which all threads may call in turn with this.
+    #[inline(always)]
+    pub unsafe fn wait_and(&mut self, between: impl FnOnce()) {
+        thread::sync_threads();
+        self.next();
+        let first = thread::thread_idx_x() == 0;
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            if thread::block_idx_x() == 0 {
+                if first {
+                    self.wait_for(self.goal.wrapping_sub(1));
+                }
+                thread::sync_threads();
+                between();
+                thread::sync_threads();
+                if first {
+                    self.arrive();
+                }
+            } else if first {
+                self.arrive();
+                self.wait_for(self.goal);
+            }
+        }
+        thread::sync_threads();
+    }
+
+    /// Sets the goal of the next wait, which wraps in the same way as the counter.
+    #[inline(always)]
+    fn next(&mut self) {
+        self.goal = self.goal.wrapping_add(thread::grid_dim_x());
+    }
+
+    /// Counts the arrival of this block, and makes its writes visible before.
+    ///
+    /// # Safety
+    /// The counter must be valid.
+    #[inline(always)]
+    unsafe fn arrive(&self) {
+        // SAFETY: the caller guarantees this.
+        unsafe { atomic_fetch_add_release_u32_device(self.arrived.cast_mut().cast(), 1) };
+    }
+
+    /// Waits for this number of arrivals, and orders reads of the other blocks' writes after it.
+    ///
+    /// # Safety
+    /// The counter must be valid.
+    #[inline(always)]
+    unsafe fn wait_for(&self, goal: u32) {
+        let arrived = self.arrived.cast_mut().cast::<u32>();
+        // SAFETY: the caller guarantees this.
+        while unsafe { (atomic_load_acquire_32_device(arrived).wrapping_sub(goal) as i32) < 0 } {
+            // The blocks of a GPU run concurrently, but those of the emulator may share a core.
+            #[cfg(not(target_arch = "nvptx64"))]
+            thread::nanosleep(0);
+        }
     }
 }

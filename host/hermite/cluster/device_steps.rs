@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::{Cluster, Counters, Split};
-use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
+use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, HostParticles};
 use crate::{HermiteError, Schedule};
 
 /// Whether the host or the device performs block steps. The bits are the same.
@@ -66,8 +66,12 @@ impl FromStr for BlockStep {
 pub(super) enum Current {
     Host,
     Device,
+    /// On the host, and on the device except for those that the host has stepped.
     Both,
 }
+
+/// The part of the particles up to which only those that the host has stepped are copied to the device.
+const MOST_STEPPED: usize = 4;
 
 impl Cluster<'_> {
     /// Selects whether host or device performs block steps in [`advance`](Self::advance).
@@ -160,22 +164,47 @@ impl Cluster<'_> {
     }
 
     fn perform_block_steps(&mut self, end: f64) -> Result<Ended, HermiteError> {
-        let parts = self.split_forces.as_ref().map_or(&[][..], |s| &s.parts);
+        let places = match self.current {
+            Current::Host => Some(None),
+            Current::Both if !self.stepped.is_empty() => {
+                self.stepped.sort_unstable();
+                self.stepped.dedup();
+                Some(Some(&self.stepped[..]))
+            }
+            Current::Both | Current::Device => None,
+        };
+        let particles = places.map(|places| HostParticles {
+            stars: &self.stars,
+            parts: self.split_forces.as_ref().map_or(&[], |s| &s.parts),
+            places,
+        });
         let request = BlockStepRequest {
             specification: &self.specification,
             time: self.last_time(),
             end,
-            particles: (self.current == Current::Host).then_some((&self.stars[..], parts)),
+            particles,
         };
         let outcome = self.engine.perform_block_steps(&request)?;
         if let Some(state) = &mut self.split_forces {
             state.sent();
         }
         self.current = Current::Device;
+        self.stepped.clear();
         self.device_time = outcome.time;
         self.counters.add(&outcome);
         self.split.add(&outcome.split);
         Ok(outcome.ended)
+    }
+
+    /// Notes a block step by the host, after it has stored the records of these particles.
+    pub(super) fn note_step(&mut self, active: &[u32]) {
+        let most = self.stars.len() / MOST_STEPPED;
+        if self.current == Current::Both && self.stepped.len() + active.len() <= most {
+            self.stepped.extend(active);
+        } else {
+            self.current = Current::Host;
+            self.stepped.clear();
+        }
     }
 
     /// Fetches the particles if their current state is on the device only.

@@ -183,6 +183,7 @@ impl DeviceMemory {
         );
         // SAFETY: every array is as long as the kernel asks for; no more blocks than are resident at the same time.
         unsafe { self.device.launch_entry(entry, grid, arguments)? };
+        resident.ask_report()?;
         resident.read_report()
     }
 

@@ -21,7 +21,7 @@ use kernels_gpu::kernels::HermiteSteps;
 use super::array::Array;
 use super::{DeviceEngine, DeviceMemory, needs, records};
 use crate::cluster::accuracy;
-use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, SumSubset};
+use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, HostParticles, SumSubset};
 use crate::{Engine, HermiteError, Order, Precision, Split, Star};
 use trisolar_device::{Device, Entry, GpuError, Grid};
 use trisolar_run::EngineError;
@@ -55,10 +55,12 @@ impl Resident {
         bodies: usize,
         devices: usize,
     ) -> Result<Self, EngineError> {
+        // Several devices have corrected steps of even and of odd block steps.
+        let sets = if devices > 1 { 2 } else { 1 };
         Ok(Self {
             rest: Array::new(device, bodies * REST_WIDTH, false)?,
-            moved: Array::new(device, bodies * moved_width(order), false)?,
-            levels: Array::new(device, LEVELS as usize, true)?,
+            moved: Array::new(device, sets * bodies * moved_width(order), false)?,
+            levels: Array::new(device, levels_length(devices), true)?,
             control: Array::new(device, CONTROL, true)?,
             report: Array::new(device, REPORT, true)?,
             everywhere: Array::new(device, devices * ADDRESSES, false)?,
@@ -100,13 +102,19 @@ fn steps_entry<const MANY: bool>(order: Order, precision: Precision) -> Entry<St
 }
 
 /// Numbers of a star beyond its record: its step, and the two vectors after the first `order`.
-fn rest_of(stars: &[Star], order: usize) -> Vec<f64> {
+fn rest_of<'a>(stars: impl ExactSizeIterator<Item = &'a Star>, order: usize) -> Vec<f64> {
     let mut host = Vec::with_capacity(stars.len() * REST_WIDTH);
     for star in stars {
         host.push(star.step);
         super::extend(&mut host, &star.taylor[order..order + 2]);
     }
     host
+}
+
+/// Length of the array of levels: several devices also have the changes by even and by odd block steps.
+fn levels_length(devices: usize) -> usize {
+    let rows = if devices > 1 { 3 } else { 1 };
+    rows * LEVELS as usize
 }
 
 /// Number of steps of each length.
@@ -155,10 +163,7 @@ impl DeviceEngine {
             });
         }
         let begin = Instant::now();
-        let devices = self.devices.len();
-        for memory in &mut self.memories {
-            memory.ready_steps(request, devices)?;
-        }
+        self.ready(request)?;
         self.introduce()?;
         let reports = self.launch_everywhere(request)?;
         let mut outcome = told(&reports[0]);
@@ -174,6 +179,21 @@ impl DeviceEngine {
             outcome.split.force += begin.elapsed();
         }
         Ok(outcome)
+    }
+
+    /// Makes the buffers of all devices, and copies what the launch needs.
+    fn ready(&mut self, request: &BlockStepRequest<'_>) -> Result<(), EngineError> {
+        let devices = self.devices.len();
+        let mut levels = Vec::new();
+        if let Some(HostParticles { stars, .. }) = request.particles {
+            let steps = stars.iter().map(|s| s.step);
+            levels.extend(levels_of(steps, request.specification.max_step));
+            levels.resize(levels_length(devices), 0);
+        }
+        for memory in &mut self.memories {
+            memory.ready_steps(request, &levels, devices)?;
+        }
+        Ok(())
     }
 
     /// Sums the forces of the block that the devices have begun. Each device does so for its share of the active particles.
@@ -225,22 +245,44 @@ impl DeviceEngine {
                 patience: 0,
             };
             let report = match request.specification.ahmad_cohen {
-                None => memory.launch_steps(request, alone, block)?,
+                None => {
+                    memory.launch_steps(request, alone, block)?;
+                    memory.read_report()?
+                }
                 Some(options) => memory.launch_neighbour_steps(request, options, alone, block)?,
             };
             return Ok(vec![report]);
         }
-        // A launch on an emulated device returns when it is done, so each has a thread.
+        let launch = |this: u32, memory: &mut DeviceMemory| {
+            let devices = Devices {
+                this,
+                count,
+                patience: PATIENCE_NS,
+            };
+            memory.launch_steps(request, devices, block)
+        };
+        let memories = (0..count).zip(&mut self.memories);
+        if self.devices.iter().all(|device| device.is_asynchronous()) {
+            // All launches are tried and waited for, whatever the results.
+            let launched: Vec<_> = memories
+                .map(|(this, memory)| launch(this, memory))
+                .collect();
+            let reports: Vec<_> = self
+                .memories
+                .iter_mut()
+                .map(DeviceMemory::read_report)
+                .collect();
+            launched.into_iter().collect::<Result<(), _>>()?;
+            return reports.into_iter().collect();
+        }
+        // A launch that returns when it is done has a thread of its own.
         std::thread::scope(|scope| {
-            let running: Vec<_> = (0..count)
-                .zip(&mut self.memories)
+            let running: Vec<_> = memories
                 .map(|(this, memory)| {
-                    let devices = Devices {
-                        this,
-                        count,
-                        patience: PATIENCE_NS,
-                    };
-                    scope.spawn(move || memory.launch_steps(request, devices, block))
+                    scope.spawn(move || {
+                        launch(this, memory)?;
+                        memory.read_report()
+                    })
                 })
                 .collect();
             let ended = running.into_iter().map(|thread| {
@@ -289,6 +331,7 @@ impl DeviceMemory {
     fn ready_steps(
         &mut self,
         request: &BlockStepRequest<'_>,
+        levels: &[u32],
         devices: usize,
     ) -> Result<(), EngineError> {
         let p = self.order.number() as usize;
@@ -296,13 +339,26 @@ impl DeviceMemory {
             Some(resident) => resident,
             None => Resident::new(&self.device, p, self.bodies, devices)?,
         };
-        if let Some((stars, parts)) = request.particles {
+        if let Some(HostParticles {
+            stars,
+            parts,
+            places,
+        }) = request.particles
+        {
             self.begun = Begun::default();
             let longest = request.specification.max_step;
-            self.stars.put(&records(stars, p))?;
-            resident.rest.put(&rest_of(stars, p))?;
-            let steps = stars.iter().map(|s| s.step);
-            resident.levels.put(&levels_of(steps, longest))?;
+            match places {
+                None => {
+                    self.stars.put(&records(stars, p))?;
+                    resident.rest.put(&rest_of(stars.iter(), p))?;
+                }
+                Some(places) => {
+                    let stepped = places.iter().map(|place| &stars[*place as usize]);
+                    let to = resident.rest.as_mut_ptr();
+                    self.scatter(places, &rest_of(stepped, p), to, REST_WIDTH, 0)?;
+                }
+            }
+            resident.levels.put(levels)?;
             if let Some(options) = request.specification.ahmad_cohen {
                 self.ready_parts(options, longest, stars, parts)?;
             }
@@ -318,20 +374,20 @@ impl DeviceMemory {
         let arrays = self.resident.as_ref().map(|resident| Arrays {
             predicted: self.predicted.as_mut_ptr(),
             moved: resident.moved.as_mut_ptr(),
-            levels: resident.levels.as_mut_ptr(),
+            changes: (resident.levels.as_mut_ptr()).wrapping_add(LEVELS as usize),
             stopped: resident.control.as_mut_ptr().wrapping_add(STOPPED),
             signals: resident.control.as_mut_ptr().wrapping_add(SIGNALS),
         });
         arrays.map(|a| a.addresses()).into_iter().flatten()
     }
 
-    /// Performs one launch, which is ready, and returns its report.
+    /// Queues one launch, which is ready.
     fn launch_steps(
         &mut self,
         request: &BlockStepRequest<'_>,
         devices: Devices,
         least: u32,
-    ) -> Result<Vec<f64>, EngineError> {
+    ) -> Result<(), EngineError> {
         // The kernel overwrites the list of active places.
         self.listed.clear();
         let entry = match devices.count {
@@ -367,6 +423,14 @@ impl DeviceMemory {
         // SAFETY: every array is as long as the kernel asks for; no more blocks than are resident at the same time. The arrays of the other
         // devices exist as long as this launch, because all launches are waited for.
         unsafe { self.device.launch_entry(entry, grid, arguments)? };
+        resident.ask_report()
+    }
+
+    /// The report of the last launch.
+    fn read_report(&mut self) -> Result<Vec<f64>, EngineError> {
+        let Some(resident) = &mut self.resident else {
+            unreachable!("made ready")
+        };
         resident.read_report()
     }
 
@@ -436,9 +500,13 @@ impl DeviceMemory {
 }
 
 impl Resident {
-    /// The report of a launch, after it.
+    /// Queues reading of the report, after a launch.
+    pub(super) fn ask_report(&mut self) -> Result<(), EngineError> {
+        self.report.ask(REPORT)
+    }
+
+    /// The report of the last launch, when it is done.
     pub(super) fn read_report(&mut self) -> Result<Vec<f64>, EngineError> {
-        self.report.ask(REPORT)?;
         let mut report = vec![0.0; REPORT];
         self.report.get(&mut report)?;
         Ok(report)
@@ -524,20 +592,24 @@ mod tests {
             specification: &specification,
             time: 0.0,
             end: 1.0,
-            particles: Some((&stars, &[])),
+            particles: Some(HostParticles {
+                stars: &stars,
+                parts: &[],
+                places: None,
+            }),
         };
-        for memory in &mut engine.memories {
-            memory.ready_steps(&request, 2).expect("memory");
-        }
+        engine.ready(&request).expect("memory");
         engine.introduce().expect("memory");
         let impatient = Devices {
             this: 0,
             count: 2,
             patience: 1_000_000,
         };
-        let report = engine.memories[0]
+        let memory = &mut engine.memories[0];
+        memory
             .launch_steps(&request, impatient, 32)
             .expect("a launch");
+        let report = memory.read_report().expect("a report");
         assert_eq!(report[ENDED].to_bits(), u64::from(ALONE));
         assert_eq!(report[BLOCKS].to_bits(), 0);
         let said = alone(&*engine.devices[0]).to_string();

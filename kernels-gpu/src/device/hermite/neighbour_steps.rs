@@ -23,7 +23,7 @@ use super::steps::{self, LEVELS};
 use super::steps::{
     AT_END, Block, CLAMPED, COUNTS, FOR_HOST, IS_CLAMPED, LENGTHS, OPEN_PAIRS, OVERFLOWS, PAIRS,
     REGULAR, REST_WIDTH, STOPPED, State, Steps, TOTALS, append, change_level, count_up, counter,
-    moved_width, shortest_step, tell,
+    moved_width, number_of, shortest_step, tell,
 };
 use super::tiles::Shape;
 use super::{Launch, Record, fold, put_all, star_width, tiles, vectors, width};
@@ -109,8 +109,12 @@ pub unsafe fn neighbour_steps<A: Record<VECTORS>, const I: usize>(
         // SAFETY: whole warps call it; all threads that changed levels have passed the barrier.
         let (step, regular_step) = unsafe {
             (
-                shortest_step(at.levels, steps.longest),
-                shortest_step(split.levels, steps.longest),
+                shortest_step(steps.longest, |level| {
+                    number_of::<false>(at.levels, level, 0)
+                }),
+                shortest_step(steps.longest, |level| {
+                    number_of::<false>(split.levels, level, 0)
+                }),
             )
         };
         let next = time + step;

@@ -112,7 +112,7 @@ pub struct State {
     pub stars: *mut f64,
     /// The other values of a star, [`REST_WIDTH`] numbers for each body.
     pub rest: *mut f64,
-    /// Corrected steps, [`moved_width`] numbers for each body.
+    /// Corrected steps, [`moved_width`] numbers for each body; of several devices those of even block steps, then those of odd ones.
     pub moved: *mut f64,
     /// Records of [`width`] numbers for sums · terms places.
     pub predicted: *mut f64,
@@ -122,7 +122,8 @@ pub struct State {
     pub forces: *mut f64,
     /// The partial sums, 3D · room numbers for each sum that remains.
     pub partial: *mut f64,
-    /// Number of bodies with steps of each of [`LEVELS`] lengths, the longest first.
+    /// Number of bodies with steps of each of [`LEVELS`] lengths, the longest first; of several devices then the changes of these numbers
+    /// by even block steps and by odd ones, 0 before the launch.
     pub levels: *const AtomicU32,
     /// [`CONTROL`] numbers, 0 before the launch.
     pub control: *const AtomicU32,
@@ -228,7 +229,12 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const MANY: bo
         // SAFETY: only this thread changes these stars.
         let held = unsafe { Held::<P>::two(job, at, thread::index_1d()) };
         // SAFETY: whole warps call it; all threads that changed levels have passed the barrier.
-        let next = time + unsafe { shortest_step(at.levels, job.longest) };
+        let next = time
+            + unsafe {
+                shortest_step(job.longest, |level| {
+                    number_of::<MANY>(at.levels, level, number)
+                })
+            };
         let block = Block {
             before: time,
             time: next,
@@ -243,12 +249,19 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const MANY: bo
             // SAFETY: each thread has places of its own.
             unsafe { settle::<P, D, MANY>(job, at, &block, held, last) };
         }
+        if last && !MANY {
+            break;
+        }
+        // SAFETY: all threads of the grid call it; the first block changes the levels, which no thread reads before the next barrier.
+        unsafe {
+            barrier.grid.wait();
+            if MANY {
+                settle_levels(at.levels, number);
+            }
+        }
         if last {
             break;
         }
-        // No device writes to the others before they have read the results of the last block.
-        // SAFETY: all threads of all grids call it.
-        unsafe { barrier.wait_for_all::<MANY>(&job.devices, at.everywhere) };
         let listed = clock();
         let (count, total) = if begun {
             (job.begun.own, job.begun.total)
@@ -282,8 +295,8 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const MANY: bo
         cycles[2] += correcting;
         // SAFETY: no thread sets it before the next barrier.
         let stopped = unsafe { (*at.control.add(STOPPED)).load(Relaxed) };
-        if stopped != 0 {
-            ended = stopped as u64;
+        ended = reason_to_stop::<MANY>(stopped, number);
+        if ended != 0 {
             break;
         }
         if leader {
@@ -376,15 +389,96 @@ pub(super) unsafe fn count_up(report: *const AtomicU64, what: usize, by: u64) {
     unsafe { (*report.add(what)).fetch_add(by, Relaxed) };
 }
 
-/// The shortest step of all bodies. Every warp determines it independently.
+/// Index in [`State::levels`] of the changes by the block steps with numbers of this parity.
+#[inline(always)]
+fn changes_by(number: u64) -> usize {
+    (1 + (number & 1) as usize) * LEVELS as usize
+}
+
+/// The number of bodies with steps of length number `level` before block step `number`.
 ///
 /// # Safety
-/// `levels` must be valid; whole warps must call this.
+/// `levels` must be valid as in [`State`]; `level` must be below [`LEVELS`].
 #[inline(always)]
-pub(super) unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f64 {
+pub(super) unsafe fn number_of<const MANY: bool>(
+    levels: *const AtomicU32,
+    level: u32,
+    number: u64,
+) -> u32 {
+    // SAFETY: the caller guarantees this.
+    unsafe {
+        let n = (*levels.add(level as usize)).load(Relaxed);
+        if !MANY {
+            return n;
+        }
+        let change = (*levels.add(changes_by(number + 1) + level as usize)).load(Relaxed);
+        n.wrapping_add(change)
+    }
+}
+
+/// Adds the changes of the last block step to the levels, in block step `number`.
+///
+/// # Safety
+/// `levels` must be valid as in [`State`]. All threads of the grid must call this, between two barriers.
+#[inline(always)]
+unsafe fn settle_levels(levels: *const AtomicU32, number: u64) {
+    if thread::block_idx_x() != 0 {
+        return;
+    }
+    let mut level = thread::thread_idx_x();
+    while level < LEVELS {
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            let change = &*levels.add(changes_by(number + 1) + level as usize);
+            (*levels.add(level as usize)).fetch_add(change.load(Relaxed), Relaxed);
+            change.store(0, Relaxed);
+        }
+        level += thread::block_dim_x();
+    }
+}
+
+/// What [`STOPPED`] says if block step `number` must not be counted. With `MANY`, a device that is ahead may have stopped the next one.
+#[inline(always)]
+fn stop_sign<const MANY: bool>(number: u64) -> u32 {
+    let of = if MANY { (number as u32) << 8 } else { 0 };
+    FOR_HOST as u32 | of
+}
+
+/// The reason to stop after block step `number`, or 0.
+#[inline(always)]
+fn reason_to_stop<const MANY: bool>(stopped: u32, number: u64) -> u64 {
+    if !MANY || stopped == together::ALONE {
+        stopped as u64
+    } else if stopped == stop_sign::<MANY>(number) {
+        FOR_HOST
+    } else {
+        0
+    }
+}
+
+/// The corrected steps of block step `number`.
+#[inline(always)]
+fn moved_by<const P: usize, const MANY: bool>(
+    job: &Steps,
+    moved: *mut f64,
+    number: u64,
+) -> *mut f64 {
+    if MANY && number & 1 != 0 {
+        moved.wrapping_add(job.bodies as usize * const { moved_width(P) })
+    } else {
+        moved
+    }
+}
+
+/// The shortest step of all bodies, where `number_of` is the number of those with steps of each length. Every warp determines it
+/// independently.
+///
+/// # Safety
+/// Whole warps must call this.
+#[inline(always)]
+pub(super) unsafe fn shortest_step(longest: f64, number_of: impl Fn(u32) -> u32) -> f64 {
     let lane = thread::thread_idx_x() % 32;
-    // SAFETY: the index is below LEVELS.
-    let any = |level: u32| unsafe { (*levels.add(level as usize)).load(Relaxed) != 0 };
+    let any = |level: u32| number_of(level) != 0;
     // SAFETY: whole warps call it.
     let (low, high) = unsafe {
         (
@@ -425,7 +519,7 @@ unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
             let mut due = false;
             if place < places {
                 // SAFETY: only this thread works on the star at this place.
-                due = unsafe { settle_star::<P, D>(job, at, block, place, held, last) };
+                due = unsafe { settle_star::<P, D, MANY>(job, at, block, place, held, last) };
             }
             if !last {
                 // SAFETY: whole warps call it, because `from` is the same for all lanes.
@@ -504,7 +598,7 @@ impl<const P: usize> Held<P> {
 /// # Safety
 /// The same as for [`settle`], for a place that only this thread works on.
 #[inline(always)]
-unsafe fn settle_star<const P: usize, const D: usize>(
+unsafe fn settle_star<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
@@ -525,7 +619,8 @@ unsafe fn settle_star<const P: usize, const D: usize>(
             // The star was active in the last block. All is read before anything is written, so that the waits for memory overlap.
             let star = at.stars.add(index * const { star_width(P) });
             let rest = at.rest.add(index * REST_WIDTH);
-            let moved = at.moved.add(index * const { moved_width(P) });
+            let moved = moved_by::<P, MANY>(job, at.moved, block.number + 1);
+            let moved = moved.add(index * const { moved_width(P) });
             let (next, what) = two(moved);
             motion = aligned_vectors(moved.add(2));
             let others = aligned_vectors::<2>(moved.add(2 + 3 * P));
@@ -639,7 +734,7 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const MANY: boo
             // SAFETY: all threads of all grids call it; each replaces its own bodies between two barriers.
             unsafe {
                 barrier.wait_for_all::<MANY>(&job.devices, at.everywhere);
-                replace::<P, D, MANY>(job, at, count);
+                replace::<P, D, MANY>(job, at, block, count);
                 barrier.wait_for_all::<MANY>(&job.devices, at.everywhere);
             }
         }
@@ -795,6 +890,7 @@ unsafe fn sum_forces<A: Record<D>, const D: usize>(
 unsafe fn replace<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
+    block: &Block,
     count: u32,
 ) {
     let mut k = thread::index_1d();
@@ -802,7 +898,8 @@ unsafe fn replace<const P: usize, const D: usize, const MANY: bool>(
         // SAFETY: k is below the number of listed places, and each is that of a different body.
         unsafe {
             let place = *at.active.add(k as usize) as usize;
-            let moved = at.moved.add(place * const { moved_width(P) } + 2);
+            let moved = moved_by::<P, MANY>(job, at.moved, block.number);
+            let moved = moved.add(place * const { moved_width(P) } + 2);
             let (to, motion) = (place * const { width(D) } + 1, vectors::<D>(moved));
             put_all(at.predicted.add(to), &motion);
             if MANY {
@@ -865,8 +962,9 @@ unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
     // SAFETY: the caller guarantees this.
     let force = unsafe { vectors::<D>(at.forces.add(k as usize * const { 3 * D })) };
     let y = correct::<f64, D>(&x, &force, 0.5 * before, 2.0 / before);
+    let moved = moved_by::<P, MANY>(job, at.moved, block.number);
     // SAFETY: as above.
-    let moved = unsafe { at.moved.add(place * const { moved_width(P) }) };
+    let moved = unsafe { moved.add(place * const { moved_width(P) }) };
     let mut n = 0;
     while n < P + 2 {
         // SAFETY: a record has this many vectors.
@@ -879,7 +977,8 @@ unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
             choose_step::<P, MANY>(job, at, block, moved, &y, before);
             if MANY {
                 job.devices.others(at.everywhere, |other| {
-                    let to = other.moved.add(place * const { moved_width(P) });
+                    let to = moved_by::<P, MANY>(job, other.moved, block.number);
+                    let to = to.add(place * const { moved_width(P) });
                     let mut n = 0;
                     while n < const { moved_width(P) } {
                         *to.add(n) = *moved.add(n);
@@ -926,10 +1025,11 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
     // SAFETY: the caller guarantees this; levels are below LEVELS.
     unsafe {
         if !verdict.finite || verdict.abrupt || (verdict.clamped && !forced) {
-            (*at.control.add(STOPPED)).store(FOR_HOST as u32, Relaxed);
+            let sign = stop_sign::<MANY>(block.number);
+            (*at.control.add(STOPPED)).store(sign, Relaxed);
             if MANY {
                 job.devices.others(at.everywhere, |other| {
-                    atomic_store_relaxed_32_system(other.stopped, FOR_HOST as u32);
+                    atomic_store_relaxed_32_system(other.stopped, sign);
                 });
             }
         }
@@ -949,8 +1049,9 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
             change_level(at.levels, old, new);
         } else if old != new {
             job.devices.all(at.everywhere, |_, each| {
-                atomic_fetch_sub_relaxed_u32_system(each.levels.add(old as usize), 1);
-                atomic_fetch_add_relaxed_u32_system(each.levels.add(new as usize), 1);
+                let changes = each.changes.add(changes_by(block.number) - LEVELS as usize);
+                atomic_fetch_sub_relaxed_u32_system(changes.add(old as usize), 1);
+                atomic_fetch_add_relaxed_u32_system(changes.add(new as usize), 1);
             });
         }
     }

@@ -3,13 +3,15 @@
 //! Body i belongs to device i modulo their number, which computes the force on it, corrects it, and writes the result to the memory of
 //! all devices. Then every device does the rest of the block, which depends on all bodies, by itself: the devices have the same times,
 //! the same active bodies and the same bits.
+//!
+//! The devices wait for each other once in each block step, at its end. A device may then be a block step ahead of another one that still
+//! reads the results of the last block. Results of even and of odd block steps therefore have memory of their own.
 
 use core::ptr::with_exposed_provenance_mut;
 use core::sync::atomic::AtomicU32;
 
 use cuda_std::atomic::intrinsics::{
     atomic_load_acquire_32_system, atomic_load_relaxed_32_system, atomic_store_relaxed_32_system,
-    atomic_store_release_32_system,
 };
 use cuda_std::{GridBarrier, thread};
 
@@ -41,10 +43,10 @@ pub const ADDRESSES: usize = 5;
 pub struct Arrays {
     /// The predicted bodies.
     pub predicted: *mut f64,
-    /// Corrected steps.
+    /// Corrected steps of even block steps, then those of odd ones.
     pub moved: *mut f64,
-    /// Number of bodies with steps of each length.
-    pub levels: *mut u32,
+    /// Changes of the number of bodies with steps of each length: by even block steps, then by odd ones.
+    pub changes: *mut u32,
     /// The reason to stop, or 0.
     pub stopped: *mut u32,
     /// The signal of each device: how often it has arrived.
@@ -57,7 +59,7 @@ impl Arrays {
         [
             self.predicted.expose_provenance() as u64,
             self.moved.expose_provenance() as u64,
-            self.levels.expose_provenance() as u64,
+            self.changes.expose_provenance() as u64,
             self.stopped.expose_provenance() as u64,
             self.signals.expose_provenance() as u64,
         ]
@@ -72,7 +74,7 @@ impl Arrays {
         Self {
             predicted: with_exposed_provenance_mut(address(0)),
             moved: with_exposed_provenance_mut(address(1)),
-            levels: with_exposed_provenance_mut(address(2)),
+            changes: with_exposed_provenance_mut(address(2)),
             stopped: with_exposed_provenance_mut(address(3)),
             signals: with_exposed_provenance_mut(address(4)),
         }
@@ -138,56 +140,51 @@ impl Barrier {
         devices: &Devices,
         everywhere: *const u64,
     ) {
-        if MANY {
-            thread::sync_threads();
-            if thread::thread_idx_x() == 0 {
-                // Makes the writes of this block visible to the other devices before its arrival.
-                thread::system_fence();
-            }
+        if !MANY {
             // SAFETY: all threads of the grid call it.
-            unsafe { self.grid.wait() };
-            self.waits += 1;
-            if thread::index_1d() == 0 {
-                // SAFETY: the caller guarantees this.
-                unsafe { exchange(devices, everywhere, self.waits) };
-            }
+            return unsafe { self.grid.wait() };
         }
-        // SAFETY: all threads of the grid call it.
-        unsafe { self.grid.wait() };
+        thread::sync_threads();
+        if thread::thread_idx_x() == 0 {
+            // Makes the writes of this block visible to the other devices before its arrival.
+            thread::system_fence();
+        }
+        self.waits += 1;
+        let waits = self.waits;
+        // SAFETY: the caller guarantees this; the first block calls it after the arrivals of the others.
+        unsafe { self.grid.wait_and(|| exchange(devices, everywhere, waits)) };
     }
 }
 
-/// Tells the other devices that this one has arrived for the `waits`-th time, and waits for them.
+/// Tells the other devices that this one has arrived for the `waits`-th time, and waits for them. Each thread does so for one of them.
 ///
 /// # Safety
-/// One thread of each device must call this after all threads of its grid have arrived; `everywhere` must have the addresses of each device.
+/// One block of each device must call this after all threads of its grid have arrived; `everywhere` must have the addresses of each device.
 #[inline(always)]
 unsafe fn exchange(devices: &Devices, everywhere: *const u64, waits: u32) {
+    let device = thread::thread_idx_x();
+    if device >= devices.count || device == devices.this {
+        return;
+    }
     // SAFETY: the caller guarantees this; the numbers of devices are below MOST_DEVICES.
     unsafe {
+        let (own, other) = (
+            Arrays::of(everywhere, devices.this),
+            Arrays::of(everywhere, device),
+        );
         thread::system_fence();
-        devices.others(everywhere, |other| {
-            atomic_store_release_32_system(other.signals.add(devices.this as usize), waits);
-        });
-        let own = Arrays::of(everywhere, devices.this);
+        atomic_store_relaxed_32_system(other.signals.add(devices.this as usize), waits);
         let begin = timer_ns();
-        let mut device = 0;
-        while device < devices.count {
-            let signal = own.signals.add(device as usize);
-            while device != devices.this
-                && atomic_load_relaxed_32_system(own.stopped) != ALONE
-                && atomic_load_acquire_32_system(signal) < waits
-            {
-                if timer_ns() - begin > devices.patience {
-                    atomic_store_relaxed_32_system(own.stopped, ALONE);
-                }
-                // Emulated devices may share a core.
-                #[cfg(not(target_arch = "nvptx64"))]
-                thread::nanosleep(0);
+        // Orders reads of the other device's writes after its arrival.
+        while atomic_load_acquire_32_system(own.signals.add(device as usize)) < waits
+            && atomic_load_relaxed_32_system(own.stopped) != ALONE
+        {
+            if timer_ns() - begin > devices.patience {
+                atomic_store_relaxed_32_system(own.stopped, ALONE);
             }
-            device += 1;
+            // Emulated devices may share a core.
+            #[cfg(not(target_arch = "nvptx64"))]
+            thread::nanosleep(0);
         }
-        // Orders reads of the other devices' writes after their arrivals.
-        thread::system_fence();
     }
 }
