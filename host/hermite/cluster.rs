@@ -221,6 +221,11 @@ impl<'e> Cluster<'e> {
         counters: Counters,
         engine: Box<dyn Engine + 'e>,
     ) -> Self {
+        // The engine has the records of all particles.
+        let (current, stepped) = match specification.ahmad_cohen {
+            None => (Current::Both, (0..stars.len() as u32).collect()),
+            Some(_) => (Current::Host, Vec::new()),
+        };
         Self {
             specification,
             stars,
@@ -236,8 +241,8 @@ impl<'e> Cluster<'e> {
             pairs: Vec::new(),
             abrupt: None,
             block_steps: BlockSteps::Host,
-            current: Current::Host,
-            stepped: Vec::new(),
+            current,
+            stepped,
             device_time: 0.0,
         }
     }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use cuda_std::emulator::{EmulatorError, Launch, Site, launch};
 use cuda_std::prelude::*;
 use cuda_std::shared::{SharedSlice, dynamic_shared_mem};
-use cuda_std::{address_space, mem, misc, shared_array, shared_slice};
+use cuda_std::{GridBarrier, address_space, mem, misc, shared_array, shared_slice};
 
 #[kernel]
 unsafe fn write_index(out: *mut u32, n: usize) {
@@ -582,4 +582,59 @@ fn launch_bounds_hold_for_all_dimensions_together() {
         error.to_string(),
         "a block has 40 threads, but small_blocks is compiled with max_threads = 32"
     );
+}
+
+/// Number of rounds of [`sums_between`].
+const ROUNDS: usize = 5;
+
+#[kernel]
+unsafe fn sums_between(
+    arrived: *const AtomicU32,
+    numbers: *mut u32,
+    sums: *const [AtomicU32; ROUNDS],
+    seen: *mut u32,
+) {
+    let mut barrier = GridBarrier::new(arrived);
+    let (i, n) = (
+        thread::index_1d() as usize,
+        (thread::grid_dim_x() * thread::block_dim_x()) as usize,
+    );
+    for round in 0..ROUNDS {
+        unsafe {
+            *numbers.add(i) = (i + round) as u32;
+            let sum = &(*sums)[round];
+            // Each thread of the first block adds its share of the numbers of all blocks.
+            barrier.wait_and(|| {
+                let mut k = thread::thread_idx_x() as usize;
+                while k < n {
+                    sum.fetch_add(*numbers.add(k), Ordering::Relaxed);
+                    k += thread::block_dim_x() as usize;
+                }
+            });
+            *seen.add(round * n + i) = sum.load(Ordering::Relaxed);
+            barrier.wait();
+        }
+    }
+}
+
+#[test]
+fn the_first_block_works_between_the_arrivals_and_the_end_of_a_wait() {
+    for (blocks, seed) in [(1, 1), (4, 2), (7, 3)] {
+        let n = blocks as usize * 64;
+        let (arrived, sums) = (AtomicU32::new(0), <[AtomicU32; ROUNDS]>::default());
+        let (mut numbers, mut seen) = (vec![0; n], vec![0; ROUNDS * n]);
+        let pointers = (numbers.as_mut_ptr(), seen.as_mut_ptr());
+        unsafe {
+            Launch::new(blocks, 64)
+                .workers(blocks as usize)
+                .seed(seed)
+                .run(|| sums_between(&raw const arrived, pointers.0, &raw const sums, pointers.1))
+        }
+        .unwrap();
+        let expected = (0..ROUNDS).flat_map(|round| {
+            let sum = n * (n - 1) / 2 + round * n;
+            std::iter::repeat_n(sum as u32, n)
+        });
+        assert!(seen.into_iter().eq(expected), "{blocks} blocks");
+    }
 }

@@ -66,12 +66,10 @@ impl FromStr for BlockStep {
 pub(super) enum Current {
     Host,
     Device,
-    /// On the host, and on the device except for those that the host has stepped.
+    /// On the host, and on the device except for what the records that the engine has loaded or stored do not have, of those that
+    /// the host has stepped.
     Both,
 }
-
-/// The part of the particles up to which only those that the host has stepped are copied to the device.
-const MOST_STEPPED: usize = 4;
 
 impl Cluster<'_> {
     /// Selects whether host or device performs block steps in [`advance`](Self::advance).
@@ -198,7 +196,7 @@ impl Cluster<'_> {
 
     /// Notes a block step by the host, after it has stored the records of these particles.
     pub(super) fn note_step(&mut self, active: &[u32]) {
-        let most = self.stars.len() / MOST_STEPPED;
+        let most = self.stars.len();
         if self.current == Current::Both && self.stepped.len() + active.len() <= most {
             self.stepped.extend(active);
         } else {
