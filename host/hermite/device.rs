@@ -28,7 +28,7 @@ use super::engine::{BlockStepOutcome, BlockStepRequest, SubsetSums, SumSubset};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Parts, Precision, Specification, Star,
 };
-use trisolar_device::{Device, Entry, Grid, Residency};
+use trisolar_device::{Device, Entry, Grid, Moment, Residency};
 use trisolar_run::{EngineError, Workers, machine};
 
 mod array;
@@ -149,6 +149,8 @@ struct DeviceEngine {
     workers: Workers,
     /// The reason why the devices do not perform whole block steps, once it has been asked for.
     no_block_steps: OnceCell<Option<String>>,
+    /// Start and end of the forces that the first device sums between two launches of block steps, until the second one is done.
+    forces: Option<[Moment; 2]>,
 }
 
 struct DeviceMemory {
@@ -203,6 +205,7 @@ impl DeviceEngine {
             many_pairs,
             workers,
             no_block_steps: OnceCell::new(),
+            forces: None,
         }
     }
 

@@ -101,6 +101,9 @@ struct Unit {
 /// A factory of engines.
 struct Maker<'a> {
     name: String,
+    /// The engine with one of its devices, and their number.
+    of_one: String,
+    devices: usize,
     particles: usize,
     /// The places where block steps can be performed.
     block_steps: &'static [BlockSteps],
@@ -135,12 +138,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for maker in &makers {
         for order in &args.order {
             interrupt::check()?;
+            // The host adds up what several GPUs compute, which their own block steps do not need.
             let same = |r: &&Rate| {
-                r.engine == maker.name
+                r.engine == maker.of_one
                     && r.order == order.number()
                     && r.precision == Precision::F64.name()
             };
-            let known = rates.iter().find(same).map(|r| r.pairs_per_second);
+            let known =
+                (rates.iter().find(same)).map(|r| maker.devices as f64 * r.pairs_per_second);
             all_active.push(match known {
                 Some(pairs_per_second) => pairs_per_second,
                 None => {
@@ -208,6 +213,8 @@ fn on_gpus(gpus: &Gpus, cpu: CpuArgs) -> impl Iterator<Item = Maker<'_>> {
             1 => gpus[0].info().name.clone(),
             _ => format!("{count} x {}", gpus[0].info().name),
         },
+        of_one: gpus[0].info().name.clone(),
+        devices: count,
         particles: GPU_PARTICLES,
         block_steps: &[BlockSteps::Host, BlockSteps::Device],
         make: Box::new(move || {
@@ -222,8 +229,11 @@ fn force_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
     let mut list = Vec::new();
     if args.backend != Backend::Gpu {
         for simd in Simd::chosen_or_all(args.cpu.simd()) {
+            let name = format!("cpu, {simd}, 1 thread");
             list.push(Maker {
-                name: format!("cpu, {simd}, 1 thread"),
+                of_one: name.clone(),
+                name,
+                devices: 1,
                 particles: CPU_PARTICLES,
                 block_steps: &[BlockSteps::Host],
                 make: Box::new(move || Ok(Box::new(CpuEngine::with_simd(Some(1), simd)?))),
@@ -243,11 +253,14 @@ fn run_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
         });
         let s = if count == 1 { "" } else { "s" };
+        let name = format!(
+            "cpu, {}, {count} thread{s}",
+            simd.unwrap_or_else(Simd::best)
+        );
         list.push(Maker {
-            name: format!(
-                "cpu, {}, {count} thread{s}",
-                simd.unwrap_or_else(Simd::best)
-            ),
+            of_one: name.clone(),
+            name,
+            devices: 1,
             particles: CPU_PARTICLES,
             block_steps: &[BlockSteps::Host],
             make: Box::new(move || Ok(Box::new(CpuEngine::with_simd(threads, simd)?))),
@@ -386,7 +399,8 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
     text.push_str(&format!(
         "\n\nruns from the start, f64, block steps by host or device; active: mean number of\n\
          particles in a block; times: the time of a block as a multiple of that of its\n\
-         interactions at the rate above; split: predict, force, correct, rest in %{}\n\
+         interactions at the rate above, or of several GPUs at that of one times their\n\
+         number; split: predict, force, correct, rest in %{}\n\
          {:<11} {:>5} {:>7} {:<6} {:>8} {:>7} {:>8} {:>6}  split",
         engines(units),
         "engine",

@@ -58,6 +58,11 @@ impl<T: Plain + Default> Array<T> {
         Ok(())
     }
 
+    /// Queues setting all bytes to 0.
+    pub fn clear(&mut self) -> Result<(), EngineError> {
+        Ok(self.memory.fill(0)?)
+    }
+
     /// Queues reading of this many values from the start of the array.
     pub fn ask(&mut self, length: usize) -> Result<(), EngineError> {
         let Some(mirror) = &mut self.mirror else {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::chains::MOST_REMAINING;
@@ -23,7 +23,7 @@ use super::{DeviceEngine, DeviceMemory, needs, records};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, HostParticles, SumSubset};
 use crate::{Engine, HermiteError, Order, Precision, Split, Star};
-use trisolar_device::{Device, Entry, GpuError, Grid};
+use trisolar_device::{Device, Entry, GpuError, Grid, Queue};
 use trisolar_run::EngineError;
 
 /// Largest number of block steps in a launch, so that cancellation is checked between launches.
@@ -61,7 +61,7 @@ impl Resident {
             rest: Array::new(device, bodies * REST_WIDTH, false)?,
             moved: Array::new(device, sets * bodies * moved_width(order), false)?,
             levels: Array::new(device, levels_length(devices), true)?,
-            control: Array::new(device, CONTROL, true)?,
+            control: Array::new(device, CONTROL, false)?,
             report: Array::new(device, REPORT, true)?,
             everywhere: Array::new(device, devices * ADDRESSES, false)?,
             introduced: false,
@@ -172,11 +172,13 @@ impl DeviceEngine {
                 return Err(HermiteError::Engine(alone(&**device)));
             }
         }
-        share_out(&mut outcome, begin);
+        let forces = match self.forces.take() {
+            Some([start, end]) => end.since(&start).map_err(EngineError::from)?,
+            None => Duration::ZERO,
+        };
+        share_out(&mut outcome, begin.elapsed(), forces);
         if reports[0][ENDED].to_bits() == FOR_FORCES {
-            let begin = Instant::now();
             self.begin_block(&reports)?;
-            outcome.split.force += begin.elapsed();
         }
         Ok(outcome)
     }
@@ -196,18 +198,17 @@ impl DeviceEngine {
         Ok(())
     }
 
-    /// Sums the forces of the block that the devices have begun. Each device does so for its share of the active particles.
+    /// Queues the sums of the forces of the block that the devices have begun. Each device does so for its share of the active particles.
     fn begin_block(&mut self, reports: &[Vec<f64>]) -> Result<(), EngineError> {
-        let block = self.block;
+        let (block, first) = (self.block, self.devices[0].clone());
+        let start = first.mark(Queue::Compute)?;
         for (memory, report) in self.memories.iter_mut().zip(reports) {
             let [total, own] = [0, 1].map(|k| report[BEGUN + k].to_bits() as u32);
             memory.begun = Begun { total, own };
             let out = memory.out[0].as_mut_ptr();
             memory.sum_forces(SumSubset::ALL, out, own as usize, block)?;
         }
-        for device in &self.devices {
-            device.synchronise()?;
-        }
+        self.forces = Some([start, first.mark(Queue::Compute)?]);
         Ok(())
     }
 
@@ -363,8 +364,8 @@ impl DeviceMemory {
                 self.ready_parts(options, longest, stars, parts)?;
             }
         }
-        resident.control.put(&[0; CONTROL])?;
-        resident.report.put(&[0.0; REPORT])?;
+        resident.control.clear()?;
+        resident.report.clear()?;
         self.resident = Some(resident);
         Ok(())
     }
@@ -548,11 +549,12 @@ fn told(report: &[f64]) -> BlockStepOutcome {
     }
 }
 
-/// Divides the time since `begin` among the parts of a block step in proportion to the device's cycles; all parts include copies
-/// and the wait for the launch.
-fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
+/// Divides the time of a launch, without that of the `forces` before it, among the parts of a block step in proportion to the device's
+/// cycles; all parts include copies and the wait for the launch.
+fn share_out(outcome: &mut BlockStepOutcome, elapsed: Duration, forces: Duration) {
     let all = outcome.cycles.iter().sum::<u64>();
-    let elapsed = begin.elapsed();
+    let elapsed = elapsed.saturating_sub(forces);
+    outcome.split.force = forces;
     if all == 0 {
         outcome.split.schedule = elapsed;
         return;
@@ -562,7 +564,7 @@ fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
         .map(|c| elapsed.mul_f64(c as f64 / all as f64));
     outcome.split = Split {
         predict,
-        force,
+        force: forces + force,
         irregular,
         correct,
         ..Split::default()
