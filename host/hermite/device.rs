@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::chains::MOST_REMAINING;
 use kernels_gpu::device::hermite::neighbours::ListLaunch;
-use kernels_gpu::device::hermite::steps::Begun;
+use kernels_gpu::device::hermite::problem::Begun;
 use kernels_gpu::device::hermite::tiles::{Capacity, Shape};
 use kernels_gpu::device::hermite::{Launch, Record, chains, lanes, star_width, tiles, width};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};

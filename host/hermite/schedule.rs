@@ -3,11 +3,11 @@
 //! Steps are powers of two, and the time of a particle is a multiple of its step. Particles with the shortest step are therefore due
 //! at every block, and others at the blocks whose time is a multiple of their step.
 
-use kernels_gpu::device::hermite::steps;
+use kernels_gpu::device::hermite::levels;
 use kernels_gpu::hermite::step::{halved, halvings, longest_at};
 
 /// Number of step lengths, each half of the previous one.
-const LEVELS: usize = steps::LEVELS as usize;
+const LEVELS: usize = levels::LEVELS as usize;
 
 /// Particles by the length of their steps.
 #[derive(Clone, Debug)]

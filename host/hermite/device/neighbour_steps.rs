@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::irregular::MAX_TERMS;
+use kernels_gpu::device::hermite::levels::LEVELS;
 use kernels_gpu::device::hermite::neighbour_steps::{NeighbourSteps, PARTS_WIDTH};
 use kernels_gpu::device::hermite::neighbours::{ListSize, mark_words};
-use kernels_gpu::device::hermite::steps::{LEVELS, Steps};
+use kernels_gpu::device::hermite::problem::Steps;
+use kernels_gpu::device::hermite::tiles::Capacity;
 use kernels_gpu::device::hermite::together::Devices;
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::kernels::HermiteNeighbourSteps;
@@ -144,7 +146,8 @@ impl DeviceMemory {
         let entry = neighbour_steps_entry(self.precision);
         let threads = self.steps_threads(least);
         let grid = self.steps_grid(entry, threads, self.tiles_bytes(threads))?;
-        let steps = self.steps_job(request, alone, grid.blocks);
+        let steps = self.steps_job(request, alone);
+        let multiprocessors = self.device.info().multiprocessors.max(1);
         let (Some(resident), Some(split)) = (&mut self.resident, &self.split) else {
             unreachable!("made ready")
         };
@@ -158,6 +161,10 @@ impl DeviceMemory {
             lists: ListSize {
                 wanted: options.neighbours,
                 capacity: split.capacity as u32,
+            },
+            capacity: Capacity {
+                multiprocessors: multiprocessors.min(grid.blocks),
+                blocks: grid.blocks,
             },
         };
         let arguments = (

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::chains::MOST_REMAINING;
-use kernels_gpu::device::hermite::steps::{
-    ACTIVE, AT_END, BEGUN, BLOCKS, Begun, CLAMPED, CONTROL, CYCLES, ENDED, FOR_FORCES, FOR_HOST,
-    LENGTHS, LEVELS, NOISY, OVERFLOWS, PAIRS, REGULAR, REPORT, REST_WIDTH, SIGNALS, STEPS, STOPPED,
-    Steps, TIME, moved_width,
+use kernels_gpu::device::hermite::levels::LEVELS;
+use kernels_gpu::device::hermite::problem::{
+    Begun, CONTROL, REST_WIDTH, SIGNALS, STOPPED, Steps, moved_width,
 };
-use kernels_gpu::device::hermite::tiles::Capacity;
+use kernels_gpu::device::hermite::report::{
+    ACTIVE, AT_END, BEGUN, BLOCKS, CLAMPED, CYCLES, ENDED, FOR_FORCES, FOR_HOST, LENGTHS, NOISY,
+    OVERFLOWS, PAIRS, REGULAR, REPORT, STEPS, TIME,
+};
 use kernels_gpu::device::hermite::together::{ADDRESSES, ALONE, Arrays, Devices, MOST_DEVICES};
 use kernels_gpu::device::hermite::{Launch, lanes, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
@@ -402,7 +404,7 @@ impl DeviceMemory {
             shared = shared.max(lanes::shared_bytes(values, force.parts()));
         }
         let grid = self.steps_grid(entry, threads, shared)?;
-        let job = self.steps_job(request, devices, grid.blocks);
+        let job = self.steps_job(request, devices);
         self.begun = Begun::default();
         let Some(resident) = &mut self.resident else {
             unreachable!("made ready")
@@ -466,16 +468,10 @@ impl DeviceMemory {
         Ok(Grid { blocks, ..grid })
     }
 
-    /// The problem of a launch in a grid of `blocks` blocks.
-    pub(super) fn steps_job(
-        &self,
-        request: &BlockStepRequest<'_>,
-        devices: Devices,
-        blocks: u32,
-    ) -> Steps {
+    /// The problem of a launch.
+    pub(super) fn steps_job(&self, request: &BlockStepRequest<'_>, devices: Devices) -> Steps {
         let spec = request.specification;
         let force = self.all_sums();
-        let multiprocessors = self.device.info().multiprocessors.max(1);
         Steps {
             force,
             accuracy: accuracy(spec),
@@ -489,10 +485,6 @@ impl DeviceMemory {
             iterations: spec.iterations,
             few: self.few,
             room: self.room(&force, MOST_REMAINING as usize) as u32,
-            capacity: Capacity {
-                multiprocessors: multiprocessors.min(blocks),
-                blocks,
-            },
             many: self.many,
             begun: self.begun,
             devices,

@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 
 use crate::device::hermite::Record;
 use crate::device::hermite::neighbour_steps::{NeighbourState, NeighbourSteps, neighbour_steps};
-use crate::device::hermite::steps::State;
+use crate::device::hermite::problem::State;
 use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// Takes block steps of the Ahmad–Cohen scheme of order 4, until a given time, for a number of blocks or pairs, or until a block that the

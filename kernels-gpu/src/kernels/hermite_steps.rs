@@ -5,7 +5,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use cuda_std::prelude::*;
 
 use crate::device::hermite::Record;
-use crate::device::hermite::steps::{State, Steps, steps};
+use crate::device::hermite::problem::{State, Steps};
+use crate::device::hermite::steps::steps;
 use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// Takes block steps of order `P` with `D` = P / 2 forces, until a given time, for a number of blocks or pairs, or until a block that

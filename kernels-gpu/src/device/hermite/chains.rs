@@ -109,7 +109,7 @@ struct Share<'a, A: Record<D>, const D: usize> {
 /// # Safety
 /// `predicted` must be valid for sums · terms records, `places` for `count` numbers less than that, and `partial` for 3D · remaining ·
 /// count numbers. The dynamic shared memory must have [`shared_bytes`]. All threads of the block must call this with the same unit, less
-/// than [`Division::units`], and with a barrier between two calls.
+/// than [`Division::units`]. It ends with a barrier, so that the next call may follow.
 #[inline(always)]
 pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize>(
     launch: &Launch,

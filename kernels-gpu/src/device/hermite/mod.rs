@@ -6,15 +6,20 @@
 //!
 //! [`tiles`] computes the forces on many bodies and writes partial sums for [`fold`](mod@fold); [`lanes`] computes the forces on few of a
 //! small number of bodies. [`steps`] takes whole block steps, many in each launch, with the forces by [`lanes`] or [`chains`], and
-//! [`neighbour_steps`] those of the Ahmad–Cohen scheme. All ways to compute forces give the same bits.
+//! [`neighbour_steps`] those of the Ahmad–Cohen scheme; [`problem`], [`levels`] and [`report`] have what both need. All ways to compute forces give the same bits.
 
 pub mod chains;
+mod correction;
 pub mod fold;
 pub mod irregular;
 pub mod lanes;
+pub mod levels;
 pub mod neighbour_steps;
 pub mod neighbours;
+pub mod problem;
 mod record;
+pub mod report;
+mod settle;
 pub mod steps;
 pub mod tiles;
 pub mod together;
@@ -25,7 +30,7 @@ use cuda_std::thread;
 
 use crate::Vec3;
 use crate::physics::hermite::predict;
-use record::vector;
+use record::{put_predicted, vector};
 
 /// The problem of a launch of a force kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,8 +99,7 @@ pub unsafe fn predict_star<const P: usize, const D: usize>(
         let to = predicted.add(place as usize * width(D));
         let x = vectors::<P>(star.add(2));
         let motion = predict::predict::<f64, P, D>(&x, time - *star.add(1));
-        *to = *star;
-        put_all(to.add(1), &motion);
+        put_predicted(to, *star, &motion);
     }
 }
 

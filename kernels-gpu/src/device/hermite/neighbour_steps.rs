@@ -15,17 +15,24 @@ use cuda_std::misc::clock;
 use cuda_std::warp::{sync_warp, warp_vote_ballot};
 use cuda_std::{GridBarrier, thread};
 
+use super::correction::IS_CLAMPED;
 use super::irregular::{self, Motion};
-use super::neighbours::{self, ListSize, Marking, Marks};
-use super::record::vector;
 #[cfg(doc)]
-use super::steps::{self, LEVELS};
-use super::steps::{
-    AT_END, Block, CLAMPED, COUNTS, FOR_HOST, IS_CLAMPED, LENGTHS, OPEN_PAIRS, OVERFLOWS, PAIRS,
-    REGULAR, REST_WIDTH, STOPPED, State, Steps, TOTALS, append, change_level, count_up, counter,
-    moved_width, number_of, shortest_step, tell,
+use super::levels::LEVELS;
+use super::levels::{change_level, number_of, shortest_step};
+use super::neighbours::{self, ListSize, Marking, Marks};
+use super::problem::{
+    Block, COUNTS, REST_WIDTH, STOPPED, State, Steps, TOTALS, counter, moved_width,
 };
-use super::tiles::Shape;
+use super::record::{put_predicted, vector};
+use super::report::{
+    ACTIVE, AT_END, CLAMPED, FOR_HOST, LENGTHS, OPEN_PAIRS, OVERFLOWS, PAIRS, REGULAR, count_up,
+    tell,
+};
+use super::settle::append;
+#[cfg(doc)]
+use super::steps;
+use super::tiles::{Capacity, Shape};
 use super::{Launch, Record, fold, put_all, star_width, tiles, vectors, width};
 use crate::Vec3;
 use crate::physics::hermite::ahmad_cohen::{
@@ -65,6 +72,8 @@ pub struct NeighbourSteps {
     pub softening2: f64,
     /// The length of the lists.
     pub lists: ListSize,
+    /// The blocks that run at a time.
+    pub capacity: Capacity,
 }
 
 /// The addresses of the arrays that [`State`] has not.
@@ -177,7 +186,7 @@ pub unsafe fn neighbour_steps<A: Record<VECTORS>, const I: usize>(
         if leader {
             // SAFETY: the logarithm is below 32; other threads count pairs only before the last barrier and after the next one.
             unsafe {
-                count_up(at.report, super::steps::ACTIVE + count.ilog2() as usize, 1);
+                count_up(at.report, ACTIVE + count.ilog2() as usize, 1);
                 let open = &*at.report.add(OPEN_PAIRS);
                 count_up(at.report, PAIRS, open.load(Relaxed));
                 open.store(0, Relaxed);
@@ -344,8 +353,7 @@ unsafe fn predict_body(at: &State, block: &Block, place: u32) {
     unsafe {
         let (mass, motion) = predicted(at, block.time, place);
         let to = at.predicted.add(place as usize * const { width(VECTORS) });
-        *to = mass;
-        put_all(to.add(1), &motion);
+        put_predicted(to, mass, &motion);
     }
 }
 
@@ -471,7 +479,7 @@ unsafe fn regular_steps<A: Record<VECTORS>, const I: usize>(
             count,
             ..steps.force
         };
-        let shape = Shape::fastest(&launch, threads, I as u32, &steps.capacity);
+        let shape = Shape::fastest(&launch, threads, I as u32, &job.capacity);
         let units = shape.units(count, I as u32);
         // SAFETY: the places from `first` on are listed.
         let places = unsafe { split.due.add(first as usize) };

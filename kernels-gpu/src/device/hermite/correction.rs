@@ -1,0 +1,199 @@
+//! The last phase of a block step: the correction of the active bodies and the choice of their next steps.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use cuda_std::atomic::intrinsics::{
+    atomic_fetch_add_relaxed_u32_system, atomic_fetch_sub_relaxed_u32_system,
+    atomic_store_relaxed_32_system,
+};
+use cuda_std::thread;
+
+use super::levels::{LEVELS, change_level, changes_by};
+use super::problem::{Block, STOPPED, State, Steps, moved_by, moved_width, stop_sign};
+use super::record::vector;
+#[cfg(doc)]
+use super::steps::evaluate;
+use super::{put, put_all, star_width, vectors, width};
+use crate::Vec3;
+use crate::physics::hermite::correct::correct;
+use crate::physics::hermite::step::{halvings, judge};
+use crate::physics::hermite::{TERMS, Taylor};
+
+/// An active body before its correction.
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    place: u32,
+    /// Length of its step.
+    before: f64,
+    motion: Taylor<f64>,
+}
+
+impl Start {
+    /// Reads the active body at `place`.
+    ///
+    /// # Safety
+    /// The place must be that of a star.
+    #[inline(always)]
+    pub unsafe fn read<const P: usize>(at: &State, block: &Block, place: u32) -> Self {
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            let star = at.stars.add(place as usize * const { star_width(P) });
+            Self {
+                place,
+                before: block.time - *star.add(1),
+                motion: start::<P>(star),
+            }
+        }
+    }
+}
+
+/// Corrects the active body `k`, which was at `start`, and, after the last iteration, chooses its next step.
+///
+/// # Safety
+/// The same as for [`evaluate`]; the force on the body must have been computed, and no other thread may work on it.
+#[inline(always)]
+pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    k: u32,
+    start: &Start,
+    last: bool,
+) {
+    let Start {
+        place,
+        before,
+        motion: x,
+    } = *start;
+    let place = place as usize;
+    // SAFETY: the caller guarantees this.
+    let force = unsafe { vectors::<D>(at.forces.add(k as usize * const { 3 * D })) };
+    let y = correct::<f64, D>(&x, &force, 0.5 * before, 2.0 / before);
+    let moved = moved_by::<P, MANY>(job, at.moved, block.number);
+    // SAFETY: as above.
+    let moved = unsafe { moved.add(place * const { moved_width(P) }) };
+    let mut n = 0;
+    while n < P + 2 {
+        // SAFETY: a record has this many vectors.
+        unsafe { put(moved.add(2 + 3 * n), y[n]) };
+        n += 1;
+    }
+    if last {
+        // SAFETY: as above.
+        unsafe {
+            choose_step::<P, MANY>(job, at, block, moved, &y, before);
+            if MANY {
+                job.devices.others(at.everywhere, |other| {
+                    let to = moved_by::<P, MANY>(job, other.moved, block.number);
+                    let to = to.add(place * const { moved_width(P) });
+                    let mut n = 0;
+                    while n < const { moved_width(P) } {
+                        *to.add(n) = *moved.add(n);
+                        n += 1;
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Reads a star in the form that [`correct`] needs.
+///
+/// # Safety
+/// `star` must be valid for [`star_width`] numbers.
+#[inline(always)]
+unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
+    let mut x = [Vec3::zero(); TERMS];
+    let mut n = 0;
+    while n < P {
+        // SAFETY: the caller guarantees this.
+        x[n] = unsafe { vector(star.add(2 + 3 * n)) };
+        n += 1;
+    }
+    x
+}
+
+/// Chooses the next step of a body after a step of length `before` to `y`, and stops all threads if the host has to perform the block.
+///
+/// # Safety
+/// The same as for [`correct_body`]; `moved` must be the body's record.
+#[inline(always)]
+unsafe fn choose_step<const P: usize, const MANY: bool>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    moved: *mut f64,
+    y: &Taylor<f64>,
+    before: f64,
+) {
+    let forced = job.shortest > 0.0;
+    let limits = job.limits(block.time);
+    let verdict = judge(P as u32, &job.accuracy, &limits, y, before);
+    // SAFETY: the caller guarantees this; levels are below LEVELS.
+    unsafe {
+        if !verdict.finite || verdict.abrupt || (verdict.clamped && !forced) {
+            let sign = stop_sign::<MANY>(block.number);
+            (*at.control.add(STOPPED)).store(sign, Relaxed);
+            if MANY {
+                job.devices.others(at.everywhere, |other| {
+                    atomic_store_relaxed_32_system(other.stopped, sign);
+                });
+            }
+        }
+        *moved = verdict.step;
+        *moved.add(1) = if verdict.noisy {
+            IS_NOISY
+        } else if verdict.clamped {
+            IS_CLAMPED
+        } else {
+            0.0
+        };
+        let (old, new) = (
+            halvings(job.longest, before),
+            halvings(job.longest, verdict.step),
+        );
+        if !MANY {
+            change_level(at.levels, old, new);
+        } else if old != new {
+            job.devices.all(at.everywhere, |_, each| {
+                let changes = each.changes.add(changes_by(block.number) - LEVELS as usize);
+                atomic_fetch_sub_relaxed_u32_system(changes.add(old as usize), 1);
+                atomic_fetch_add_relaxed_u32_system(changes.add(new as usize), 1);
+            });
+        }
+    }
+}
+
+/// Replaces the predicted motions of active bodies by their corrected motions, on all devices.
+///
+/// # Safety
+/// The same as for [`evaluate`], between two barriers.
+#[inline(always)]
+pub(super) unsafe fn replace<const P: usize, const D: usize, const MANY: bool>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    count: u32,
+) {
+    let mut k = thread::index_1d();
+    while k < count {
+        // SAFETY: k is below the number of listed places, and each is that of a different body.
+        unsafe {
+            let place = *at.active.add(k as usize) as usize;
+            let moved = moved_by::<P, MANY>(job, at.moved, block.number);
+            let moved = moved.add(place * const { moved_width(P) } + 2);
+            let (to, motion) = (place * const { width(D) } + 1, vectors::<D>(moved));
+            put_all(at.predicted.add(to), &motion);
+            if MANY {
+                (job.devices).others(at.everywhere, |other| {
+                    put_all(other.predicted.add(to), &motion)
+                });
+            }
+        }
+        k += thread::grid_dim_x() * thread::block_dim_x();
+    }
+}
+
+/// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
+pub(super) const IS_NOISY: f64 = 1.0;
+pub(super) const IS_CLAMPED: f64 = 2.0;

@@ -1,0 +1,238 @@
+//! The first phase of a block step: it takes over the corrected steps of the last block, predicts all bodies and lists those that are due.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use cuda_std::thread;
+use cuda_std::warp::{warp_shuffle_idx, warp_vote_ballot};
+
+use super::correction::{IS_CLAMPED, IS_NOISY};
+use super::problem::{
+    Block, COUNTS, REST_WIDTH, State, Steps, TOTALS, counter, moved_by, moved_width,
+};
+use super::record::{aligned_vectors, put_predicted, two};
+use super::report::{CLAMPED, LENGTHS, NOISY, count_up};
+#[cfg(doc)]
+use super::steps::steps;
+use super::together::Devices;
+use super::{put_all, star_width, width};
+use crate::Vec3;
+use crate::physics::hermite::predict::predict;
+use crate::physics::hermite::step::halvings;
+
+/// Copies the corrected steps of the last block to the stars; then, unless this was the last block, predicts all stars and lists those
+/// that are due. `held` are the first two stars of this thread.
+///
+/// # Safety
+/// The same as for [`steps`]; a barrier must separate this from the correction.
+#[inline(always)]
+pub(super) unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    mut held: [Held<P>; 2],
+    last: bool,
+) {
+    let lane = thread::thread_idx_x() % 32;
+    let threads = thread::grid_dim_x() * thread::block_dim_x();
+    let places = job.force.sums * job.force.terms;
+    // `first` is the same for all lanes of a warp, so that they vote together.
+    let mut first = thread::index_1d() - lane;
+    while first < places {
+        let second = first + threads;
+        let settle = |from: u32, held: &Held<P>| {
+            let place = from + lane;
+            let mut due = false;
+            if place < places {
+                // SAFETY: only this thread works on the star at this place.
+                due = unsafe { settle_star::<P, D, MANY>(job, at, block, place, held, last) };
+            }
+            if !last {
+                // SAFETY: whole warps call it, because `from` is the same for all lanes.
+                unsafe { list::<MANY>(&job.devices, at, block.number, place, due) };
+            }
+        };
+        settle(first, &held[0]);
+        if second < places {
+            settle(second, &held[1]);
+        }
+        first = second + threads;
+        if first < places {
+            // SAFETY: only this thread changes these stars.
+            held = unsafe { Held::two(job, at, first + lane) };
+        }
+    }
+}
+
+/// A star as its records have it.
+#[derive(Clone, Copy)]
+pub(super) struct Held<const P: usize> {
+    mass: f64,
+    time: f64,
+    /// Its step; 0 at places beyond the last body.
+    step: f64,
+    motion: [Vec3<f64>; P],
+}
+
+impl<const P: usize> Held<P> {
+    /// Reads the star at `place` and that at the next place of the same thread, both before one is written, so that the waits for memory
+    /// overlap. Beyond the last place, another star is read.
+    ///
+    /// # Safety
+    /// No other thread may change these stars.
+    #[inline(always)]
+    pub unsafe fn two(job: &Steps, at: &State, place: u32) -> [Self; 2] {
+        let threads = thread::grid_dim_x() * thread::block_dim_x();
+        let places = job.force.sums * job.force.terms;
+        let first = place.min(places - 1);
+        let second = if first + threads < places {
+            first + threads
+        } else {
+            first
+        };
+        // SAFETY: the places are those of stars; the caller guarantees the rest.
+        unsafe { [Self::read(job, at, first), Self::read(job, at, second)] }
+    }
+
+    /// Reads the star at `place`.
+    ///
+    /// # Safety
+    /// `place` must be that of a star, which no other thread changes.
+    #[inline(always)]
+    unsafe fn read(job: &Steps, at: &State, place: u32) -> Self {
+        // SAFETY: the caller guarantees this; only bodies have records beyond those of stars.
+        unsafe {
+            let star = at.stars.add(place as usize * const { star_width(P) });
+            let step = if place < job.bodies {
+                *at.rest.add(place as usize * REST_WIDTH)
+            } else {
+                0.0
+            };
+            let (mass, time) = two(star);
+            Self {
+                mass,
+                time,
+                step,
+                motion: aligned_vectors(star.add(2)),
+            }
+        }
+    }
+}
+
+/// Does the work of [`settle`] for one star, whose records are `held`; returns whether it is due.
+///
+/// # Safety
+/// The same as for [`settle`], for a place that only this thread works on.
+#[inline(always)]
+unsafe fn settle_star<const P: usize, const D: usize, const MANY: bool>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    place: u32,
+    held: &Held<P>,
+    last: bool,
+) -> bool {
+    let index = place as usize;
+    let Held {
+        mass,
+        mut time,
+        mut step,
+        mut motion,
+    } = *held;
+    // SAFETY: the caller guarantees this; only bodies have a step, and records beyond those of stars.
+    unsafe {
+        if step > 0.0 && time + step == block.before {
+            // The star was active in the last block. All is read before anything is written, so that the waits for memory overlap.
+            let star = at.stars.add(index * const { star_width(P) });
+            let rest = at.rest.add(index * REST_WIDTH);
+            let moved = moved_by::<P, MANY>(job, at.moved, block.number + 1);
+            let moved = moved.add(index * const { moved_width(P) });
+            let (next, what) = two(moved);
+            motion = aligned_vectors(moved.add(2));
+            let others = aligned_vectors::<2>(moved.add(2 + 3 * P));
+            count_step(job, at, step, what);
+            (time, step) = (block.before, next);
+            *star.add(1) = time;
+            put_all(star.add(2), &motion);
+            *rest = step;
+            put_all(rest.add(1), &others);
+        }
+        if !last {
+            let to = at.predicted.add(index * const { width(D) });
+            let predicted = predict::<f64, P, D>(&motion, block.time - time);
+            put_predicted(to, mass, &predicted);
+        }
+        step > 0.0 && time + step == block.time
+    }
+}
+
+/// Counts a step of length `taken`, and what it was.
+///
+/// # Safety
+/// The report must be valid.
+#[inline(always)]
+unsafe fn count_step(job: &Steps, at: &State, taken: f64, what: f64) {
+    let level = halvings(job.longest, taken);
+    // SAFETY: the caller guarantees this; a level is below LEVELS.
+    unsafe {
+        count_up(at.report, LENGTHS + level as usize, 1);
+        if what == IS_NOISY {
+            count_up(at.report, NOISY, 1);
+        } else if what == IS_CLAMPED {
+            count_up(at.report, CLAMPED, 1);
+        }
+    }
+}
+
+/// Appends those places of a warp that are due and belong to this device to the list of active bodies, in any order, because no sum
+/// depends on it.
+///
+/// # Safety
+/// Whole warps must call this; the list must have room for all bodies.
+#[inline(always)]
+unsafe fn list<const MANY: bool>(
+    devices: &Devices,
+    at: &State,
+    number: u64,
+    place: u32,
+    mut due: bool,
+) {
+    let lane = thread::thread_idx_x() % 32;
+    // SAFETY: whole warps call it.
+    unsafe {
+        let mut votes = warp_vote_ballot(u32::MAX, due);
+        if votes == 0 {
+            return;
+        }
+        if MANY {
+            if lane == 0 {
+                counter(at, TOTALS, number).fetch_add(votes.count_ones(), Relaxed);
+            }
+            due = due && place % devices.count == devices.this;
+            votes = warp_vote_ballot(u32::MAX, due);
+            if votes == 0 {
+                return;
+            }
+        }
+        append(counter(at, COUNTS, number), at.active, votes, due, place);
+    }
+}
+
+/// Appends the places of those lanes that are due to a list of as many places as `count`. `votes` are the lanes that are due.
+///
+/// # Safety
+/// Whole warps must call this; the list must have room.
+#[inline(always)]
+pub(super) unsafe fn append(count: &AtomicU32, list: *mut u32, votes: u32, due: bool, place: u32) {
+    let lane = thread::thread_idx_x() % 32;
+    let mut to = 0;
+    if lane == 0 {
+        to = count.fetch_add(votes.count_ones(), Relaxed);
+    }
+    // SAFETY: whole warps call it.
+    let to = unsafe { warp_shuffle_idx(u32::MAX, to, 0, 32) }.0;
+    if due {
+        let before = votes & ((1 << lane) - 1);
+        // SAFETY: the caller guarantees the room.
+        unsafe { *list.add((to + before.count_ones()) as usize) = place };
+    }
+}
