@@ -162,11 +162,11 @@ fn barriers_are_neither_dropped_nor_duplicated() {
     // There are two barriers around a tile in each of the two forms of its loop, and two around the fold of the rows.
     assert_eq!(count("hermite_tiles_6", "bar.sync"), 6);
     // There are six grid barriers with two each. Chains have one barrier after the first tile; for each of the two kinds of sets, two around
-    // every further tile and two in the fold; two around the terms of a team; and one between units. There is one for the fold of a
-    // body with its own block, and one before each of the two corrections.
+    // every further tile and two in the fold; and two around the terms of a team. There is one for the fold of a body with its own block,
+    // and one before each of the two corrections.
     assert_eq!(
         count("hermite_steps_6", "bar.sync"),
-        12 + (1 + 4 + 2 + 4 + 1) + 3
+        12 + (1 + 4 + 2 + 4) + 3
     );
     // There are four grid barriers with two each, and those of the tiles.
     assert_eq!(count("hermite_neighbour_steps_4", "bar.sync"), 8 + 6);

@@ -9,10 +9,10 @@ use cuda_std::atomic::intrinsics::{
 use cuda_std::thread;
 
 use super::levels::{LEVELS, change_level, changes_by};
-use super::problem::{Block, STOPPED, State, Steps, moved_by, moved_width, stop_sign};
+use super::problem::{
+    Block, IS_CLAMPED, IS_NOISY, STOPPED, State, Steps, moved_by, moved_width, stop_sign,
+};
 use super::record::vector;
-#[cfg(doc)]
-use super::steps::evaluate;
 use super::{put, put_all, star_width, vectors, width};
 use crate::Vec3;
 use crate::physics::hermite::correct::correct;
@@ -50,7 +50,7 @@ impl Start {
 /// Corrects the active body `k`, which was at `start`, and, after the last iteration, chooses its next step.
 ///
 /// # Safety
-/// The same as for [`evaluate`]; the force on the body must have been computed, and no other thread may work on it.
+/// The pointers must be valid as [`State`] requires; the force on the body must have been computed, and no other thread may work on it.
 #[inline(always)]
 pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
@@ -167,7 +167,8 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
 /// Replaces the predicted motions of active bodies by their corrected motions, on all devices.
 ///
 /// # Safety
-/// The same as for [`evaluate`], between two barriers.
+/// The pointers must be valid as [`State`] requires, and `count` places must be listed. All threads of the grid must call this, between two
+/// barriers.
 #[inline(always)]
 pub(super) unsafe fn replace<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
@@ -193,7 +194,3 @@ pub(super) unsafe fn replace<const P: usize, const D: usize, const MANY: bool>(
         k += thread::grid_dim_x() * thread::block_dim_x();
     }
 }
-
-/// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
-pub(super) const IS_NOISY: f64 = 1.0;
-pub(super) const IS_CLAMPED: f64 = 2.0;

@@ -5,8 +5,6 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cuda_std::thread;
 use cuda_std::warp::warp_vote_ballot;
 
-#[cfg(doc)]
-use super::problem::State;
 use crate::physics::hermite::step::halved;
 
 /// Number of step lengths, each half of the previous one.
@@ -15,7 +13,7 @@ pub const LEVELS: u32 = 64;
 /// The number of bodies with steps of length number `level` before block step `number`.
 ///
 /// # Safety
-/// `levels` must be valid as in [`State`]; `level` must be below [`LEVELS`].
+/// `levels` must be valid for the levels and, with several devices, their changes; `level` must be below [`LEVELS`].
 #[inline(always)]
 pub(super) unsafe fn number_of<const MANY: bool>(
     levels: *const AtomicU32,
@@ -33,7 +31,7 @@ pub(super) unsafe fn number_of<const MANY: bool>(
     }
 }
 
-/// Index in [`State::levels`] of the changes by the block steps with numbers of this parity.
+/// Index in the levels of several devices of the changes by the block steps with numbers of this parity.
 #[inline(always)]
 pub(super) fn changes_by(number: u64) -> usize {
     (1 + (number & 1) as usize) * LEVELS as usize
@@ -42,7 +40,7 @@ pub(super) fn changes_by(number: u64) -> usize {
 /// Adds the changes of the last block step to the levels, in block step `number`.
 ///
 /// # Safety
-/// `levels` must be valid as in [`State`]. All threads of the grid must call this, between two barriers.
+/// `levels` must be valid for the levels and, with several devices, their changes. All threads of the grid must call this, between two barriers.
 #[inline(always)]
 pub(super) unsafe fn settle_levels(levels: *const AtomicU32, number: u64) {
     if thread::block_idx_x() != 0 {

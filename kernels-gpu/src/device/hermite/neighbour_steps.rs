@@ -15,14 +15,13 @@ use cuda_std::misc::clock;
 use cuda_std::warp::{sync_warp, warp_vote_ballot};
 use cuda_std::{GridBarrier, thread};
 
-use super::correction::IS_CLAMPED;
 use super::irregular::{self, Motion};
 #[cfg(doc)]
 use super::levels::LEVELS;
 use super::levels::{change_level, number_of, shortest_step};
 use super::neighbours::{self, ListSize, Marking, Marks};
 use super::problem::{
-    Block, COUNTS, REST_WIDTH, STOPPED, State, Steps, TOTALS, counter, moved_width,
+    Block, COUNTS, IS_CLAMPED, REST_WIDTH, STOPPED, State, Steps, TOTALS, counter, moved_width,
 };
 use super::record::{put_predicted, vector};
 use super::report::{

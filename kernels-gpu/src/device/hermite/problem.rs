@@ -114,6 +114,10 @@ pub const fn moved_width(p: usize) -> usize {
     2 + 3 * (p + 2)
 }
 
+/// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
+pub(super) const IS_NOISY: f64 = 1.0;
+pub(super) const IS_CLAMPED: f64 = 2.0;
+
 /// Number of counters that threads share: that of the barrier, three counters of this device's active bodies that are used in turn, one
 /// that says whether to stop, three counters of the active bodies of all devices (with Ahmad–Cohen, of bodies whose regular steps end),
 /// and the signals of each device.

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::levels::LEVELS;
 #[cfg(doc)]
-use super::{problem::Begun, together};
+use super::together;
 
 /// Length of the report: the values below, then the numbers of blocks by the binary logarithm of the number of active bodies, then the
 /// numbers of steps by length, then those of the Ahmad–Cohen scheme, then the block that has begun.
@@ -37,7 +37,7 @@ pub const PAIRS: usize = REGULAR + 1;
 pub const OVERFLOWS: usize = PAIRS + 1;
 /// Index of the number of pairs in the current block step, which counts only if the host does not repeat it.
 pub const OPEN_PAIRS: usize = OVERFLOWS + 1;
-/// Index of the two numbers of [`Begun`], if the launch ended [`FOR_FORCES`].
+/// Index of the two numbers of `Begun`, if the launch ended [`FOR_FORCES`].
 pub const BEGUN: usize = OPEN_PAIRS + 1;
 
 /// Value of [`ENDED`] if no block is due up to the end time.

@@ -5,14 +5,12 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cuda_std::thread;
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_ballot};
 
-use super::correction::{IS_CLAMPED, IS_NOISY};
 use super::problem::{
-    Block, COUNTS, REST_WIDTH, State, Steps, TOTALS, counter, moved_by, moved_width,
+    Block, COUNTS, IS_CLAMPED, IS_NOISY, REST_WIDTH, State, Steps, TOTALS, counter, moved_by,
+    moved_width,
 };
 use super::record::{aligned_vectors, put_predicted, two};
 use super::report::{CLAMPED, LENGTHS, NOISY, count_up};
-#[cfg(doc)]
-use super::steps::steps;
 use super::together::Devices;
 use super::{put_all, star_width, width};
 use crate::Vec3;
@@ -23,7 +21,7 @@ use crate::physics::hermite::step::halvings;
 /// that are due. `held` are the first two stars of this thread.
 ///
 /// # Safety
-/// The same as for [`steps`]; a barrier must separate this from the correction.
+/// The pointers must be valid as [`State`] requires, and nothing else may use their memory. All threads of the grid must call this; a barrier must separate this from the correction.
 #[inline(always)]
 pub(super) unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
