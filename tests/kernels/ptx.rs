@@ -198,7 +198,7 @@ const MAY_SPILL: [&str; 2] = [
 ];
 
 /// Bytes that a kernel may spill. Block steps of clusters exceed the registers by a few, at order 8 and those by several devices by more;
-/// those of the Ahmad–Cohen scheme fill them, and `ptxas` for one architecture or another is a few short.
+/// those of the Ahmad–Cohen scheme use all of them, and on some architectures a few more.
 fn may_spill(kernel: &str) -> usize {
     if MAY_SPILL.contains(&kernel) {
         usize::MAX

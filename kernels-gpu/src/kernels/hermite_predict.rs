@@ -41,7 +41,8 @@ pub unsafe fn hermite_scatter(
 /// One thread for each place, in a one-dimensional grid; surplus threads return at once.
 ///
 /// # Safety
-/// The pointers must be valid for the arrays described above; nothing else may use `predicted` during the launch.
+/// The pointers must be valid for the arrays described above, and `predicted` aligned to 16 bytes; nothing else may use `predicted` during
+/// the launch.
 #[kernel(instances(4: <4, 2>, 6: <6, 3>, 8: <8, 4>))]
 pub unsafe fn hermite_predict<const P: usize, const D: usize>(
     stars: *const f64,

@@ -40,7 +40,8 @@ pub(super) fn changes_by(number: u64) -> usize {
 /// Adds the changes of the last block step to the levels, in block step `number`.
 ///
 /// # Safety
-/// `levels` must be valid for the levels and, with several devices, their changes. All threads of the grid must call this, between two barriers.
+/// `levels` must be valid for the levels and, with several devices, their changes. All threads of the grid must call this, between two
+/// barriers.
 #[inline(always)]
 pub(super) unsafe fn settle_levels(levels: *const AtomicU32, number: u64) {
     if thread::block_idx_x() != 0 {

@@ -6,7 +6,8 @@
 //!
 //! [`tiles`] computes the forces on many bodies and writes partial sums for [`fold`](mod@fold); [`lanes`] computes the forces on few of a
 //! small number of bodies. [`steps`] takes whole block steps, many in each launch, with the forces by [`lanes`] or [`chains`], and
-//! [`neighbour_steps`] those of the Ahmad–Cohen scheme; [`problem`], [`levels`] and [`report`] have what both need. All ways to compute forces give the same bits.
+//! [`neighbour_steps`] those of the Ahmad–Cohen scheme; [`problem`], [`levels`] and [`report`] have what both
+//! need. All ways to compute forces give the same bits.
 
 pub mod chains;
 mod correction;
@@ -29,7 +30,7 @@ pub use record::{Record, split_body, star_width, width};
 use cuda_std::thread;
 
 use crate::Vec3;
-use crate::physics::hermite::predict;
+use crate::physics::hermite::predict::predict;
 use record::{put_predicted, vector};
 
 /// The problem of a launch of a force kernel.
@@ -81,7 +82,8 @@ unsafe fn put(to: *mut f64, v: Vec3<f64>) {
 /// Predicts the star of this thread to `time`.
 ///
 /// # Safety
-/// `stars` and `predicted` must be valid for `places` records each. One thread for each place suffices.
+/// `stars` and `predicted` must be valid for `places` records each, and `predicted` aligned to 16 bytes. One thread for each place
+/// suffices.
 #[inline(always)]
 pub unsafe fn predict_star<const P: usize, const D: usize>(
     stars: *const f64,
@@ -95,11 +97,26 @@ pub unsafe fn predict_star<const P: usize, const D: usize>(
     }
     // SAFETY: place < places.
     unsafe {
-        let star = stars.add(place as usize * star_width(P));
-        let to = predicted.add(place as usize * width(D));
+        let (mass, motion) = motion_at::<P, D>(stars, time, place);
+        put_predicted(predicted.add(place as usize * width(D)), mass, &motion);
+    }
+}
+
+/// The mass of the star at `place`, and its motion at `time`.
+///
+/// # Safety
+/// `stars` must be valid for the record at this place.
+#[inline(always)]
+unsafe fn motion_at<const P: usize, const D: usize>(
+    stars: *const f64,
+    time: f64,
+    place: u32,
+) -> (f64, [Vec3<f64>; D]) {
+    // SAFETY: the caller guarantees this.
+    unsafe {
+        let star = stars.add(place as usize * const { star_width(P) });
         let x = vectors::<P>(star.add(2));
-        let motion = predict::predict::<f64, P, D>(&x, time - *star.add(1));
-        put_predicted(to, *star, &motion);
+        (*star, predict::<f64, P, D>(&x, time - *star.add(1)))
     }
 }
 

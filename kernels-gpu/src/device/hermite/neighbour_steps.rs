@@ -32,12 +32,11 @@ use super::settle::append;
 #[cfg(doc)]
 use super::steps;
 use super::tiles::{Capacity, Shape};
-use super::{Launch, Record, fold, put_all, star_width, tiles, vectors, width};
+use super::{Launch, Record, fold, motion_at, put_all, star_width, tiles, vectors, width};
 use crate::Vec3;
 use crate::physics::hermite::ahmad_cohen::{
     Force, Regular, irregular_step, next_radius, regular_step, without_neighbours,
 };
-use crate::physics::hermite::predict::predict;
 use crate::physics::hermite::step::{Accuracy, halvings, longest_at};
 
 /// The order of the scheme.
@@ -350,26 +349,9 @@ unsafe fn find_radius(
 unsafe fn predict_body(at: &State, block: &Block, place: u32) {
     // SAFETY: the caller guarantees this.
     unsafe {
-        let (mass, motion) = predicted(at, block.time, place);
+        let (mass, motion) = motion_at::<ORDER, VECTORS>(at.stars, block.time, place);
         let to = at.predicted.add(place as usize * const { width(VECTORS) });
         put_predicted(to, mass, &motion);
-    }
-}
-
-/// The mass of a body and its motion at a time.
-///
-/// # Safety
-/// The place must be that of a body.
-#[inline(always)]
-unsafe fn predicted(at: &State, time: f64, place: u32) -> (f64, Motion) {
-    // SAFETY: the caller guarantees this.
-    unsafe {
-        let star = at.stars.add(place as usize * const { star_width(ORDER) });
-        let x = vectors::<ORDER>(star.add(2));
-        (
-            *star,
-            predict::<f64, ORDER, VECTORS>(&x, time - *star.add(1)),
-        )
     }
 }
 
@@ -397,7 +379,7 @@ unsafe fn irregular_steps(
                 .lists
                 .add(place as usize * job.lists.capacity as usize);
             let length = *split.lengths.add(place as usize);
-            let read = |place| predicted(at, block.time, place);
+            let read = |place| motion_at::<ORDER, VECTORS>(at.stars, block.time, place);
             let (motion, force) = irregular::force(read, place, list, length, job.softening2);
             if lane == 0 {
                 count_up(at.report, OPEN_PAIRS, length as u64);

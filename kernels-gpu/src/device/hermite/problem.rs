@@ -78,7 +78,7 @@ impl Steps {
     }
 }
 
-/// The addresses of all arrays.
+/// The addresses of all arrays. Those of `stars`, `moved` and `predicted` are aligned to 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// Records of [`star_width`] numbers for sums · terms places.

@@ -21,7 +21,8 @@ use crate::physics::hermite::step::halvings;
 /// that are due. `held` are the first two stars of this thread.
 ///
 /// # Safety
-/// The pointers must be valid as [`State`] requires, and nothing else may use their memory. All threads of the grid must call this; a barrier must separate this from the correction.
+/// The pointers must be valid as [`State`] requires, and nothing else may use their memory. All threads of the grid must call this; a
+/// barrier must separate this from the correction.
 #[inline(always)]
 pub(super) unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
