@@ -625,6 +625,9 @@ impl CudaBuilder {
             // This pass treats an index that is the sign-extended negation of a condition like one that is the condition minus
             // one, which is wrong; `sort_unstable` of integers, for example, then reads the wrong elements.
             "-disable-separate-const-offset-from-gep".to_owned(),
+            // rustc marks only the intrinsics themselves as convergent. A call of a function that contains a barrier or a shuffle could
+            // then be copied into the branches around it. LLVM removes the mark from functions that contain none.
+            "-force-attribute=convergent".to_owned(),
         ];
         if self.fast_sqrt {
             llvm.push("-nvptx-prec-sqrtf32=0".into());

@@ -12,7 +12,6 @@ use super::levels::{LEVELS, change_level, changes_by};
 use super::problem::{
     Block, IS_CLAMPED, IS_NOISY, STOPPED, State, Steps, moved_by, moved_width, stop_sign,
 };
-use super::record::vector;
 use super::{put, put_all, star_width, vectors, width};
 use crate::Vec3;
 use crate::physics::hermite::correct::correct;
@@ -38,26 +37,59 @@ impl Start {
         // SAFETY: the caller guarantees this.
         unsafe {
             let star = at.stars.add(place as usize * const { star_width(P) });
-            Self {
-                place,
-                before: block.time - *star.add(1),
-                motion: start::<P>(star),
-            }
+            Self::of::<P>(block, place, |k| *star.add(k))
+        }
+    }
+
+    /// The active body at `place`, where `number` gives the numbers of its star.
+    #[inline(always)]
+    pub fn of<const P: usize>(block: &Block, place: u32, number: impl Fn(usize) -> f64) -> Self {
+        let mut motion = [Vec3::zero(); TERMS];
+        let mut n = 0;
+        while n < P {
+            motion[n] = vector_of(|k| number(2 + 3 * n + k));
+            n += 1;
+        }
+        Self {
+            place,
+            before: block.time - number(1),
+            motion,
         }
     }
 }
 
-/// Corrects the active body `k`, which was at `start`, and, after the last iteration, chooses its next step.
+/// The force with the components that `number` gives.
+#[inline(always)]
+pub(super) fn force_of<const D: usize>(number: impl Fn(usize) -> f64) -> [Vec3<f64>; D] {
+    let mut force = [Vec3::zero(); D];
+    let mut n = 0;
+    while n < D {
+        force[n] = vector_of(|k| number(3 * n + k));
+        n += 1;
+    }
+    force
+}
+
+#[inline(always)]
+fn vector_of(number: impl Fn(usize) -> f64) -> Vec3<f64> {
+    Vec3 {
+        x: number(0),
+        y: number(1),
+        z: number(2),
+    }
+}
+
+/// Corrects the active body that was at `start`, on which `force` acts, and, after the last iteration, chooses its next step.
 ///
 /// # Safety
-/// The pointers must be valid as [`State`] requires; the force on the body must have been computed, and no other thread may work on it.
+/// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
 #[inline(always)]
 pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
-    k: u32,
     start: &Start,
+    force: &[Vec3<f64>; D],
     last: bool,
 ) {
     let Start {
@@ -66,11 +98,9 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
         motion: x,
     } = *start;
     let place = place as usize;
-    // SAFETY: the caller guarantees this.
-    let force = unsafe { vectors::<D>(at.forces.add(k as usize * const { 3 * D })) };
-    let y = correct::<f64, D>(&x, &force, 0.5 * before, 2.0 / before);
+    let y = correct::<f64, D>(&x, force, 0.5 * before, 2.0 / before);
     let moved = moved_by::<P, MANY>(job, at.moved, block.number);
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees this.
     let moved = unsafe { moved.add(place * const { moved_width(P) }) };
     let mut n = 0;
     while n < P + 2 {
@@ -95,22 +125,6 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
             }
         }
     }
-}
-
-/// Reads a star in the form that [`correct`] needs.
-///
-/// # Safety
-/// `star` must be valid for [`star_width`] numbers.
-#[inline(always)]
-unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
-    let mut x = [Vec3::zero(); TERMS];
-    let mut n = 0;
-    while n < P {
-        // SAFETY: the caller guarantees this.
-        x[n] = unsafe { vector(star.add(2 + 3 * n)) };
-        n += 1;
-    }
-    x
 }
 
 /// Chooses the next step of a body after a step of length `before` to `y`, and stops all threads if the host has to perform the block.

@@ -70,32 +70,32 @@ pub(super) fn small_tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
 pub unsafe fn fold(partial: *const f64, out: *mut f64, components: u32, count: u32, parts: u32) {
     let value = thread::index_1d();
     if value < components * count {
+        let (component, body) = (value / count, value % count);
         // SAFETY: the caller guarantees this.
-        unsafe { fold_value(partial, out, components, count, parts, value) };
+        unsafe {
+            let sum = fold_value(partial, count, parts, component, body);
+            *out.add((body * components + component) as usize) = sum;
+        }
     }
 }
 
-/// Folds one of the values of [`fold`].
+/// One of the values of [`fold`].
 ///
 /// # Safety
-/// The same as for [`fold`], with value < components · count.
+/// The same as for [`fold`], with component < components and body < count.
 #[inline(always)]
 pub(super) unsafe fn fold_value(
     partial: *const f64,
-    out: *mut f64,
-    components: u32,
     count: u32,
     parts: u32,
-    value: u32,
-) {
-    let (component, body) = ((value / count) as usize, (value % count) as usize);
-    let n = count as usize;
+    component: u32,
+    body: u32,
+) -> f64 {
+    let (n, component, body) = (count as usize, component as usize, body as usize);
     // SAFETY: component < components, body < count, and the part is below `parts`.
     let from = unsafe { partial.add(component * parts as usize * n + body) };
     // SAFETY: as above.
-    let sum = tree(|g| unsafe { *from.add(g as usize * n) }, parts);
-    // SAFETY: as above.
-    unsafe { *out.add(body * components as usize + component) = sum };
+    tree(|g| unsafe { *from.add(g as usize * n) }, parts)
 }
 
 /// `K` sums of `parts` partial results, a power of two up to 256, which the 32 lanes of a warp compute together. Lane 0 has the results.
@@ -135,36 +135,52 @@ pub(super) unsafe fn by_warp<const K: usize>(
     sums
 }
 
-/// Folds `values` numbers of each of `parts` partial sums into `out`, with two numbers for each warp of the block at a time. `at` gives a
-/// number of a partial sum.
+/// Folds `values` numbers of each of `parts` partial sums, with `K` numbers for each warp of the block at a time. `at` gives a number of a
+/// partial sum, and `set` takes the result for a number, from one thread.
 ///
 /// # Safety
-/// All threads of the block must call this with the same values, after a barrier; `out` must be valid for `values` numbers.
+/// All threads of the block must call this with the same values, after a barrier.
 #[inline(always)]
-pub(super) unsafe fn by_warps(
+pub(super) unsafe fn by_warps<const K: usize>(
     at: impl Fn(u32, u32) -> f64,
     values: u32,
     parts: u32,
-    out: *mut f64,
+    set: impl Fn(u32, f64),
 ) {
     let warps = thread::block_dim_x() / 32;
     let lane = thread::thread_idx_x() % 32;
-    let mut value = thread::thread_idx_x() / 32;
-    while value < values {
-        let second = value + warps;
-        let which = [value, second.min(values - 1)];
+    let mut first = thread::thread_idx_x() / 32;
+    while first < values {
+        let value = |k: usize| first + k as u32 * warps;
         // SAFETY: whole warps call it.
-        let sums = unsafe { by_warp::<2>(|k, part| at(which[k], part), parts) };
+        let sums = unsafe { by_warp::<K>(|k, part| at(value(k).min(values - 1), part), parts) };
         if lane == 0 {
-            // SAFETY: both are below `values`.
-            unsafe {
-                *out.add(value as usize) = sums[0];
-                if second < values {
-                    *out.add(second as usize) = sums[1];
-                }
-            }
+            each!(K, |k| if value(k) < values {
+                set(value(k), sums[k]);
+            });
         }
-        value += 2 * warps;
+        first += K as u32 * warps;
+    }
+}
+
+/// [`by_warps`] for the 3 `D` numbers of a force, which four warps fold at once.
+///
+/// # Safety
+/// The same as for [`by_warps`].
+#[inline(always)]
+pub(super) unsafe fn force_by_warps<const D: usize>(
+    at: impl Fn(u32, u32) -> f64,
+    parts: u32,
+    set: impl Fn(u32, f64),
+) {
+    let values = const { 3 * D as u32 };
+    // SAFETY: the caller guarantees this.
+    unsafe {
+        if D == 2 {
+            by_warps::<2>(at, values, parts, set);
+        } else {
+            by_warps::<3>(at, values, parts, set);
+        }
     }
 }
 
@@ -181,18 +197,14 @@ mod tests {
             let partial: Vec<f64> = (0..components * parts * count)
                 .map(|k| 1.0 / f64::from(3 * k + 1))
                 .collect();
-            let mut out = vec![0.0; (components * count) as usize];
-            for value in 0..components * count {
-                let (from, to) = (partial.as_ptr(), out.as_mut_ptr());
-                // SAFETY: the arrays have as many numbers as required.
-                unsafe { fold_value(from, to, components, count, parts, value) };
-            }
             for component in 0..components {
                 for body in 0..count {
                     let at = |part| partial[((component * parts + part) * count + body) as usize];
                     let mut sums: Vec<f64> = (0..parts).map(at).collect();
                     let expected = partial_sums::fold(&mut sums);
-                    let found = out[(body * components + component) as usize];
+                    let from = partial.as_ptr();
+                    // SAFETY: the array has as many numbers as required.
+                    let found = unsafe { fold_value(from, count, parts, component, body) };
                     assert_eq!(found.to_bits(), expected.to_bits(), "{parts} sums");
                 }
             }

@@ -43,22 +43,26 @@ pub unsafe fn pull<A: Record<D>, const D: usize>(
     places: *const u32,
     out: *mut f64,
 ) {
-    // SAFETY: the caller guarantees this.
-    unsafe { pull_at::<A, D>(launch, predicted, places, out, thread::block_idx_x()) };
+    let body = thread::block_idx_x() as usize;
+    // SAFETY: the caller guarantees this; `out` has 3D numbers for the body.
+    unsafe {
+        let out = out.add(body * const { 3 * D });
+        pull_at::<A, D>(launch, predicted, *places.add(body), |component, value| {
+            *out.add(component as usize) = value;
+        });
+    }
 }
 
-/// Computes the force on one body by a block.
+/// Computes the force on the body at `place` by a block. `set` takes each of its components, from one thread.
 ///
 /// # Safety
-/// The same as for [`pull`], with body < count, and the same body for all threads of the block. There must be a barrier between two
-/// calls.
+/// The same as for [`pull`], with the same place for all threads of the block. There must be a barrier between two calls.
 #[inline(always)]
 pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
     launch: &Launch,
     predicted: *const f64,
-    places: *const u32,
-    out: *mut f64,
-    body: u32,
+    place: u32,
+    set: impl Fn(u32, f64),
 ) {
     let part = thread::thread_idx_x();
     let parts = launch.parts();
@@ -67,8 +71,8 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
     // SAFETY: the caller provides this much shared memory.
     let values = unsafe { SharedSlice::<f64>::dynamic(0, 3 * D * parts as usize) };
     if part < parts {
-        // SAFETY: body < count.
-        let i = unsafe { A::read(record(*places.add(body as usize))).1 };
+        // SAFETY: the place is that of a predicted body.
+        let i = unsafe { A::read(record(place)).1 };
         let softening2 = A::number(launch.softening2);
         let mut sum = A::zero();
         let first = launch.first + part * launch.stride;
@@ -106,24 +110,13 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
             d += 1;
         }
     }
-    // SAFETY: every part has set its values, and `out` has 3D numbers for the body.
-    unsafe { fold_block(values, 3 * D as u32, parts, out.add(body as usize * 3 * D)) };
-}
-
-/// Folds `values` numbers of each of `parts` partial sums, with one warp per number.
-///
-/// # Safety
-/// All threads of the block must call this after they have set `from[value · parts + part]`; `out` must be valid for `values` numbers.
-#[inline(always)]
-unsafe fn fold_block(from: SharedSlice<f64>, values: u32, parts: u32, out: *mut f64) {
     thread::sync_threads();
-    // SAFETY: the number is below `values` and the part below `parts`; a barrier precedes.
+    // SAFETY: every part has set its values before the barrier.
     unsafe {
-        fold::by_warps(
-            |value, part| from.get(value as usize * parts as usize + part as usize),
-            values,
+        fold::force_by_warps::<D>(
+            |component, part| values.get((component * parts + part) as usize),
             parts,
-            out,
+            set,
         );
     }
 }
@@ -172,6 +165,14 @@ pub unsafe fn potential(launch: &Launch, predicted: *const f64, out: *mut f64, w
         }
         half /= 2;
     }
-    // SAFETY: every part has set its value; body < count.
-    unsafe { fold_block(values, 1, parts.min(MOST_THREADS), out.add(body as usize)) };
+    thread::sync_threads();
+    // SAFETY: every part has set its value before the barrier; body < count.
+    unsafe {
+        fold::by_warps::<1>(
+            |_, part| values.get(part as usize),
+            1,
+            parts.min(MOST_THREADS),
+            |_, sum| *out.add(body as usize) = sum,
+        );
+    }
 }

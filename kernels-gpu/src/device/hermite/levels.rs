@@ -59,20 +59,24 @@ pub(super) unsafe fn settle_levels(levels: *const AtomicU32, number: u64) {
     }
 }
 
-/// The shortest step of all bodies, where `number_of` is the number of those with steps of each length. Every warp determines it
-/// independently.
+/// The numbers of bodies at the two levels of this lane, where `number_of` is the number at a level.
+#[inline(always)]
+pub(super) fn of_lane(number_of: impl Fn(u32) -> u32) -> [u32; 2] {
+    let lane = thread::thread_idx_x() % 32;
+    [number_of(lane), number_of(lane + 32)]
+}
+
+/// The shortest step of all bodies, from [`of_lane`] of each lane. Every warp determines it independently.
 ///
 /// # Safety
 /// Whole warps must call this.
 #[inline(always)]
-pub(super) unsafe fn shortest_step(longest: f64, number_of: impl Fn(u32) -> u32) -> f64 {
-    let lane = thread::thread_idx_x() % 32;
-    let any = |level: u32| number_of(level) != 0;
+pub(super) unsafe fn shortest_step(longest: f64, [low, high]: [u32; 2]) -> f64 {
     // SAFETY: whole warps call it.
     let (low, high) = unsafe {
         (
-            warp_vote_ballot(u32::MAX, any(lane)),
-            warp_vote_ballot(u32::MAX, any(lane + 32)),
+            warp_vote_ballot(u32::MAX, low != 0),
+            warp_vote_ballot(u32::MAX, high != 0),
         )
     };
     let level = if high != 0 {

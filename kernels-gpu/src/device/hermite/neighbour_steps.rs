@@ -18,7 +18,7 @@ use cuda_std::{GridBarrier, thread};
 use super::irregular::{self, Motion};
 #[cfg(doc)]
 use super::levels::LEVELS;
-use super::levels::{change_level, number_of, shortest_step};
+use super::levels::{change_level, number_of, of_lane, shortest_step};
 use super::neighbours::{self, ListSize, Marking, Marks};
 use super::problem::{
     Block, COUNTS, IS_CLAMPED, REST_WIDTH, STOPPED, State, Steps, TOTALS, counter, moved_width,
@@ -116,12 +116,14 @@ pub unsafe fn neighbour_steps<A: Record<VECTORS>, const I: usize>(
         // SAFETY: whole warps call it; all threads that changed levels have passed the barrier.
         let (step, regular_step) = unsafe {
             (
-                shortest_step(steps.longest, |level| {
-                    number_of::<false>(at.levels, level, 0)
-                }),
-                shortest_step(steps.longest, |level| {
-                    number_of::<false>(split.levels, level, 0)
-                }),
+                shortest_step(
+                    steps.longest,
+                    of_lane(|level| number_of::<false>(at.levels, level, 0)),
+                ),
+                shortest_step(
+                    steps.longest,
+                    of_lane(|level| number_of::<false>(split.levels, level, 0)),
+                ),
             )
         };
         let next = time + step;

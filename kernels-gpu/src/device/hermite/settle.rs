@@ -35,7 +35,7 @@ pub(super) unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
     let threads = thread::grid_dim_x() * thread::block_dim_x();
     let places = job.force.sums * job.force.terms;
     // `first` is the same for all lanes of a warp, so that they vote together.
-    let mut first = thread::index_1d() - lane;
+    let mut first = first_place() - lane;
     while first < places {
         let second = first + threads;
         let settle = |from: u32, held: &Held<P>| {
@@ -62,6 +62,14 @@ pub(super) unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
     }
 }
 
+/// The first place of this thread. The warps of a block have places that are far from each other, so that all multiprocessors share the work if
+/// there are fewer stars than threads.
+#[inline(always)]
+pub(super) fn first_place() -> u32 {
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    (warp * thread::grid_dim_x() + thread::block_idx_x()) * 32 + lane
+}
+
 /// A star as its records have it.
 #[derive(Clone, Copy)]
 pub(super) struct Held<const P: usize> {
@@ -73,8 +81,19 @@ pub(super) struct Held<const P: usize> {
 }
 
 impl<const P: usize> Held<P> {
+    const NONE: Self = Self {
+        mass: 0.0,
+        time: 0.0,
+        step: 0.0,
+        motion: [Vec3 {
+            x: 0.0,
+            y: 0.0,
+            z: 0.0,
+        }; P],
+    };
+
     /// Reads the star at `place` and that at the next place of the same thread, both before one is written, so that the waits for memory
-    /// overlap. Beyond the last place, another star is read.
+    /// overlap. Beyond the last place, nothing is read.
     ///
     /// # Safety
     /// No other thread may change these stars.
@@ -82,14 +101,17 @@ impl<const P: usize> Held<P> {
     pub unsafe fn two(job: &Steps, at: &State, place: u32) -> [Self; 2] {
         let threads = thread::grid_dim_x() * thread::block_dim_x();
         let places = job.force.sums * job.force.terms;
-        let first = place.min(places - 1);
-        let second = if first + threads < places {
-            first + threads
-        } else {
-            first
-        };
+        let mut held = [Self::NONE; 2];
         // SAFETY: the places are those of stars; the caller guarantees the rest.
-        unsafe { [Self::read(job, at, first), Self::read(job, at, second)] }
+        unsafe {
+            if place < places {
+                held[0] = Self::read(job, at, place);
+            }
+            if place + threads < places {
+                held[1] = Self::read(job, at, place + threads);
+            }
+        }
+        held
     }
 
     /// Reads the star at `place`.

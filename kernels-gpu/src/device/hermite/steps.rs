@@ -16,16 +16,17 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use cuda_std::misc::clock;
+use cuda_std::shared::SharedSlice;
 use cuda_std::{GridBarrier, thread};
 
 use super::chains::{self, Division};
-use super::correction::{Start, correct_body, replace};
-use super::levels::{number_of, settle_levels, shortest_step};
+use super::correction::{Start, correct_body, force_of, replace};
+use super::levels::{number_of, of_lane, settle_levels, shortest_step};
 use super::problem::{Block, COUNTS, STOPPED, State, Steps, TOTALS, counter, stop_sign};
 use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
-use super::settle::{Held, settle};
+use super::settle::{Held, first_place, settle};
 use super::together;
-use super::{Launch, Record, fold, lanes};
+use super::{Launch, Record, fold, lanes, star_width, vectors};
 
 /// Takes block steps, with `MANY` together with other devices. All threads of the grid must call this.
 ///
@@ -41,20 +42,37 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const MANY: bo
     const { assert!(P == 2 * D, "order P has P / 2 forces") };
     let mut barrier = together::Barrier::new(at.control);
     let leader = thread::index_1d() == 0;
+    // The last block step is not counted before all threads know whether it is valid: its end, and the number of its active bodies.
+    let (mut next, mut total) = (job.time, 0u32);
     let (mut time, mut number, mut taken, mut pairs, mut ended) = (job.time, 0, 0, 0, 0);
     let mut cycles = [0; 3];
     loop {
         let begin = clock();
-        // The stars are read before the levels, so that the waits for memory overlap.
-        // SAFETY: only this thread changes these stars.
-        let held = unsafe { Held::<P>::two(job, at, thread::index_1d()) };
-        // SAFETY: whole warps call it; all threads that changed levels have passed the barrier.
-        let next = time
-            + unsafe {
-                shortest_step(job.longest, |level| {
-                    number_of::<MANY>(at.levels, level, number)
-                })
-            };
+        // All is read before anything is waited for; the stars, which are many numbers, come last.
+        // SAFETY: all threads that set these have passed the barrier, and only this thread changes its stars.
+        let (stopped, numbers, held) = unsafe {
+            (
+                (*at.control.add(STOPPED)).load(Relaxed),
+                of_lane(|level| number_of::<MANY>(at.levels, level, number)),
+                Held::<P>::two(job, at, first_place()),
+            )
+        };
+        if number > 0 {
+            ended = reason_to_stop::<MANY>(stopped, number - 1);
+            if ended != 0 {
+                number -= 1;
+                break;
+            }
+            if leader {
+                // SAFETY: the logarithm is below 32.
+                unsafe { count_up(at.report, ACTIVE + total.ilog2() as usize, 1) };
+            }
+            time = next;
+            taken += total as u64;
+            pairs += total as u64 * (job.bodies as u64 * job.iterations as u64);
+        }
+        // SAFETY: whole warps call it.
+        next = time + unsafe { shortest_step(job.longest, numbers) };
         let block = Block {
             before: time,
             time: next,
@@ -83,11 +101,18 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const MANY: bo
             break;
         }
         let listed = clock();
-        let (count, total) = if begun {
-            (job.begun.own, job.begun.total)
-        } else {
-            // SAFETY: no thread changes these counters before the next barrier.
-            unsafe { counted::<MANY>(at, number) }
+        // The body that this block has if each has its own; it is read before the number of bodies is known.
+        // SAFETY: the list has room for all bodies and had places before the launch; no thread changes it or these counters before the next
+        // barrier.
+        let (count, own) = unsafe {
+            let own = *(at.active).add(thread::block_idx_x().min(job.bodies - 1) as usize);
+            let (count, all) = if begun {
+                (job.begun.own, job.begun.total)
+            } else {
+                counted::<MANY>(at, number)
+            };
+            total = all;
+            (count, own)
         };
         if total >= job.many && !begun {
             cycles[0] += listed - begin;
@@ -107,26 +132,13 @@ pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const MANY: bo
         }
         // SAFETY: all threads of the grid call it; `count` places are listed.
         let correcting =
-            unsafe { evaluate::<A, P, D, MANY>(job, at, &block, count, begun, &mut barrier) };
+            unsafe { evaluate::<A, P, D, MANY>(job, at, &block, count, own, begun, &mut barrier) };
         // SAFETY: all threads of all grids call it.
         unsafe { barrier.wait_for_all::<MANY>(&job.devices, at.everywhere) };
         cycles[0] += listed - begin;
         cycles[1] += clock() - listed - correcting;
         cycles[2] += correcting;
-        // SAFETY: no thread sets it before the next barrier.
-        let stopped = unsafe { (*at.control.add(STOPPED)).load(Relaxed) };
-        ended = reason_to_stop::<MANY>(stopped, number);
-        if ended != 0 {
-            break;
-        }
-        if leader {
-            // SAFETY: the logarithm is below 32.
-            unsafe { count_up(at.report, ACTIVE + total.ilog2() as usize, 1) };
-        }
-        time = next;
         number += 1;
-        taken += total as u64;
-        pairs += total as u64 * (job.bodies as u64 * job.iterations as u64);
     }
     if leader {
         // SAFETY: the report is valid.
@@ -162,7 +174,7 @@ fn reason_to_stop<const MANY: bool>(stopped: u32, number: u64) -> u64 {
 }
 
 /// Computes the forces on the active bodies, unless they are known because the block has `begun`, and corrects these, `iterations`
-/// times. Returns the cycles that this thread spent on correction.
+/// times. Returns the cycles that this thread spent on correction. `own` is the active body with the number of this block, if there is one.
 ///
 /// # Safety
 /// The same as for [`steps`]; `count` places must be listed, and a barrier must follow the prediction.
@@ -172,6 +184,7 @@ pub(super) unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, cons
     at: &State,
     block: &Block,
     count: u32,
+    own: u32,
     begun: bool,
     barrier: &mut together::Barrier,
 ) -> u64 {
@@ -190,21 +203,16 @@ pub(super) unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, cons
         iteration += 1;
         let last = iteration == job.iterations;
         if count <= job.few && !begun {
-            let mut k = thread::block_idx_x();
+            let (mut k, mut place) = (thread::block_idx_x(), own);
             while k < count {
-                // SAFETY: k is the same for all threads of the block.
-                unsafe { lanes::pull_at::<A, D>(&launch, at.predicted, at.active, at.forces, k) };
-                thread::sync_threads();
-                let begin = clock();
-                if thread::thread_idx_x() == 0 {
-                    // SAFETY: the force has been computed, and only this block works on the body.
-                    unsafe {
-                        let start = Start::read::<P>(at, block, *at.active.add(k as usize));
-                        correct_body::<P, D, MANY>(job, at, block, k, &start, last);
-                    }
-                }
-                correcting += clock() - begin;
+                // SAFETY: the place is the same for all threads of the block.
+                correcting +=
+                    unsafe { step_one::<A, P, D, MANY>(job, at, block, &launch, place, last) };
                 k += thread::grid_dim_x();
+                if k < count {
+                    // SAFETY: k is below the number of listed places.
+                    place = unsafe { *at.active.add(k as usize) };
+                }
             }
         } else {
             // SAFETY: all threads of the grid call it.
@@ -215,6 +223,60 @@ pub(super) unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, cons
         }
     }
     correcting
+}
+
+/// Bytes of shared memory behind those of [`lanes`] for a body of a block: the force on it, and its star.
+pub const fn own_bytes(p: usize) -> u32 {
+    8 * (3 * p / 2 + star_width(p)) as u32
+}
+
+/// Computes the force on the body at `place` by a block, and corrects it. Returns the cycles that this thread spent on correction.
+///
+/// # Safety
+/// The same as for [`evaluate`], with the same place for all threads of the block.
+#[inline(always)]
+unsafe fn step_one<A: Record<D>, const P: usize, const D: usize, const MANY: bool>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    launch: &Launch,
+    place: u32,
+    last: bool,
+) -> u64 {
+    let t = thread::thread_idx_x() as usize;
+    let offset = lanes::shared_bytes(const { 3 * D }, launch.parts()) as usize;
+    // SAFETY: the caller provides this much shared memory.
+    let (force, star) = unsafe {
+        let star = offset + const { 8 * 3 * D };
+        (
+            SharedSlice::<f64>::dynamic(offset, const { 3 * D }),
+            SharedSlice::<f64>::dynamic(star, const { star_width(P) }),
+        )
+    };
+    // The star is read while the force is computed.
+    let own = t.min(const { star_width(P) - 1 });
+    // SAFETY: the place is that of a star.
+    let number = unsafe { *(at.stars).add(place as usize * const { star_width(P) } + own) };
+    // SAFETY: each component has a place, and a barrier follows. The thread that has read these numbers has passed a barrier of the next call.
+    unsafe {
+        lanes::pull_at::<A, D>(launch, at.predicted, place, |component, value| {
+            force.set(component as usize, value);
+        });
+        if t < const { star_width(P) } {
+            star.set(t, number);
+        }
+    }
+    thread::sync_threads();
+    let begin = clock();
+    if t == 0 {
+        // SAFETY: all numbers have been set; only this block works on the body.
+        unsafe {
+            let start = Start::of::<P>(block, place, |k| star.get(k));
+            let force = force_of::<D>(|k| force.get(k));
+            correct_body::<P, D, MANY>(job, at, block, &start, &force, last);
+        }
+    }
+    clock() - begin
 }
 
 /// Computes the forces on many bodies, unless the block has `begun`, and corrects them, as many at a time as fit into the memory. Returns
@@ -234,6 +296,8 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
 ) -> u64 {
     let threads = thread::block_dim_x();
     let components = const { 3 * D as u32 };
+    // SAFETY: the source bodies take more shared memory than this, and are not used while it is.
+    let folded = unsafe { SharedSlice::<f64>::dynamic(0, threads as usize) };
     let mut correcting = 0;
     let mut first = 0;
     while first < all.count {
@@ -267,42 +331,50 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
         }
         while from < count {
             let bodies = (count - from).min(group);
-            // SAFETY: the list has room for the forces on all bodies.
-            let out = unsafe { at.forces.add(first as usize * const { 3 * D }) };
             if group == 1 && !begun {
-                // SAFETY: the sums have been written; the component is below 3D and the sum below `remaining`.
+                // SAFETY: the sums have been written; the component is below 3D and the sum below `remaining`. A barrier follows.
                 unsafe {
                     let sum = |component, sum| {
                         let at_sum = (component * remaining + sum) as usize * count as usize;
                         *at.partial.add(at_sum + from as usize)
                     };
-                    let out = out.add(from as usize * const { 3 * D });
-                    fold::by_warps(sum, components, remaining, out);
+                    fold::force_by_warps::<D>(sum, remaining, |component, value| {
+                        folded.set(component as usize, value);
+                    });
                 }
             } else if t < components * bodies && !begun {
-                let (component, k) = (t / bodies, from + t % bodies);
-                // SAFETY: each thread has a value of its own.
+                let (component, k) = (t / bodies, t % bodies);
+                // SAFETY: each thread has a value of its own, and a barrier follows.
                 unsafe {
-                    let value = component * count + k;
-                    fold::fold_value(at.partial, out, components, count, remaining, value);
+                    let sum = fold::fold_value(at.partial, count, remaining, component, from + k);
+                    folded.set((k * components + component) as usize, sum);
                 }
             }
             // Makes the forces visible to the threads of the block.
             thread::sync_threads();
             let begin = clock();
             if t < bodies {
-                let k = first + from + t;
+                let k = (first + from + t) as usize;
                 // SAFETY: the forces have been computed, and each thread has bodies of its own.
                 unsafe {
                     // The only body of a block has been read.
                     if group > 1 {
-                        start = Start::read::<P>(at, block, *at.active.add(k as usize));
+                        start = Start::read::<P>(at, block, *at.active.add(k));
                     }
-                    correct_body::<P, D, MANY>(job, at, block, k, &start, last);
+                    let force = if begun {
+                        vectors::<D>(at.forces.add(k * const { 3 * D }))
+                    } else {
+                        force_of::<D>(|n| folded.get((t * components) as usize + n))
+                    };
+                    correct_body::<P, D, MANY>(job, at, block, &start, &force, last);
                 }
             }
             correcting += clock() - begin;
             from += thread::grid_dim_x() * group;
+            if from < count && !begun {
+                // The folded sums are overwritten.
+                thread::sync_threads();
+            }
         }
         first += count;
     }

@@ -26,6 +26,31 @@ pub unsafe fn three_barriers(data: *mut u32) {
     *data.add(t) = tile.get((t + 1) % 64);
 }
 
+/// The same condition before and after a call of a function with a barrier.
+#[kernel]
+pub unsafe fn barrier_between_conditions(data: *mut u32) {
+    let t = thread::thread_idx_x() as usize;
+    let mut value = 0;
+    if t < 26 {
+        value = *data.add(64 + t);
+    }
+    turned(data);
+    if t < 26 {
+        *data.add(t) += value;
+    }
+}
+
+/// Turns 64 numbers round and adds those of two lanes.
+#[inline(always)]
+unsafe fn turned(data: *mut u32) {
+    let tile = shared_slice![u32; 64];
+    let t = thread::thread_idx_x() as usize;
+    tile.set(t, *data.add(t));
+    thread::sync_threads();
+    let value = tile.get(63 - t);
+    *data.add(t) = value + warp::warp_shuffle_down(u32::MAX, value, 16, 32).0;
+}
+
 /// Three kinds of `bar.red`.
 #[kernel]
 pub unsafe fn voting_barriers(data: *mut u32) {
