@@ -14,7 +14,7 @@ use kernels_gpu::device::hermite::report::{
     ACTIVE, AT_END, BEGUN, BLOCKS, CLAMPED, CYCLES, ENDED, FOR_FORCES, FOR_HOST, LENGTHS, NOISY,
     OVERFLOWS, PAIRS, REGULAR, REPORT, STEPS, TIME,
 };
-use kernels_gpu::device::hermite::steps::own_bytes;
+use kernels_gpu::device::hermite::steps::few_bytes;
 use kernels_gpu::device::hermite::together::{ADDRESSES, ALONE, Arrays, Devices, MOST_DEVICES};
 use kernels_gpu::device::hermite::{Launch, lanes, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
@@ -398,12 +398,11 @@ impl DeviceMemory {
             1 => steps_entry::<false>(self.order, self.precision),
             _ => steps_entry::<true>(self.order, self.precision),
         };
-        let force = self.all_sums();
-        let (values, threads) = (3 * self.order.derivatives(), self.steps_threads(least));
+        let threads = self.steps_threads(least);
         let mut shared = (needs(self.order, self.precision).chains_bytes)(threads);
         if self.few > 0 {
-            let own = own_bytes(self.order.number() as usize);
-            shared = shared.max(lanes::shared_bytes(values, force.parts()) + own);
+            let order = self.order.number() as usize;
+            shared = shared.max(few_bytes(order, self.all_sums().parts()));
         }
         let grid = self.steps_grid(entry, threads, shared)?;
         let job = self.steps_job(request, devices);

@@ -18,8 +18,8 @@ use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 /// - the others: the fields of [`State`]
 ///
 /// # Tiling
-/// Dynamic shared memory of [`shared_bytes`](crate::device::hermite::chains::shared_bytes), or as for `hermite_lanes` of the same order and
-/// [`own_bytes`](crate::device::hermite::steps::own_bytes) if that is more
+/// Dynamic shared memory of [`shared_bytes`](crate::device::hermite::chains::shared_bytes), or of
+/// [`few_bytes`](crate::device::hermite::steps::few_bytes) if that is more
 ///
 /// # Thread mapping
 /// Places, active bodies, groups and parts are distributed cyclically over the threads and blocks of a one-dimensional grid. Blocks

@@ -45,11 +45,7 @@ impl Start {
     #[inline(always)]
     pub fn of<const P: usize>(block: &Block, place: u32, number: impl Fn(usize) -> f64) -> Self {
         let mut motion = [Vec3::zero(); TERMS];
-        let mut n = 0;
-        while n < P {
-            motion[n] = vector_of(|k| number(2 + 3 * n + k));
-            n += 1;
-        }
+        motion[..P].copy_from_slice(&vectors_of::<P>(|k| number(2 + k)));
         Self {
             place,
             before: block.time - number(1),
@@ -58,25 +54,20 @@ impl Start {
     }
 }
 
-/// The force with the components that `number` gives.
+/// The `N` vectors whose components `number` gives, one vector after another.
 #[inline(always)]
-pub(super) fn force_of<const D: usize>(number: impl Fn(usize) -> f64) -> [Vec3<f64>; D] {
-    let mut force = [Vec3::zero(); D];
+pub(super) fn vectors_of<const N: usize>(number: impl Fn(usize) -> f64) -> [Vec3<f64>; N] {
+    let mut vectors = [Vec3::zero(); N];
     let mut n = 0;
-    while n < D {
-        force[n] = vector_of(|k| number(3 * n + k));
+    while n < N {
+        vectors[n] = Vec3 {
+            x: number(3 * n),
+            y: number(3 * n + 1),
+            z: number(3 * n + 2),
+        };
         n += 1;
     }
-    force
-}
-
-#[inline(always)]
-fn vector_of(number: impl Fn(usize) -> f64) -> Vec3<f64> {
-    Vec3 {
-        x: number(0),
-        y: number(1),
-        z: number(2),
-    }
+    vectors
 }
 
 /// Corrects the active body that was at `start`, on which `force` acts, and, after the last iteration, chooses its next step.

@@ -20,7 +20,7 @@ use cuda_std::shared::SharedSlice;
 use cuda_std::{GridBarrier, thread};
 
 use super::chains::{self, Division};
-use super::correction::{Start, correct_body, force_of, replace};
+use super::correction::{Start, correct_body, replace, vectors_of};
 use super::levels::{number_of, of_lane, settle_levels, shortest_step};
 use super::problem::{Block, COUNTS, STOPPED, State, Steps, TOTALS, counter, stop_sign};
 use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
@@ -174,7 +174,8 @@ fn reason_to_stop<const MANY: bool>(stopped: u32, number: u64) -> u64 {
 }
 
 /// Computes the forces on the active bodies, unless they are known because the block has `begun`, and corrects these, `iterations`
-/// times. Returns the cycles that this thread spent on correction. `own` is the active body with the number of this block, if there is one.
+/// times. Returns the cycles that this thread spent on correction. `own` is the place that the list of active bodies has at the number of this
+/// thread block; it is used only if the list is that long.
 ///
 /// # Safety
 /// The same as for [`steps`]; `count` places must be listed, and a barrier must follow the prediction.
@@ -225,9 +226,11 @@ pub(super) unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, cons
     correcting
 }
 
-/// Bytes of shared memory behind those of [`lanes`] for a body of a block: the force on it, and its star.
-pub const fn own_bytes(p: usize) -> u32 {
-    8 * (3 * p / 2 + star_width(p)) as u32
+/// The bytes of dynamic shared memory of a thread block with a single body, at order `p`: those of [`lanes`] for `parts` partial sums, then the
+/// force on the body, then its star.
+pub const fn few_bytes(p: usize, parts: u32) -> u32 {
+    let components = 3 * p / 2;
+    lanes::shared_bytes(components, parts) + 8 * (components + star_width(p)) as u32
 }
 
 /// Computes the force on the body at `place` by a block, and corrects it. Returns the cycles that this thread spent on correction.
@@ -257,7 +260,8 @@ unsafe fn step_one<A: Record<D>, const P: usize, const D: usize, const MANY: boo
     let own = t.min(const { star_width(P) - 1 });
     // SAFETY: the place is that of a star.
     let number = unsafe { *(at.stars).add(place as usize * const { star_width(P) } + own) };
-    // SAFETY: each component has a place, and a barrier follows. The thread that has read these numbers has passed a barrier of the next call.
+    // SAFETY: each number has a place of its own, and a barrier follows. The first thread has read the numbers of the last call before the
+    // barrier in `pull_at`, after which new ones are written.
     unsafe {
         lanes::pull_at::<A, D>(launch, at.predicted, place, |component, value| {
             force.set(component as usize, value);
@@ -272,7 +276,7 @@ unsafe fn step_one<A: Record<D>, const P: usize, const D: usize, const MANY: boo
         // SAFETY: all numbers have been set; only this block works on the body.
         unsafe {
             let start = Start::of::<P>(block, place, |k| star.get(k));
-            let force = force_of::<D>(|k| force.get(k));
+            let force = vectors_of::<D>(|k| force.get(k));
             correct_body::<P, D, MANY>(job, at, block, &start, &force, last);
         }
     }
@@ -364,7 +368,7 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
                     let force = if begun {
                         vectors::<D>(at.forces.add(k * const { 3 * D }))
                     } else {
-                        force_of::<D>(|n| folded.get((t * components) as usize + n))
+                        vectors_of::<D>(|n| folded.get((t * components) as usize + n))
                     };
                     correct_body::<P, D, MANY>(job, at, block, &start, &force, last);
                 }

@@ -34,15 +34,15 @@ pub unsafe fn barrier_between_conditions(data: *mut u32) {
     if t < 26 {
         value = *data.add(64 + t);
     }
-    turned(data);
+    reversed(data);
     if t < 26 {
         *data.add(t) += value;
     }
 }
 
-/// Turns 64 numbers round and adds those of two lanes.
+/// Reverses 64 numbers, and adds to each that of the lane 16 lanes further on.
 #[inline(always)]
-unsafe fn turned(data: *mut u32) {
+unsafe fn reversed(data: *mut u32) {
     let tile = shared_slice![u32; 64];
     let t = thread::thread_idx_x() as usize;
     tile.set(t, *data.add(t));
