@@ -103,6 +103,7 @@ impl GpuSource for Emulated {
             compute_capability: (7, 0),
             memory_bytes: machine::available_memory(),
             multiprocessors: 2,
+            shared_bytes_per_block: 48 << 10,
             clock_khz: 0,
         };
         Ok((0..self.gpus).map(info).collect())

@@ -75,6 +75,9 @@ fn describe(index: u32) -> Result<(Device, DeviceInfo), GpuError> {
         ),
         memory_bytes: device.total_memory().map_err(fail)? as u64,
         multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
+        // The system keeps a KiB of a multiprocessor's memory for each block.
+        shared_bytes_per_block: attribute(DeviceAttribute::MaxSharedMemoryPerMultiprocessor)?
+            .saturating_sub(1 << 10),
         clock_khz: attribute(DeviceAttribute::ClockRate)?,
     };
     Ok((device, info))

@@ -17,6 +17,9 @@ pub struct Emulator {
     resident: u32,
 }
 
+/// Most bytes of shared memory of an emulated block, as on a GPU of compute capability 9.0.
+const EMULATED_SHARED_BYTES: u32 = 227 << 10;
+
 /// Alignment of memory in bytes, as that of the driver.
 const ALIGNMENT: usize = 256;
 
@@ -30,6 +33,7 @@ impl Emulator {
                 compute_capability: (0, 0),
                 memory_bytes: u64::MAX,
                 multiprocessors: 1,
+                shared_bytes_per_block: EMULATED_SHARED_BYTES,
                 clock_khz: 0,
             },
             seed: None,

@@ -52,6 +52,8 @@ pub struct DeviceInfo {
     pub memory_bytes: u64,
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
+    /// Most bytes of shared memory that a block can have.
+    pub shared_bytes_per_block: u32,
     /// Highest clock of the multiprocessors in kHz.
     pub clock_khz: u32,
 }
@@ -88,6 +90,7 @@ pub fn listed(count: u32) -> Vec<DeviceInfo> {
         compute_capability: (9, 0),
         memory_bytes: 1 << 30,
         multiprocessors: 10,
+        shared_bytes_per_block: 48 << 10,
         clock_khz: 1,
     };
     (0..count).map(gpu).collect()

@@ -180,6 +180,8 @@ struct DeviceMemory {
     lists: Option<(usize, Array<u32>, Array<u32>)>,
     /// The block that the device has begun, with its forces in `out[0]`.
     begun: Begun,
+    /// Whether the kernel for small systems takes the block steps.
+    is_small: bool,
     /// The buffers of whole block steps, after the first one.
     resident: Option<steps::Resident>,
     /// Those of the Ahmad–Cohen scheme.
@@ -230,6 +232,16 @@ impl DeviceEngine {
     fn many(&self, bodies: usize) -> u32 {
         let pairs = self.many_pairs.saturating_mul(self.devices.len() as u64);
         u32::try_from(pairs.div_ceil(bodies as u64)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the kernel for small systems takes the block steps of this device.
+    fn takes_small_steps(&self, memory: &DeviceMemory, specification: &Specification) -> bool {
+        self.devices.len() == 1
+            && specification.iterations == 1
+            && specification.ahmad_cohen.is_none()
+            && memory.few > 0
+            && memory.many as usize > memory.bodies
+            && steps::is_small(&*memory.device, memory.order, memory.bodies)
     }
 
     /// Number of parts into which the partial sums of `bodies` in a subset are divided: a power of two.
@@ -355,6 +367,7 @@ impl DeviceMemory {
             out,
             lists: None,
             begun: Begun::default(),
+            is_small: false,
             resident: None,
             split: None,
         };
@@ -560,7 +573,8 @@ impl Engine for DeviceEngine {
             let mine = self.subsets(stars.len(), SumSubset::ALL, number);
             let few = self.few(&**device, stars.len());
             let many = self.many(stars.len());
-            let memory = DeviceMemory::new(device, few, many, specification, stars, mine)?;
+            let mut memory = DeviceMemory::new(device, few, many, specification, stars, mine)?;
+            memory.is_small = self.takes_small_steps(&memory, specification);
             self.memories.push(memory);
         }
         Ok(())

@@ -168,6 +168,9 @@ fn barriers_are_neither_dropped_nor_duplicated() {
         count("hermite_steps_6", "bar.sync"),
         12 + (1 + 4 + 2 + 4) + 4
     );
+    // There is one grid barrier with two. There is one after the choice of the time, two around the list of active bodies, one after each thread
+    // of a partial sum, and one after the fold.
+    assert_eq!(count("hermite_small_steps_6", "bar.sync"), 2 + 5);
     // There are four grid barriers with two each, and those of the tiles.
     assert_eq!(count("hermite_neighbour_steps_4", "bar.sync"), 8 + 6);
 }
@@ -209,6 +212,8 @@ fn may_spill(kernel: &str) -> usize {
             (true, false) => 800,
             (true, true) => 1120,
         }
+    } else if let Some(rest) = kernel.strip_prefix("hermite_small_steps_") {
+        if rest.starts_with('8') { 400 } else { 64 }
     } else if kernel.starts_with("hermite_neighbour_steps_") {
         64
     } else {

@@ -16,10 +16,11 @@ use kernels_gpu::device::hermite::report::{
 };
 use kernels_gpu::device::hermite::steps::few_bytes;
 use kernels_gpu::device::hermite::together::{ADDRESSES, ALONE, Arrays, Devices, MOST_DEVICES};
-use kernels_gpu::device::hermite::{Launch, lanes, star_width, tiles};
+use kernels_gpu::device::hermite::{Launch, lanes, small_steps, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
-use kernels_gpu::kernels::HermiteSteps;
+use kernels_gpu::kernels::{HermiteSmallSteps, HermiteSteps};
+use kernels_gpu::physics::summation::partial_sums::{partial_sums, terms};
 
 use super::array::Array;
 use super::{DeviceEngine, DeviceMemory, needs, records};
@@ -57,9 +58,10 @@ impl Resident {
         order: usize,
         bodies: usize,
         devices: usize,
+        is_small: bool,
     ) -> Result<Self, EngineError> {
-        // Several devices have corrected steps of even and of odd block steps.
-        let sets = if devices > 1 { 2 } else { 1 };
+        // Several devices and the kernel for small systems have corrected steps of even and of odd block steps.
+        let sets = if devices > 1 || is_small { 2 } else { 1 };
         Ok(Self {
             rest: Array::new(device, bodies * REST_WIDTH, false)?,
             moved: Array::new(device, sets * bodies * moved_width(order), false)?,
@@ -102,6 +104,28 @@ fn steps_entry<const MANY: bool>(order: Order, precision: Precision) -> Entry<St
             Entry::of::<HermiteSteps<SplitF32<f32>, 8, 4, MANY>>()
         }
     }
+}
+
+/// The kernel that takes block steps of a small system.
+fn small_steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments> {
+    match (precision, order) {
+        (Precision::F64, Order::Four) => Entry::of::<HermiteSmallSteps<Plain<f64>, 4, 2>>(),
+        (Precision::F64, Order::Six) => Entry::of::<HermiteSmallSteps<Plain<f64>, 6, 3>>(),
+        (Precision::F64, Order::Eight) => Entry::of::<HermiteSmallSteps<Plain<f64>, 8, 4>>(),
+        (Precision::SplitF32, Order::Four) => Entry::of::<HermiteSmallSteps<SplitF32<f32>, 4, 2>>(),
+        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteSmallSteps<SplitF32<f32>, 6, 3>>(),
+        (Precision::SplitF32, Order::Eight) => {
+            Entry::of::<HermiteSmallSteps<SplitF32<f32>, 8, 4>>()
+        }
+    }
+}
+
+/// Whether a block of this device has enough threads and shared memory for block steps of a system of these partial sums.
+pub(super) fn is_small(device: &dyn Device, order: Order, bodies: usize) -> bool {
+    let (sums, terms) = (partial_sums(bodies) as u32, terms(bodies) as u32);
+    small_steps::threads(sums, terms) <= small_steps::MOST_THREADS
+        && small_steps::shared_bytes(order.number() as usize, sums, terms)
+            <= device.info().shared_bytes_per_block
 }
 
 /// Numbers of a star beyond its record: its step, and the two vectors after the first `order`.
@@ -341,7 +365,7 @@ impl DeviceMemory {
         let p = self.order.number() as usize;
         let mut resident = match self.resident.take() {
             Some(resident) => resident,
-            None => Resident::new(&self.device, p, self.bodies, devices)?,
+            None => Resident::new(&self.device, p, self.bodies, devices, self.is_small)?,
         };
         if let Some(HostParticles {
             stars,
@@ -394,17 +418,14 @@ impl DeviceMemory {
     ) -> Result<(), EngineError> {
         // The kernel overwrites the list of active places.
         self.listed.clear();
-        let entry = match devices.count {
-            1 => steps_entry::<false>(self.order, self.precision),
-            _ => steps_entry::<true>(self.order, self.precision),
+        let small = match self.is_small {
+            true => self.small_steps_launch()?,
+            false => None,
         };
-        let threads = self.steps_threads(least);
-        let mut shared = (needs(self.order, self.precision).chains_bytes)(threads);
-        if self.few > 0 {
-            let order = self.order.number() as usize;
-            shared = shared.max(few_bytes(order, self.all_sums().parts()));
-        }
-        let grid = self.steps_grid(entry, threads, shared)?;
+        let (entry, grid) = match small {
+            Some(launch) => launch,
+            None => self.large_steps_launch(devices.count, least)?,
+        };
         let job = self.steps_job(request, devices);
         self.begun = Begun::default();
         let Some(resident) = &mut self.resident else {
@@ -428,6 +449,36 @@ impl DeviceMemory {
         // devices exist as long as this launch, because all launches are waited for.
         unsafe { self.device.launch_entry(entry, grid, arguments)? };
         resident.ask_report()
+    }
+
+    /// The kernel for block steps of a system that is not small, and its grid.
+    fn large_steps_launch(
+        &self,
+        devices: u32,
+        least: u32,
+    ) -> Result<(Entry<StepsArguments>, Grid), EngineError> {
+        let entry = match devices {
+            1 => steps_entry::<false>(self.order, self.precision),
+            _ => steps_entry::<true>(self.order, self.precision),
+        };
+        let threads = self.steps_threads(least);
+        let mut shared = (needs(self.order, self.precision).chains_bytes)(threads);
+        if self.few > 0 {
+            let order = self.order.number() as usize;
+            shared = shared.max(few_bytes(order, self.all_sums().parts()));
+        }
+        Ok((entry, self.steps_grid(entry, threads, shared)?))
+    }
+
+    /// The kernel for block steps of a small system, and its grid; `None` if no block of it fits on the device.
+    fn small_steps_launch(&self) -> Result<Option<(Entry<StepsArguments>, Grid)>, EngineError> {
+        let entry = small_steps_entry(self.order, self.precision);
+        let Launch { sums, terms, .. } = self.all_sums();
+        let threads = small_steps::threads(sums, terms);
+        let shared = small_steps::shared_bytes(self.order.number() as usize, sums, terms);
+        let grid = self.steps_grid(entry, threads, shared)?;
+        let blocks = grid.blocks.min(self.bodies as u32);
+        Ok((blocks > 0).then_some((entry, Grid { blocks, ..grid })))
     }
 
     /// The report of the last launch.

@@ -21,6 +21,7 @@ pub mod problem;
 mod record;
 pub mod report;
 mod settle;
+pub mod small_steps;
 pub mod steps;
 pub mod tiles;
 pub mod together;

@@ -106,6 +106,19 @@ pub struct State {
     pub everywhere: *const u64,
 }
 
+impl State {
+    /// The state for a thread block that may be a block step ahead of others on the same device: the corrected steps and the reason to stop of
+    /// even and of odd block steps have memory of their own. That of the reason is a counter that only several devices use otherwise.
+    #[inline(always)]
+    pub(super) fn of_parity<const P: usize>(&self, job: &Steps, number: u64) -> Self {
+        Self {
+            moved: moved_by::<P, true>(job, self.moved, number),
+            control: self.control.wrapping_add((number & 1) as usize),
+            ..*self
+        }
+    }
+}
+
 /// Values of a star beyond its record: the next step, and the two highest derivatives of the interpolation.
 pub const REST_WIDTH: usize = 7;
 

@@ -129,11 +129,19 @@ pub trait Record<const D: usize>: Arithmetic<D, Number: Real<Mask = bool> + Shar
     /// The number nearest to `x`.
     fn number(x: f64) -> Self::Number;
 
+    /// A predicted body with this motion, and its mass.
+    fn of(mass: f64, motion: &[Vec3<f64>; D]) -> (Self::Number, Self::Body);
+
     /// Reads a predicted body and its mass.
     ///
     /// # Safety
     /// `from` must be valid for [`width`] numbers and aligned to 16 bytes.
-    unsafe fn read(from: *const f64) -> (Self::Number, Self::Body);
+    #[inline(always)]
+    unsafe fn read(from: *const f64) -> (Self::Number, Self::Body) {
+        // SAFETY: the caller guarantees this.
+        let n = unsafe { numbers::<D>(from) };
+        Self::of(n[0], &vectors(&n))
+    }
 
     /// Writes a body to a tile.
     ///
@@ -154,6 +162,12 @@ pub trait Record<const D: usize>: Arithmetic<D, Number: Real<Mask = bool> + Shar
 
     /// The value of a sum in `f64`.
     fn totals(sum: &Self::Sum) -> [Vec3<f64>; D];
+
+    /// Calls `f` with each number of a sum and its index. All numbers together take at most 24 `D` bytes.
+    fn each_number(sum: &Self::Sum, f: impl Fn(usize, Self::Number));
+
+    /// The sum whose numbers `f` gives, in the order of [`each_number`](Self::each_number).
+    fn sum_of(f: impl Fn(usize) -> Self::Number) -> Self::Sum;
 }
 
 /// Reads the numbers of a predicted body.
@@ -200,10 +214,8 @@ impl<const D: usize> Record<D> for Plain<f64> {
     }
 
     #[inline(always)]
-    unsafe fn read(from: *const f64) -> (f64, Self::Body) {
-        // SAFETY: the caller guarantees this.
-        let n = unsafe { numbers::<D>(from) };
-        (n[0], vectors(&n))
+    fn of(mass: f64, motion: &[Vec3<f64>; D]) -> (f64, Self::Body) {
+        (mass, *motion)
     }
 
     #[inline(always)]
@@ -239,6 +251,44 @@ impl<const D: usize> Record<D> for Plain<f64> {
     #[inline(always)]
     fn totals(sum: &Self::Sum) -> [Vec3<f64>; D] {
         *sum
+    }
+
+    #[inline(always)]
+    fn each_number(sum: &Self::Sum, f: impl Fn(usize, f64)) {
+        let mut d = 0;
+        while d < D {
+            each_of(&sum[d], |k, x| f(3 * d + k, x));
+            d += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn sum_of(f: impl Fn(usize) -> f64) -> Self::Sum {
+        let mut sum = [vector_of(&f); D];
+        let mut d = 1;
+        while d < D {
+            sum[d] = vector_of(|k| f(3 * d + k));
+            d += 1;
+        }
+        sum
+    }
+}
+
+/// Calls `f` with each component of a vector.
+#[inline(always)]
+fn each_of<T: Copy>(v: &Vec3<T>, f: impl Fn(usize, T)) {
+    f(0, v.x);
+    f(1, v.y);
+    f(2, v.z);
+}
+
+/// The vector whose components `f` gives.
+#[inline(always)]
+fn vector_of<T>(f: impl Fn(usize) -> T) -> Vec3<T> {
+    Vec3 {
+        x: f(0),
+        y: f(1),
+        z: f(2),
     }
 }
 
@@ -302,10 +352,8 @@ impl<const D: usize> Record<D> for SplitF32<f32> {
     }
 
     #[inline(always)]
-    unsafe fn read(from: *const f64) -> (f32, SplitBody<f32>) {
-        // SAFETY: the caller guarantees this.
-        let n = unsafe { numbers::<D>(from) };
-        (n[0] as f32, split_body::<D>(&vectors(&n)))
+    fn of(mass: f64, motion: &[Vec3<f64>; D]) -> (f32, SplitBody<f32>) {
+        (mass as f32, split_body::<D>(motion))
     }
 
     #[inline(always)]
@@ -359,5 +407,31 @@ impl<const D: usize> Record<D> for SplitF32<f32> {
             k += 1;
         }
         v
+    }
+
+    #[inline(always)]
+    fn each_number(sum: &SplitSum<f32>, f: impl Fn(usize, f32)) {
+        each_of(&sum.high, &f);
+        each_of(&sum.low, |k, x| f(3 + k, x));
+        let mut d = 1;
+        while d < D {
+            each_of(&sum.rates[d - 1], |k, x| f(3 + 3 * d + k, x));
+            d += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn sum_of(f: impl Fn(usize) -> f32) -> SplitSum<f32> {
+        let mut sum = SplitSum {
+            high: vector_of(&f),
+            low: vector_of(|k| f(3 + k)),
+            rates: [Vec3::zero(); 3],
+        };
+        let mut d = 1;
+        while d < D {
+            sum.rates[d - 1] = vector_of(|k| f(3 + 3 * d + k));
+            d += 1;
+        }
+        sum
     }
 }

@@ -191,7 +191,7 @@ unsafe fn settle_star<const P: usize, const D: usize, const MANY: bool>(
 /// # Safety
 /// The report must be valid.
 #[inline(always)]
-unsafe fn count_step(job: &Steps, at: &State, taken: f64, what: f64) {
+pub(super) unsafe fn count_step(job: &Steps, at: &State, taken: f64, what: f64) {
     let level = halvings(job.longest, taken);
     // SAFETY: the caller guarantees this; a level is below LEVELS.
     unsafe {
