@@ -183,7 +183,11 @@ impl Outputs {
         for entry in &self.entries {
             if let (Some(place), false) = (&entry.place, matches!(entry.role, Role::Input)) {
                 let folder = match entry.role {
-                    Role::Folder(_) => place.path(),
+                    Role::Folder(_) => {
+                        // Before the folder existed, its directory was probed.
+                        folders.entry(place.directory.clone()).or_default();
+                        place.path()
+                    }
                     _ => place.directory.clone(),
                 };
                 folders.entry(folder).or_default().push(entry);
@@ -191,13 +195,12 @@ impl Outputs {
         }
         for (folder, entries) in folders {
             atomic::remove_abandoned(&folder, |name| {
-                entries
-                    .iter()
-                    .any(|entry| match (entry.role, &entry.place) {
-                        (Role::Folder(names), _) => (names.owns)(name),
-                        (_, Some(place)) => short_name(&place.name) == name,
-                        _ => false,
-                    })
+                let owns = |entry: &&OutputPath| match (entry.role, &entry.place) {
+                    (Role::Folder(names), _) => (names.owns)(name),
+                    (_, Some(place)) => short_name(&place.name) == name,
+                    _ => false,
+                };
+                name == PROBE || entries.iter().any(owns)
             });
         }
     }
@@ -285,9 +288,11 @@ impl OutputPath {
     }
 }
 
+/// The file that a run begins in a folder, and removes, to see whether it accepts files.
+const PROBE: &str = ".trisolar";
+
 /// Checks that a folder can be used: it exists and accepts files, or can be created.
 fn check_folder(path: &Path, parents: bool) -> Result<(), IoError> {
-    const PROBE: &str = ".trisolar";
     if path.exists() {
         if path.is_dir() {
             return check_writable(path.join(PROBE));
@@ -432,6 +437,9 @@ mod tests {
             ".trisolar-b.npz-abcdef.tmp",
             "z/.trisolar-frame-3-abcdef.tmp",
             "z/.trisolar-mine-abcdef.tmp",
+            // A run that was killed while it looked whether the folder, or before that its directory, accepts files.
+            "z/.trisolar-.trisolar-abcdef.tmp",
+            ".trisolar-.trisolar-abcdef.tmp",
         ] {
             fs::write(at(left), "").unwrap();
         }
@@ -445,6 +453,8 @@ mod tests {
         let there = |name: &str| at(name).exists();
         assert!(!there(".trisolar-a.npz-abcdef.tmp") && there(".trisolar-b.npz-abcdef.tmp"));
         assert!(!there("z/.trisolar-frame-3-abcdef.tmp") && there("z/.trisolar-mine-abcdef.tmp"));
+        assert!(!there("z/.trisolar-.trisolar-abcdef.tmp"));
+        assert!(!there(".trisolar-.trisolar-abcdef.tmp"));
         let said = claim().unwrap_err().to_string();
         let expected = format!("another run (process {} on", std::process::id());
         assert!(said.contains(&expected), "{said}");
