@@ -5,7 +5,7 @@
 //! corrected. A block may therefore be a step ahead of another one that still reads the results of the last one, so that results of even
 //! and of odd block steps have memory of their own.
 //!
-//! A partial sum belongs to several threads, each of which predicts up to [`AT_ONCE`] of its source bodies and computes their terms. The
+//! A partial sum belongs to several threads, each of which predicts up to four of its source bodies and computes their terms. The
 //! threads add these up one after another, because a sum has a fixed order.
 
 use core::sync::atomic::Ordering::Relaxed;
