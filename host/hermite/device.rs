@@ -241,7 +241,7 @@ impl DeviceEngine {
             && specification.ahmad_cohen.is_none()
             && memory.few > 0
             && memory.many as usize > memory.bodies
-            && steps::is_small(&*memory.device, memory.order, memory.bodies)
+            && memory.fits_into_a_block()
     }
 
     /// Number of parts into which the partial sums of `bodies` in a subset are divided: a power of two.

@@ -20,7 +20,6 @@ use kernels_gpu::device::hermite::{Launch, lanes, small_steps, star_width, tiles
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
 use kernels_gpu::kernels::{HermiteSmallSteps, HermiteSteps};
-use kernels_gpu::physics::summation::partial_sums::{partial_sums, terms};
 
 use super::array::Array;
 use super::{DeviceEngine, DeviceMemory, needs, records};
@@ -118,14 +117,6 @@ fn small_steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments
             Entry::of::<HermiteSmallSteps<SplitF32<f32>, 8, 4>>()
         }
     }
-}
-
-/// Whether a block of this device has enough threads and shared memory for block steps of a system of these partial sums.
-pub(super) fn is_small(device: &dyn Device, order: Order, bodies: usize) -> bool {
-    let (sums, terms) = (partial_sums(bodies) as u32, terms(bodies) as u32);
-    small_steps::threads(sums, terms) <= small_steps::MOST_THREADS
-        && small_steps::shared_bytes(order.number() as usize, sums, terms)
-            <= device.info().shared_bytes_per_block
 }
 
 /// Numbers of a star beyond its record: its step, and the two vectors after the first `order`.
@@ -470,12 +461,26 @@ impl DeviceMemory {
         Ok((entry, self.steps_grid(entry, threads, shared)?))
     }
 
+    /// The threads and the bytes of shared memory that a block of the kernel for small systems needs.
+    fn small_steps_needs(&self) -> (u32, u32) {
+        let Launch { sums, terms, .. } = self.all_sums();
+        let order = self.order.number() as usize;
+        (
+            small_steps::threads(sums, terms),
+            small_steps::shared_bytes(order, sums, terms),
+        )
+    }
+
+    /// Whether a block of the device can have the threads and the shared memory of the kernel for small systems.
+    pub(super) fn fits_into_a_block(&self) -> bool {
+        let (threads, shared) = self.small_steps_needs();
+        threads <= small_steps::MOST_THREADS && shared <= self.device.info().shared_bytes_per_block
+    }
+
     /// The kernel for block steps of a small system, and its grid; `None` if no block of it fits on the device.
     fn small_steps_launch(&self) -> Result<Option<(Entry<StepsArguments>, Grid)>, EngineError> {
         let entry = small_steps_entry(self.order, self.precision);
-        let Launch { sums, terms, .. } = self.all_sums();
-        let threads = small_steps::threads(sums, terms);
-        let shared = small_steps::shared_bytes(self.order.number() as usize, sums, terms);
+        let (threads, shared) = self.small_steps_needs();
         let grid = self.steps_grid(entry, threads, shared)?;
         let blocks = grid.blocks.min(self.bodies as u32);
         Ok((blocks > 0).then_some((entry, Grid { blocks, ..grid })))

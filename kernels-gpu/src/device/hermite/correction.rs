@@ -12,6 +12,7 @@ use super::levels::{LEVELS, change_level, changes_by};
 use super::problem::{
     Block, IS_CLAMPED, IS_NOISY, STOPPED, State, Steps, moved_by, moved_width, stop_sign,
 };
+use super::record::vectors_of;
 use super::{put, put_all, star_width, vectors, width};
 use crate::Vec3;
 use crate::physics::hermite::correct::correct;
@@ -52,22 +53,6 @@ impl Start {
             motion,
         }
     }
-}
-
-/// The `N` vectors whose components `number` gives, one vector after another.
-#[inline(always)]
-pub(super) fn vectors_of<const N: usize>(number: impl Fn(usize) -> f64) -> [Vec3<f64>; N] {
-    let mut vectors = [Vec3::zero(); N];
-    let mut n = 0;
-    while n < N {
-        vectors[n] = Vec3 {
-            x: number(3 * n),
-            y: number(3 * n + 1),
-            z: number(3 * n + 2),
-        };
-        n += 1;
-    }
-    vectors
 }
 
 /// Corrects the active body that was at `start`, on which `force` acts, and, after the last iteration, chooses its next step.

@@ -264,14 +264,20 @@ impl<const D: usize> Record<D> for Plain<f64> {
 
     #[inline(always)]
     fn sum_of(f: impl Fn(usize) -> f64) -> Self::Sum {
-        let mut sum = [vector_of(&f); D];
-        let mut d = 1;
-        while d < D {
-            sum[d] = vector_of(|k| f(3 * d + k));
-            d += 1;
-        }
-        sum
+        vectors_of(f)
     }
+}
+
+/// The `N` vectors whose components `number` gives, one vector after another.
+#[inline(always)]
+pub(super) fn vectors_of<const N: usize>(number: impl Fn(usize) -> f64) -> [Vec3<f64>; N] {
+    let mut vectors = [Vec3::zero(); N];
+    let mut n = 0;
+    while n < N {
+        vectors[n] = vector_of(|k| number(3 * n + k));
+        n += 1;
+    }
+    vectors
 }
 
 /// Calls `f` with each component of a vector.

@@ -15,9 +15,9 @@ use cuda_std::shared::SharedSlice;
 use cuda_std::warp::{warp_shuffle_xor, warp_vote_ballot};
 use cuda_std::{GridBarrier, thread};
 
-use super::correction::{Start, correct_body, vectors_of};
+use super::correction::{Start, correct_body};
 use super::problem::{Block, REST_WIDTH, STOPPED, State, Steps, moved_width};
-use super::record::two;
+use super::record::{two, vectors_of};
 use super::report::{ACTIVE, AT_END, FOR_HOST, count_up, tell};
 use super::settle::count_step;
 use super::{Launch, Record, fold, ratio, star_width};
@@ -38,7 +38,7 @@ const MOST_FORCES: u32 = 8;
 /// Number of pairs of numbers that a thread reads at a time when it takes over corrected motions.
 const PAIRS_AT_ONCE: usize = 8;
 
-/// Numbers of a block that its warps tell each other, two for each.
+/// Room for the numbers that the warps of a block tell each other, two from each.
 const TOLD: usize = 2 * (MOST_THREADS / 32) as usize;
 
 /// The number of threads of a block for a system of `sums` partial sums with `terms` bodies each; if it is above [`MOST_THREADS`], the
@@ -207,7 +207,7 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
     /// The sources of a thread at `time`.
     ///
     /// # Safety
-    /// The part must be one of the system.
+    /// `part` must be that of this thread.
     #[inline(always)]
     unsafe fn sources(&self, force: &Launch, part: &Part, time: f64) -> Sources<D> {
         // SAFETY: the places are those of stars.
@@ -215,10 +215,10 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
         [source(0), source(1), source(2), source(3)]
     }
 
-    /// The largest of the warps' levels.
+    /// The highest level of all bodies, which is that of the shortest step.
     ///
     /// # Safety
-    /// All threads of the block must call this; the last barrier must be after the last call.
+    /// All threads of the block must call this; there must be a barrier between two calls.
     #[inline(always)]
     unsafe fn largest(&self, levels: [u32; AT_ONCE]) -> u32 {
         let mut most = 0;

@@ -20,9 +20,10 @@ use cuda_std::shared::SharedSlice;
 use cuda_std::{GridBarrier, thread};
 
 use super::chains::{self, Division};
-use super::correction::{Start, correct_body, replace, vectors_of};
+use super::correction::{Start, correct_body, replace};
 use super::levels::{number_of, of_lane, settle_levels, shortest_step};
 use super::problem::{Block, COUNTS, STOPPED, State, Steps, TOTALS, counter, stop_sign};
+use super::record::vectors_of;
 use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
 use super::settle::{Held, first_place, settle};
 use super::together;
