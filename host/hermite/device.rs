@@ -12,7 +12,9 @@ use kernels_gpu::device::hermite::chains::MOST_REMAINING;
 use kernels_gpu::device::hermite::neighbours::ListLaunch;
 use kernels_gpu::device::hermite::problem::Begun;
 use kernels_gpu::device::hermite::tiles::{Capacity, Shape};
-use kernels_gpu::device::hermite::{Launch, Record, chains, lanes, star_width, tiles, width};
+use kernels_gpu::device::hermite::{
+    Launch, Record, chains, divided_steps, lanes, star_width, tiles, width,
+};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::kernels::{
     HermiteFold, HermiteLanes, HermiteNeighbours, HermitePotential, HermitePredict, HermiteScatter,
@@ -64,6 +66,7 @@ pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<
 
 /// An [`emulator`] of `devices` devices that perform whole block steps in grids of `resident` blocks, which wait for each other. They
 /// leave the forces of a block step with `many_pairs` pairs or more to the force kernel.
+/// Without bodies that have a block each, only the kernel for block steps of any system is used.
 pub fn resident_emulator(
     devices: usize,
     resident: u32,
@@ -180,8 +183,8 @@ struct DeviceMemory {
     lists: Option<(usize, Array<u32>, Array<u32>)>,
     /// The block that the device has begun, with its forces in `out[0]`.
     begun: Begun,
-    /// Whether the kernel for small systems takes the block steps.
-    is_small: bool,
+    /// The special kernel that takes the block steps, if there is one.
+    special: Option<steps::Special>,
     /// The buffers of whole block steps, after the first one.
     resident: Option<steps::Resident>,
     /// Those of the Ahmad–Cohen scheme.
@@ -234,14 +237,12 @@ impl DeviceEngine {
         u32::try_from(pairs.div_ceil(bodies as u64)).unwrap_or(u32::MAX)
     }
 
-    /// Whether the kernel for small systems takes the block steps of this device.
-    fn takes_small_steps(&self, memory: &DeviceMemory, specification: &Specification) -> bool {
+    /// Whether a special kernel may take the block steps.
+    fn may_be_special(&self, specification: &Specification) -> bool {
         self.devices.len() == 1
             && specification.iterations == 1
             && specification.ahmad_cohen.is_none()
-            && memory.few > 0
-            && memory.many as usize > memory.bodies
-            && memory.fits_into_a_block()
+            && self.few != Some(0)
     }
 
     /// Number of parts into which the partial sums of `bodies` in a subset are divided: a power of two.
@@ -301,6 +302,8 @@ struct Needs {
     bodies: u32,
     /// The bytes of shared memory of so many threads that compute forces in chains.
     chains_bytes: fn(u32) -> u32,
+    /// Those of each block among which the stars are divided, by the number of partial sums, that of their terms and that of the blocks.
+    divided_bytes: fn(u32, u32, u32) -> u32,
 }
 
 impl Needs {
@@ -309,6 +312,7 @@ impl Needs {
             words: A::WORDS,
             bodies: A::BODIES as u32,
             chains_bytes: chains::shared_bytes::<A, D>,
+            divided_bytes: divided_steps::shared_bytes::<A, D>,
         }
     }
 }
@@ -367,7 +371,7 @@ impl DeviceMemory {
             out,
             lists: None,
             begun: Begun::default(),
-            is_small: false,
+            special: None,
             resident: None,
             split: None,
         };
@@ -574,7 +578,9 @@ impl Engine for DeviceEngine {
             let few = self.few(&**device, stars.len());
             let many = self.many(stars.len());
             let mut memory = DeviceMemory::new(device, few, many, specification, stars, mine)?;
-            memory.is_small = self.takes_small_steps(&memory, specification);
+            if self.may_be_special(specification) {
+                memory.special = memory.special()?;
+            }
             self.memories.push(memory);
         }
         Ok(())

@@ -161,12 +161,17 @@ fn barriers_are_neither_dropped_nor_duplicated() {
     assert_eq!(count("nbody_steps_f32", "bar.sync"), 4);
     // There are two barriers around a tile in each of the two forms of its loop, and two around the fold of the rows.
     assert_eq!(count("hermite_tiles_6", "bar.sync"), 6);
-    // There are six grid barriers with two each. Chains have one barrier after the first tile; for each of the two kinds of sets, two around
-    // every further tile and two in the fold; and two around the terms of a team. There is one for the fold of a body with its own block,
-    // one before each of the two corrections, and one before folded sums are overwritten.
+    // Chains have one barrier after the first tile, two around every further tile and two around the terms of a team for each of the two kinds of
+    // sets, and one at the end.
+    let chains = 1 + 4 + 2 + 1;
+    // There are six grid barriers with two each. There is one for the fold of a body with its own block, one before each of the two corrections, and
+    // one before folded sums are overwritten.
+    assert_eq!(count("hermite_steps_6", "bar.sync"), 12 + chains + 4);
+    // There are five grid barriers with two each. There is one after the stars have been read, two in each of the two announcements, three in their
+    // evaluation, and two around the correction.
     assert_eq!(
-        count("hermite_steps_6", "bar.sync"),
-        12 + (1 + 4 + 2 + 4) + 4
+        count("hermite_divided_steps_6", "bar.sync"),
+        10 + chains + 10
     );
     // There is one grid barrier with two. There is one after the choice of the time, two around the list of active bodies, one after each thread
     // of a partial sum, and one after the fold.
@@ -200,18 +205,20 @@ const MAY_SPILL: [&str; 2] = [
     "map_ftle_adams_bashforth_4_f64",
 ];
 
-/// Bytes that a kernel may spill. Block steps of clusters exceed the registers by a few, at order 8 and those by several devices by more;
+/// Bytes that a kernel may spill. Block steps of clusters exceed the registers by some, at order 8 and those by several devices by more;
 /// those of the Ahmad–Cohen scheme use all of them, and on some architectures a few more.
 fn may_spill(kernel: &str) -> usize {
     if MAY_SPILL.contains(&kernel) {
         usize::MAX
     } else if let Some(rest) = kernel.strip_prefix("hermite_steps_") {
         match (rest.starts_with("together_"), rest.ends_with('8')) {
-            (false, false) => 240,
-            (false, true) => 680,
+            (false, false) => 340,
+            (false, true) => 720,
             (true, false) => 800,
             (true, true) => 1120,
         }
+    } else if let Some(rest) = kernel.strip_prefix("hermite_divided_steps_") {
+        if rest.starts_with('8') { 680 } else { 240 }
     } else if let Some(rest) = kernel.strip_prefix("hermite_small_steps_") {
         if rest.starts_with('8') { 400 } else { 64 }
     } else if kernel.starts_with("hermite_neighbour_steps_") {
@@ -226,7 +233,7 @@ fn may_spill(kernel: &str) -> usize {
 fn has_local_data(kernel: &str) -> bool {
     is_of_encounters(kernel)
         || kernel.starts_with("hermite_tiles_")
-        || kernel.starts_with("hermite_steps_")
+        || kernel.starts_with("hermite_steps_together_")
         || kernel.starts_with("hermite_neighbour_steps_")
 }
 

@@ -69,8 +69,9 @@ fn the_device_takes_the_same_block_steps_as_the_host() {
                 let mut host = by_host(&spec, &bodies);
                 host.advance_to(time).unwrap();
                 assert!(host.counters().blocks >= blocks as u64);
-                // The first three cases use the kernel for small systems. The others use one block per active particle, chains, and a switch between
-                // the two, on grids of several blocks. In some cases, the devices leave block steps with 2000 pairs or more to the force kernel.
+                // The first three cases use the kernel for small systems, and the fourth and sixth that which divides the particles among its blocks (with
+                // three particles that for small systems). The others use the general kernel: one block per active particle, chains, and a switch between
+                // the two. In some cases, the devices leave block steps with 2000 pairs or more to the force kernel.
                 for (devices, grid, few, many, block, seed) in [
                     (1, 1, 1000, u64::MAX, 32, None),
                     (1, 3, 1, u64::MAX, 32, Some(5)),

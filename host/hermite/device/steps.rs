@@ -16,10 +16,10 @@ use kernels_gpu::device::hermite::report::{
 };
 use kernels_gpu::device::hermite::steps::few_bytes;
 use kernels_gpu::device::hermite::together::{ADDRESSES, ALONE, Arrays, Devices, MOST_DEVICES};
-use kernels_gpu::device::hermite::{Launch, lanes, small_steps, star_width, tiles};
+use kernels_gpu::device::hermite::{Launch, divided_steps, lanes, small_steps, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
-use kernels_gpu::kernels::{HermiteSmallSteps, HermiteSteps};
+use kernels_gpu::kernels::{HermiteDividedSteps, HermiteSmallSteps, HermiteSteps};
 
 use super::array::Array;
 use super::{DeviceEngine, DeviceMemory, needs, records};
@@ -57,10 +57,9 @@ impl Resident {
         order: usize,
         bodies: usize,
         devices: usize,
-        is_small: bool,
+        two_sets: bool,
     ) -> Result<Self, EngineError> {
-        // Several devices and the kernel for small systems have corrected steps of even and of odd block steps.
-        let sets = if devices > 1 || is_small { 2 } else { 1 };
+        let sets = if two_sets { 2 } else { 1 };
         Ok(Self {
             rest: Array::new(device, bodies * REST_WIDTH, false)?,
             moved: Array::new(device, sets * bodies * moved_width(order), false)?,
@@ -117,6 +116,33 @@ fn small_steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments
             Entry::of::<HermiteSmallSteps<SplitF32<f32>, 8, 4>>()
         }
     }
+}
+
+/// The kernel that takes block steps with the stars divided among its blocks.
+fn divided_steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments> {
+    match (precision, order) {
+        (Precision::F64, Order::Four) => Entry::of::<HermiteDividedSteps<Plain<f64>, 4, 2>>(),
+        (Precision::F64, Order::Six) => Entry::of::<HermiteDividedSteps<Plain<f64>, 6, 3>>(),
+        (Precision::F64, Order::Eight) => Entry::of::<HermiteDividedSteps<Plain<f64>, 8, 4>>(),
+        (Precision::SplitF32, Order::Four) => {
+            Entry::of::<HermiteDividedSteps<SplitF32<f32>, 4, 2>>()
+        }
+        (Precision::SplitF32, Order::Six) => {
+            Entry::of::<HermiteDividedSteps<SplitF32<f32>, 6, 3>>()
+        }
+        (Precision::SplitF32, Order::Eight) => {
+            Entry::of::<HermiteDividedSteps<SplitF32<f32>, 8, 4>>()
+        }
+    }
+}
+
+/// Kernels that take block steps of some systems on one device, with their grids.
+#[derive(Clone, Copy)]
+pub(super) enum Special {
+    /// That for small systems.
+    Small(Grid),
+    /// That which divides the stars among its blocks.
+    Divided(Grid),
 }
 
 /// Numbers of a star beyond its record: its step, and the two vectors after the first `order`.
@@ -356,7 +382,11 @@ impl DeviceMemory {
         let p = self.order.number() as usize;
         let mut resident = match self.resident.take() {
             Some(resident) => resident,
-            None => Resident::new(&self.device, p, self.bodies, devices, self.is_small)?,
+            None => {
+                // Several devices and the kernel for small systems have corrected steps of even and of odd block steps.
+                let two_sets = devices > 1 || matches!(self.special, Some(Special::Small(_)));
+                Resident::new(&self.device, p, self.bodies, devices, two_sets)?
+            }
         };
         if let Some(HostParticles {
             stars,
@@ -409,13 +439,10 @@ impl DeviceMemory {
     ) -> Result<(), EngineError> {
         // The kernel overwrites the list of active places.
         self.listed.clear();
-        let small = match self.is_small {
-            true => self.small_steps_launch()?,
-            false => None,
-        };
-        let (entry, grid) = match small {
-            Some(launch) => launch,
-            None => self.large_steps_launch(devices.count, least)?,
+        let (entry, grid) = match self.special {
+            Some(Special::Small(grid)) => (small_steps_entry(self.order, self.precision), grid),
+            Some(Special::Divided(grid)) => (divided_steps_entry(self.order, self.precision), grid),
+            None => self.general_steps_launch(devices.count, least)?,
         };
         let job = self.steps_job(request, devices);
         self.begun = Begun::default();
@@ -442,8 +469,8 @@ impl DeviceMemory {
         resident.ask_report()
     }
 
-    /// The kernel for block steps of a system that is not small, and its grid.
-    fn large_steps_launch(
+    /// The kernel for block steps of any system, and its grid.
+    fn general_steps_launch(
         &self,
         devices: u32,
         least: u32,
@@ -461,29 +488,52 @@ impl DeviceMemory {
         Ok((entry, self.steps_grid(entry, threads, shared)?))
     }
 
-    /// The threads and the bytes of shared memory that a block of the kernel for small systems needs.
-    fn small_steps_needs(&self) -> (u32, u32) {
+    /// The special kernel for block steps of this system on this device alone, if there is one, and its grid.
+    pub(super) fn special(&self) -> Result<Option<Special>, EngineError> {
+        let small = self.small_steps_grid()?.map(Special::Small);
+        if small.is_some() {
+            return Ok(small);
+        }
+        Ok(self.divided_steps_grid()?.map(Special::Divided))
+    }
+
+    /// The grid of the kernel for small systems; `None` if the system is not small, or its blocks do not fit on the device.
+    fn small_steps_grid(&self) -> Result<Option<Grid>, EngineError> {
         let Launch { sums, terms, .. } = self.all_sums();
-        let order = self.order.number() as usize;
-        (
-            small_steps::threads(sums, terms),
-            small_steps::shared_bytes(order, sums, terms),
-        )
-    }
-
-    /// Whether a block of the device can have the threads and the shared memory of the kernel for small systems.
-    pub(super) fn fits_into_a_block(&self) -> bool {
-        let (threads, shared) = self.small_steps_needs();
-        threads <= small_steps::MOST_THREADS && shared <= self.device.info().shared_bytes_per_block
-    }
-
-    /// The kernel for block steps of a small system, and its grid; `None` if no block of it fits on the device.
-    fn small_steps_launch(&self) -> Result<Option<(Entry<StepsArguments>, Grid)>, EngineError> {
+        let threads = small_steps::threads(sums, terms);
+        let shared = small_steps::shared_bytes(self.order.number() as usize, sums, terms);
+        let is_small = self.few > 0
+            && self.many as usize > self.bodies
+            && threads <= small_steps::MOST_THREADS
+            && shared <= self.device.info().shared_bytes_per_block;
+        if !is_small {
+            return Ok(None);
+        }
         let entry = small_steps_entry(self.order, self.precision);
-        let (threads, shared) = self.small_steps_needs();
         let grid = self.steps_grid(entry, threads, shared)?;
         let blocks = grid.blocks.min(self.bodies as u32);
-        Ok((blocks > 0).then_some((entry, Grid { blocks, ..grid })))
+        Ok((blocks > 0).then_some(Grid { blocks, ..grid }))
+    }
+
+    /// The grid of the kernel that divides the stars among its blocks; `None` if these do not fit on the device. More blocks leave fewer stars
+    /// to each.
+    fn divided_steps_grid(&self) -> Result<Option<Grid>, EngineError> {
+        let Launch { sums, terms, .. } = self.all_sums();
+        let entry = divided_steps_entry(self.order, self.precision);
+        let bytes = needs(self.order, self.precision).divided_bytes;
+        let mut blocks = divided_steps::blocks(sums, u32::MAX);
+        while blocks > 0 {
+            let shared = bytes(sums, terms, blocks);
+            if shared > self.device.info().shared_bytes_per_block {
+                break;
+            }
+            let grid = self.steps_grid(entry, divided_steps::THREADS, shared)?;
+            if grid.blocks >= blocks {
+                return Ok(Some(Grid { blocks, ..grid }));
+            }
+            blocks = divided_steps::blocks(sums, blocks / 2);
+        }
+        Ok(None)
     }
 
     /// The report of the last launch.

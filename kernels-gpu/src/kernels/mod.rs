@@ -3,6 +3,7 @@
 mod divergence_ladder;
 mod divergence_plain;
 mod encounters;
+mod hermite_divided_steps;
 mod hermite_force;
 mod hermite_neighbour_steps;
 mod hermite_neighbours;
@@ -20,6 +21,7 @@ mod nbody_tile;
 pub use divergence_ladder::*;
 pub use divergence_plain::*;
 pub use encounters::*;
+pub use hermite_divided_steps::*;
 pub use hermite_force::*;
 pub use hermite_neighbour_steps::*;
 pub use hermite_neighbours::*;

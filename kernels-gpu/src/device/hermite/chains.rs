@@ -10,36 +10,51 @@ use core::mem::size_of;
 
 use cuda_std::shared::SharedSlice;
 use cuda_std::thread;
+use cuda_std::warp::warp_shuffle_xor;
 
-use super::{Launch, Record, fold, ratio, width};
+use super::{Launch, Record, ratio, width};
 use crate::Vec3;
+use crate::number::each;
 
-/// Largest number of partial sums of a block, which a thread can fold for each value.
-const MOST_PARTS: u32 = 16;
+/// Largest number of partial sums of a block, whose chains of a body are in one warp.
+pub const MOST_PARTS: u32 = 16;
 
-/// Largest number of sums of each body that are left for [`fold`](mod@fold).
+/// Largest number of sums of each body that are left for [`fold`](mod@super::fold).
 pub const MOST_REMAINING: u32 = 256;
+
+/// Largest number of values that a thread has to fold: those of two bodies at order 8.
+const MOST_VALUES: usize = 24;
+
+/// `each!` for up to [`MOST_VALUES`] repetitions.
+macro_rules! each_value {
+    ($count:expr, |$k:ident| $what:expr) => {
+        each!(3, |three| each!(8, |eight| {
+            let $k = 8 * three + eight;
+            if $k < $count {
+                $what;
+            }
+        }));
+    };
+}
 
 /// Number of source bodies in shared memory, for each thread of a block.
 const TILE_BODIES: u32 = 2;
 
-/// The bytes of dynamic shared memory: the source bodies, and two terms or two folded sums for each thread.
+/// The bytes of dynamic shared memory: the source bodies, and two terms for each thread.
 pub const fn shared_bytes<A: Record<D>, const D: usize>(threads: u32) -> u32 {
-    let terms = (1 + 3 * D) * size_of::<A::Number>();
-    let sums = 3 * D * size_of::<f64>();
-    let each = if terms > sums { terms } else { sums };
-    threads * (TILE_BODIES * 16 * A::WORDS as u32 + 2 * each as u32)
+    let term = (1 + 3 * D) * size_of::<A::Number>();
+    threads * (TILE_BODIES * 16 * A::WORDS as u32 + 2 * term as u32)
 }
 
 /// How the work is divided among the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Division {
     /// Number of partial sums of a block, a power of two.
-    parts: u32,
+    pub parts: u32,
     /// Number of sums that remain for each body, a power of two: one for each class of partial sums.
     pub remaining: u32,
     /// Number of bodies of a block.
-    bodies: u32,
+    pub bodies: u32,
 }
 
 impl Division {
@@ -88,35 +103,115 @@ impl Division {
     }
 }
 
+/// Where the bodies come from.
+pub(super) trait Bodies<A: Record<D>, const D: usize> {
+    /// Source body number `k` of a block, at `place`, and its mass.
+    ///
+    /// # Safety
+    /// The place must be that of a source body of the block.
+    unsafe fn source(&self, k: u32, place: u32) -> (A::Number, A::Body);
+
+    /// Active body number `k`.
+    ///
+    /// # Safety
+    /// `k` must be below the number of active bodies.
+    unsafe fn active(&self, k: u32) -> A::Body;
+}
+
+/// Predicted bodies in memory.
+pub(super) struct Predicted {
+    /// Records of [`width`] numbers.
+    pub bodies: *const f64,
+    /// The places of the active ones.
+    pub places: *const u32,
+}
+
+impl<A: Record<D>, const D: usize> Bodies<A, D> for Predicted {
+    #[inline(always)]
+    unsafe fn source(&self, _k: u32, place: u32) -> (A::Number, A::Body) {
+        // SAFETY: the place is that of a body.
+        unsafe { A::read(self.bodies.add(place as usize * const { width(D) })) }
+    }
+
+    #[inline(always)]
+    unsafe fn active(&self, k: u32) -> A::Body {
+        // SAFETY: the place is that of a body.
+        unsafe {
+            let place = *self.places.add(k as usize);
+            A::read(self.bodies.add(place as usize * const { width(D) })).1
+        }
+    }
+}
+
+/// The sums that remain, in memory.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    at: *mut f64,
+    /// Distances between the numbers of adjacent components, classes and bodies.
+    component: usize,
+    class: usize,
+    body: usize,
+}
+
+impl Sums {
+    /// `remaining` sums for each of `count` bodies, with `components` numbers each, from `at` on.
+    #[inline(always)]
+    pub fn new(at: *mut f64, components: u32, remaining: u32, count: u32) -> Self {
+        let (components, remaining, count) =
+            (components as usize, remaining as usize, count as usize);
+        // Warps fold the sums of few bodies, and threads those of many: the numbers that they read at the same time are side by side.
+        if count <= 2 * remaining {
+            Self {
+                at,
+                component: remaining,
+                class: 1,
+                body: components * remaining,
+            }
+        } else {
+            Self {
+                at,
+                component: remaining * count,
+                class: count,
+                body: 1,
+            }
+        }
+    }
+
+    /// The address of a number.
+    #[inline(always)]
+    pub fn number(&self, component: u32, class: u32, body: u32) -> *mut f64 {
+        let at = component as usize * self.component
+            + class as usize * self.class
+            + body as usize * self.body;
+        self.at.wrapping_add(at)
+    }
+}
+
 /// A block's share of the work.
-struct Share<'a, A: Record<D>, const D: usize> {
+struct Share<'a, A: Record<D>, B: Bodies<A, D>, const D: usize> {
     launch: &'a Launch,
     division: &'a Division,
-    predicted: *const f64,
-    places: *const u32,
-    partial: *mut f64,
+    bodies: &'a B,
+    remaining: &'a Sums,
     /// The class of its partial sums, which are the numbers class + remaining · k.
     class: u32,
     tile: SharedSlice<A::Word>,
     /// Two terms for each thread.
     terms: SharedSlice<A::Number>,
-    /// Two sums for each thread, in the same memory.
-    sums: SharedSlice<f64>,
 }
 
-/// Computes the sums of number `unit` of a [`Division`], and writes them to `partial[(component · remaining + class) · count + body]`.
+/// Computes the sums of number `unit` of a [`Division`], and writes them to `remaining`.
 ///
 /// # Safety
-/// `predicted` must be valid for sums · terms records, `places` for `count` numbers less than that, and `partial` for 3D · remaining ·
-/// count numbers. The dynamic shared memory must have [`shared_bytes`]. All threads of the block must call this with the same unit, less
+/// `bodies` must have sums · terms source bodies and `count` active ones, and `remaining` must be for this division and as many bodies, and
+/// valid. The dynamic shared memory must have [`shared_bytes`]. All threads of the block must call this with the same unit, less
 /// than [`Division::units`]. It ends with a barrier, so that the next call may follow.
 #[inline(always)]
-pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize>(
+pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
     launch: &Launch,
     division: &Division,
-    predicted: *const f64,
-    places: *const u32,
-    partial: *mut f64,
+    bodies: &B,
+    remaining: &Sums,
     unit: u32,
 ) {
     let threads = thread::block_dim_x();
@@ -124,16 +219,14 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize>(
     let room = 2 * threads as usize;
     // SAFETY: the caller provides this much shared memory.
     let share = unsafe {
-        Share::<A, D> {
+        Share::<A, B, D> {
             launch,
             division,
-            predicted,
-            places,
-            partial,
+            bodies,
+            remaining,
             class: unit & (division.remaining - 1),
             tile: SharedSlice::dynamic(0, tile_words),
             terms: SharedSlice::dynamic(16 * tile_words, const { 1 + 3 * D } * room),
-            sums: SharedSlice::dynamic(16 * tile_words, const { 3 * D } * room),
         }
     };
     let mut first = ratio(unit, division.remaining) * division.bodies;
@@ -147,20 +240,26 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize>(
         }
         while first < end {
             first += set.bodies;
-            // Those of the next set are read while the last sums of this one are folded.
+            // The bodies of the next set are read while the last sums of this one are folded.
             let next = Set::of(launch, division, first, end);
             if set.is_wide {
                 let sums = share.pull_set::<2>(&set, &motions);
-                motions = share.motions(&next);
+                if first < end {
+                    motions = share.motions(&next);
+                }
                 share.fold(&set, &sums);
             } else {
                 let sums = share.pull_set::<1>(&set, &motions);
-                motions = share.motions(&next);
+                if first < end {
+                    motions = share.motions(&next);
+                }
                 share.fold(&set, &sums);
             }
             set = next;
         }
     }
+    // The shared memory is used again.
+    thread::sync_threads();
 }
 
 /// The bodies whose chains a block computes at a time, and the part of a thread in them.
@@ -182,7 +281,7 @@ struct Set {
     member: u32,
     /// The team of this thread. Teams without a chain do the same as that of the last one, and write nothing.
     own: u32,
-    /// The partial sum of the chain, and its first body.
+    /// The partial sum of the chain, and its first body. The chains of a body belong to adjacent threads.
     part: u32,
     body: u32,
 }
@@ -207,7 +306,6 @@ impl Set {
         let teams = ratio(threads, team);
         let own = t & (teams - 1);
         let chain = own.min(chains - 1);
-        let part = chain / of_thread;
         Self {
             first,
             bodies,
@@ -217,8 +315,8 @@ impl Set {
             team,
             member: ratio(t, teams),
             own,
-            part,
-            body: chain - part * of_thread,
+            part: chain & (division.parts - 1),
+            body: ratio(chain, division.parts),
         }
     }
 
@@ -229,7 +327,7 @@ impl Set {
     }
 }
 
-impl<A: Record<D>, const D: usize> Share<'_, A, D> {
+impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     /// Number of terms of each partial sum for which the tile has room.
     #[inline(always)]
     fn tile_terms(&self) -> u32 {
@@ -240,16 +338,6 @@ impl<A: Record<D>, const D: usize> Share<'_, A, D> {
     #[inline(always)]
     fn is_one_tile(&self) -> bool {
         self.launch.terms <= self.tile_terms()
-    }
-
-    /// Reads the predicted body at `place`, and its mass.
-    ///
-    /// # Safety
-    /// `place` must be that of a predicted body.
-    #[inline(always)]
-    unsafe fn read(&self, place: u32) -> (A::Number, A::Body) {
-        // SAFETY: the caller guarantees this.
-        unsafe { A::read(self.predicted.add(place as usize * const { width(D) })) }
     }
 
     /// Fills the tile with `terms` source bodies of each partial sum from number `first` on.
@@ -266,10 +354,15 @@ impl<A: Record<D>, const D: usize> Share<'_, A, D> {
         let read = |at: u32| unsafe {
             let (term, part) = (ratio(at, division.parts), at & (division.parts - 1));
             let sum = self.class + division.remaining * part;
-            self.read((first + term) * launch.sums + launch.first + sum * launch.stride)
+            let place = (first + term) * launch.sums + launch.first + sum * launch.stride;
+            self.bodies.source(first * division.parts + at, place)
         };
         // Both are read before one is written, so that the waits for memory overlap.
-        let (a, b) = (read(t.min(end - 1)), read((t + threads).min(end - 1)));
+        let a = read(t.min(end - 1));
+        let mut b = a;
+        if end > threads {
+            b = read((t + threads).min(end - 1));
+        }
         // SAFETY: the tile has room for `end` bodies; barriers separate this from the reads.
         unsafe {
             if t < end {
@@ -289,13 +382,13 @@ impl<A: Record<D>, const D: usize> Share<'_, A, D> {
     #[inline(always)]
     unsafe fn motions(&self, set: &Set) -> [A::Body; 2] {
         let at = |k: usize| set.first + set.number(k).min(set.bodies - 1);
-        // SAFETY: the caller guarantees this; the places are those of bodies.
+        // SAFETY: the caller guarantees this.
         unsafe {
-            let places = [
-                *self.places.add(at(0) as usize),
-                *self.places.add(at(1) as usize),
-            ];
-            [self.read(places[0]).1, self.read(places[1]).1]
+            let mut bodies = [self.bodies.active(at(0)); 2];
+            if set.is_wide {
+                bodies[1] = self.bodies.active(at(1));
+            }
+            bodies
         }
     }
 
@@ -365,12 +458,15 @@ impl<A: Record<D>, const D: usize> Share<'_, A, D> {
                         }
                         thread::sync_threads();
                         if member == 0 {
-                            let mut k = 0;
+                            // SAFETY: the team has handed these terms over before the barrier.
+                            let take = |k: u32| unsafe { self.take(k * teams + own) };
+                            let (mut k, mut term) = (0, take(0));
                             while k < ready {
-                                // SAFETY: the team has handed this term over before the barrier.
-                                let (factor, vectors) = unsafe { self.take(k * teams + own) };
-                                A::add(factor, &vectors, &mut sum[0]);
                                 k += 1;
+                                // The next term is read while this one is added.
+                                let next = take(k.min(ready - 1));
+                                A::add(term.0, &term.1, &mut sum[0]);
+                                term = next;
                             }
                         }
                         thread::sync_threads();
@@ -383,54 +479,64 @@ impl<A: Record<D>, const D: usize> Share<'_, A, D> {
         sum
     }
 
-    /// Folds the sums of the chains of each body, and writes the results.
+    /// Folds the sums of the chains of each body, which adjacent threads have, and writes the results. A level of the tree adds two parts, and
+    /// each of their threads does this for half of the values. The lowest level adds the parts that are farthest apart.
     ///
     /// # Safety
     /// The same as for [`pull_set`](Self::pull_set), of which `sum` must be the result.
     #[inline(always)]
     unsafe fn fold<const I: usize>(&self, set: &Set, sum: &[A::Sum; I]) {
-        let (threads, t) = (thread::block_dim_x(), thread::thread_idx_x());
-        let (parts, remaining) = (self.division.parts, self.division.remaining);
-        let bodies = set.bodies;
-        // The number of a body's value in shared memory, by part.
-        let at = |component: usize, part: u32, body: u32| {
-            component * (parts * bodies) as usize + (part * bodies + body) as usize
-        };
-        if set.member == 0 && set.own < set.chains {
-            let mut k = 0;
-            while k < I {
-                let totals = A::totals(&sum[k]);
-                let body = set.number(k);
-                let mut d = 0;
-                while d < D && body < bodies {
-                    // SAFETY: the numbers are below 3D · parts · bodies; a barrier follows.
-                    unsafe {
-                        self.sums.set(at(3 * d, set.part, body), totals[d].x);
-                        self.sums.set(at(3 * d + 1, set.part, body), totals[d].y);
-                        self.sums.set(at(3 * d + 2, set.part, body), totals[d].z);
-                    }
-                    d += 1;
-                }
-                k += 1;
+        let components = const { 3 * D as u32 };
+        let number = const { 3 * D * I };
+        let mut values = [0.0; MOST_VALUES];
+        each!(I, |k| {
+            let totals = A::totals(&sum[k]);
+            each!(D, |d| {
+                let at = 3 * (k * D + d);
+                values[at] = totals[d].x;
+                values[at + 1] = totals[d].y;
+                values[at + 2] = totals[d].z;
+            });
+        });
+        // The values of this thread are some from number `first` on.
+        let (mut first, mut count) = (0, number as u32);
+        each!(const { MOST_PARTS.ilog2() as usize }, |level| {
+            let distance = self.division.parts >> (level + 1);
+            if distance > 0 {
+                let (all, half) = (number.div_ceil(1 << level), number.div_ceil(2 << level));
+                let has_second = set.part & distance != 0;
+                each_value!(half, |k| {
+                    let second = if k + half < all {
+                        values[k + half]
+                    } else {
+                        0.0
+                    };
+                    let (mine, other) = match has_second {
+                        true => (second, values[k]),
+                        false => (values[k], second),
+                    };
+                    // SAFETY: whole warps call it.
+                    let other = unsafe { warp_shuffle_xor(u32::MAX, other, distance, 32) }.0;
+                    values[k] = mine + other;
+                });
+                let half = half as u32;
+                (first, count) = match has_second {
+                    true => (first + half, count.saturating_sub(half)),
+                    false => (first, count.min(half)),
+                };
             }
+        });
+        if set.member == 0 && set.own < set.chains {
+            each_value!(number, |k| {
+                let value = first + k as u32;
+                let body = set.number((value / components) as usize);
+                if (k as u32) < count && body < set.bodies {
+                    let (component, body) = (value % components, set.first + body);
+                    // SAFETY: the numbers are those of the class, and each belongs to one thread.
+                    unsafe { *self.remaining.number(component, self.class, body) = values[k] };
+                }
+            });
         }
-        thread::sync_threads();
-        let mut value = t;
-        while value < const { 3 * D as u32 } * bodies {
-            let component = value / bodies;
-            let body = value - component * bodies;
-            // SAFETY: every chain has set its values.
-            let sum = fold::small_tree(
-                |part| unsafe { self.sums.get(at(component as usize, part, body)) },
-                parts,
-            );
-            let to = (component * remaining + self.class) as usize * self.launch.count as usize;
-            // SAFETY: the index is below 3D · remaining · count.
-            unsafe { *self.partial.add(to + (set.first + body) as usize) = sum };
-            value += threads;
-        }
-        // The memory is used again.
-        thread::sync_threads();
     }
 
     /// Writes a term for the thread that adds it up.

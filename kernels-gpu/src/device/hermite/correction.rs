@@ -55,7 +55,8 @@ impl Start {
     }
 }
 
-/// Corrects the active body that was at `start`, on which `force` acts, and, after the last iteration, chooses its next step.
+/// Corrects the active body that was at `start`, on which `force` acts, and, after the last iteration, chooses its next step. Returns its
+/// motion and the next step, which is 0 before the last iteration.
 ///
 /// # Safety
 /// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
@@ -67,7 +68,7 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
     start: &Start,
     force: &[Vec3<f64>; D],
     last: bool,
-) {
+) -> (Taylor<f64>, f64) {
     let Start {
         place,
         before,
@@ -84,10 +85,11 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
         unsafe { put(moved.add(2 + 3 * n), y[n]) };
         n += 1;
     }
+    let mut step = 0.0;
     if last {
         // SAFETY: as above.
         unsafe {
-            choose_step::<P, MANY>(job, at, block, moved, &y, before);
+            step = choose_step::<P, MANY>(job, at, block, moved, &y, before);
             if MANY {
                 job.devices.others(at.everywhere, |other| {
                     let to = moved_by::<P, MANY>(job, other.moved, block.number);
@@ -101,9 +103,10 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
             }
         }
     }
+    (y, step)
 }
 
-/// Chooses the next step of a body after a step of length `before` to `y`, and stops all threads if the host has to perform the block.
+/// Chooses the next step of a body after a step of length `before` to `y`, which it returns, and stops all threads if the host has to perform the block.
 ///
 /// # Safety
 /// The same as for [`correct_body`]; `moved` must be the body's record.
@@ -115,7 +118,7 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
     moved: *mut f64,
     y: &Taylor<f64>,
     before: f64,
-) {
+) -> f64 {
     let forced = job.shortest > 0.0;
     let limits = job.limits(block.time);
     let verdict = judge(P as u32, &job.accuracy, &limits, y, before);
@@ -152,6 +155,7 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
             });
         }
     }
+    verdict.step
 }
 
 /// Replaces the predicted motions of active bodies by their corrected motions, on all devices.

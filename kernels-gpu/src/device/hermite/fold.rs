@@ -30,7 +30,7 @@ level!(of_128, of_64);
 
 /// The sum of `parts` partial results, a power of two up to 256.
 #[inline(always)]
-fn tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
+pub(super) fn tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
     match parts {
         256 => {
             // The even and the odd parts. A loop, because the code for half of them is long.

@@ -5,12 +5,14 @@
 //! number of partial sums ([`partial_sums`](crate::physics::summation::partial_sums)) hold zeros.
 //!
 //! [`tiles`] computes the forces on many bodies and writes partial sums for [`fold`](mod@fold); [`lanes`] computes the forces on few of a
-//! small number of bodies. [`steps`] takes whole block steps, many in each launch, with the forces by [`lanes`] or [`chains`], and
-//! [`neighbour_steps`] those of the Ahmad–Cohen scheme; [`problem`], [`levels`] and [`report`] have what both
-//! need. All ways to compute forces give the same bits.
+//! small number of bodies. [`steps`] takes whole block steps, many in each launch, with the forces by [`lanes`] or [`chains`]. On one device,
+//! [`small_steps`] does so for systems that fit into the shared memory of a block, and [`divided_steps`] for those that fit into that of all
+//! blocks. [`neighbour_steps`] takes the block steps of the Ahmad–Cohen scheme; [`problem`], [`levels`] and [`report`] have what all need. All
+//! ways to compute forces give the same bits.
 
 pub mod chains;
 mod correction;
+pub mod divided_steps;
 pub mod fold;
 pub mod irregular;
 pub mod lanes;
@@ -21,6 +23,7 @@ pub mod problem;
 mod record;
 pub mod report;
 mod settle;
+mod shared_stars;
 pub mod small_steps;
 pub mod steps;
 pub mod tiles;

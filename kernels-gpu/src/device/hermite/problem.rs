@@ -3,7 +3,6 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::Launch;
-#[cfg(doc)]
 use super::chains;
 #[cfg(doc)]
 use super::levels::LEVELS;
@@ -133,14 +132,16 @@ pub(super) const IS_CLAMPED: f64 = 2.0;
 
 /// Number of counters that threads share: that of the barrier, three counters of this device's active bodies that are used in turn, one
 /// that says whether to stop, three counters of the active bodies of all devices (with Ahmad–Cohen, of bodies whose regular steps end),
-/// and the signals of each device.
-pub const CONTROL: usize = SIGNALS + together::MOST_DEVICES;
+/// the signals of each device, and what the blocks among which stars are divided announce.
+pub const CONTROL: usize = ANNOUNCED + 4 * chains::MOST_REMAINING as usize;
 pub(super) const COUNTS: usize = 1;
 /// Index of the reason to stop, a value of [`ENDED`]; 0 to go on.
 pub const STOPPED: usize = 4;
 pub(super) const TOTALS: usize = 5;
 /// Index of the signal of the first device.
 pub const SIGNALS: usize = 8;
+/// Index of what the first block announces, two `f64` for each; a multiple of 4, so that both can be read together.
+pub(super) const ANNOUNCED: usize = (SIGNALS + together::MOST_DEVICES).next_multiple_of(4);
 
 /// The block in progress.
 pub(super) struct Block {

@@ -121,7 +121,7 @@ pub(super) unsafe fn vector(from: *const f64) -> Vec3<f64> {
 pub trait Record<const D: usize>: Arithmetic<D, Number: Real<Mask = bool> + SharedValue> {
     /// The type of the words of shared memory.
     type Word: SharedValue;
-    /// Words of a body in shared memory, of 16 bytes each.
+    /// Words of a body in shared memory, of 16 bytes each: an odd number, so that threads that read adjacent bodies use all banks.
     const WORDS: usize;
     /// Number of bodies whose forces a thread computes.
     const BODIES: usize;
@@ -205,7 +205,7 @@ fn vectors<const D: usize>(n: &[f64; WIDEST]) -> [Vec3<f64>; D] {
 
 impl<const D: usize> Record<D> for Plain<f64> {
     type Word = F2;
-    const WORDS: usize = width(D) / 2;
+    const WORDS: usize = (width(D) / 2) | 1;
     const BODIES: usize = 2;
 
     #[inline(always)]
@@ -226,7 +226,7 @@ impl<const D: usize> Record<D> for Plain<f64> {
             // SAFETY: the caller guarantees this.
             unsafe {
                 tile.set(
-                    index * const { width(D) / 2 } + k,
+                    index * <Self as Record<D>>::WORDS + k,
                     F2::new(n[2 * k], n[2 * k + 1]),
                 )
             };
@@ -240,7 +240,7 @@ impl<const D: usize> Record<D> for Plain<f64> {
         let mut k = 0;
         while k < const { width(D) / 2 } {
             // SAFETY: the caller guarantees this.
-            let two = unsafe { tile.get(index * const { width(D) / 2 } + k) };
+            let two = unsafe { tile.get(index * <Self as Record<D>>::WORDS + k) };
             n[2 * k] = two.x;
             n[2 * k + 1] = two.y;
             k += 1;
@@ -349,7 +349,7 @@ pub fn split_body<const D: usize>(v: &[Vec3<f64>; D]) -> SplitBody<f32> {
 
 impl<const D: usize> Record<D> for SplitF32<f32> {
     type Word = F4;
-    const WORDS: usize = (4 + 3 * D).div_ceil(4);
+    const WORDS: usize = (4 + 3 * D).div_ceil(4) | 1;
     const BODIES: usize = 4;
 
     #[inline(always)]
@@ -365,7 +365,7 @@ impl<const D: usize> Record<D> for SplitF32<f32> {
     #[inline(always)]
     unsafe fn stage(tile: SharedSlice<F4>, index: usize, mass: f32, body: &SplitBody<f32>) {
         let (h, l, [v, a, j]) = (body.high, body.low, body.rates);
-        let first = index * const { (4 + 3 * D).div_ceil(4) };
+        let first = index * <Self as Record<D>>::WORDS;
         // SAFETY: the caller guarantees this.
         unsafe {
             tile.set(first, F4::new(mass, h.x, h.y, h.z));
@@ -385,7 +385,7 @@ impl<const D: usize> Record<D> for SplitF32<f32> {
 
     #[inline(always)]
     unsafe fn staged(tile: SharedSlice<F4>, index: usize) -> (f32, SplitBody<f32>) {
-        let first = index * const { (4 + 3 * D).div_ceil(4) };
+        let first = index * <Self as Record<D>>::WORDS;
         // SAFETY: the caller guarantees this.
         let (p, q, r, s) = unsafe {
             let s = if D >= 3 {

@@ -20,10 +20,10 @@ use super::problem::{Block, REST_WIDTH, STOPPED, State, Steps, moved_width};
 use super::record::{two, vectors_of};
 use super::report::{ACTIVE, AT_END, FOR_HOST, count_up, tell};
 use super::settle::count_step;
+use super::shared_stars::{self, SharedStars};
 use super::{Launch, Record, fold, ratio, star_width};
 use crate::Vec3;
 use crate::number::each;
-use crate::physics::hermite::predict::predict;
 use crate::physics::hermite::step::{halved, halvings};
 
 /// Number of source bodies of a thread.
@@ -50,27 +50,19 @@ pub const fn threads(sums: u32, terms: u32) -> u32 {
 /// The bytes of dynamic shared memory for a system of `sums` partial sums with `terms` bodies each, at order `p`.
 pub const fn shared_bytes(p: usize, sums: u32, terms: u32) -> u32 {
     let values = 3 * (p as u32 / 2);
-    let numbers = star_width(p) as u32 * sums * terms;
     let of_sums = sum_width(p / 2) as u32 * sums;
-    8 * (numbers + of_sums + values * (MOST_FORCES + 1)) + 4 * (sums * terms + TOLD as u32)
+    let numbers = of_sums + values * (MOST_FORCES + 1);
+    shared_stars::bytes(p, sums * terms) + 8 * numbers + 4 * (sums * terms + TOLD as u32)
 }
 
-/// Numbers of a star of order `p` without its mass: time and vectors. This is odd, so that the same number of stars side by side is in
-/// different banks.
-const fn moving_width(p: usize) -> usize {
-    star_width(p) - 1
-}
-
-/// Room for a sum of `d` vectors, also odd.
+/// Room for a sum of `d` vectors. This is odd, so that the same number of sums side by side is in different banks.
 const fn sum_width(d: usize) -> usize {
     3 * d + (d + 1) % 2
 }
 
 /// The shared memory of a block.
 struct Memory<A: Record<D>, const P: usize, const D: usize> {
-    masses: SharedSlice<f64>,
-    /// [`moving_width`] numbers of each star.
-    stars: SharedSlice<f64>,
+    stars: SharedStars<P>,
     /// Partial sums of the force on a body: in the form of a sum while threads add to them, then in `f64`.
     sums: SharedSlice<A::Number>,
     totals: SharedSlice<f64>,
@@ -123,85 +115,23 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
     #[inline(always)]
     unsafe fn of(force: &Launch) -> Self {
         let places = (force.sums * force.terms) as usize;
-        let numbers = const { star_width(P) } * places;
+        let of_stars = shared_stars::bytes(P, places as u32) as usize;
         let of_sums = const { sum_width(D) } * force.sums as usize;
-        let forces = 8 * (numbers + of_sums);
+        let forces = of_stars + 8 * of_sums;
         let first = forces + const { 8 * 3 * D * MOST_FORCES as usize };
         let active = first + const { 8 * 3 * D };
         // SAFETY: the caller provides this much shared memory.
         unsafe {
             Self {
-                stars: SharedSlice::dynamic(0, numbers - places),
-                masses: SharedSlice::dynamic(8 * (numbers - places), places),
-                sums: SharedSlice::dynamic(8 * numbers, 8 * of_sums / size_of::<A::Number>()),
-                totals: SharedSlice::dynamic(8 * numbers, of_sums),
+                stars: SharedStars::dynamic(0, places),
+                sums: SharedSlice::dynamic(of_stars, 8 * of_sums / size_of::<A::Number>()),
+                totals: SharedSlice::dynamic(of_stars, of_sums),
                 forces: SharedSlice::dynamic(forces, const { 3 * D * MOST_FORCES as usize }),
                 first: SharedSlice::dynamic(first, const { 3 * D }),
                 active: SharedSlice::dynamic(active, places),
                 told: SharedSlice::dynamic(active + 4 * places, TOLD),
             }
         }
-    }
-
-    /// Number `k` of the record of the star at `place`, other than its mass.
-    ///
-    /// # Safety
-    /// The place and the number must exist and have been set before a barrier.
-    #[inline(always)]
-    unsafe fn number(&self, place: u32, k: usize) -> f64 {
-        // SAFETY: the caller guarantees this.
-        unsafe { (self.stars).get(place as usize * const { moving_width(P) } + k - 1) }
-    }
-
-    /// Sets the time of a star, or one of its later numbers.
-    ///
-    /// # Safety
-    /// The place and the number must exist, and barriers must separate this from other threads' accesses.
-    #[inline(always)]
-    unsafe fn set_number(&self, place: u32, k: usize, value: f64) {
-        // SAFETY: the caller guarantees this.
-        unsafe { (self.stars).set(place as usize * const { moving_width(P) } + k - 1, value) };
-    }
-
-    /// Reads all stars from global memory.
-    ///
-    /// # Safety
-    /// The pointers must be valid as [`State`] requires; a barrier must follow.
-    #[inline(always)]
-    unsafe fn load(&self, at: &State, places: u32) {
-        let pairs = const { star_width(P) as u32 / 2 };
-        let mut item = thread::thread_idx_x();
-        while item < places * pairs {
-            let (place, pair) = (item / pairs, 2 * (item % pairs) as usize);
-            // SAFETY: the place and the numbers are those of a star; each item belongs to one thread.
-            unsafe {
-                let from = at
-                    .stars
-                    .add(place as usize * const { star_width(P) } + pair);
-                let (a, b) = two(from);
-                if pair == 0 {
-                    self.masses.set(place as usize, a);
-                } else {
-                    self.set_number(place, pair, a);
-                }
-                self.set_number(place, pair + 1, b);
-            }
-            item += thread::block_dim_x();
-        }
-    }
-
-    /// The mass of the star at `place`, and its motion at `time`.
-    ///
-    /// # Safety
-    /// The place must be that of a star.
-    #[inline(always)]
-    unsafe fn predicted(&self, place: u32, time: f64) -> (f64, [Vec3<f64>; D]) {
-        // SAFETY: the caller guarantees this.
-        let number = |k| unsafe { self.number(place, k) };
-        let motion = vectors_of::<P>(|k| number(2 + k));
-        // SAFETY: as above.
-        let mass = unsafe { self.masses.get(place as usize) };
-        (mass, predict::<f64, P, D>(&motion, time - number(1)))
     }
 
     /// The sources of a thread at `time`.
@@ -211,7 +141,7 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
     #[inline(always)]
     unsafe fn sources(&self, force: &Launch, part: &Part, time: f64) -> Sources<D> {
         // SAFETY: the places are those of stars.
-        let source = |k| unsafe { self.predicted(part.place(force, k).0, time) };
+        let source = |k| unsafe { self.stars.predicted(part.place(force, k).0, time) };
         [source(0), source(1), source(2), source(3)]
     }
 
@@ -402,8 +332,8 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
                 let (place, pair, (a, b)) = items_read[k];
                 // SAFETY: each item belongs to one thread.
                 unsafe {
-                    self.set_number(place, pair, a);
-                    self.set_number(place, pair + 1, b);
+                    self.stars.set_number(place, pair, a);
+                    self.stars.set_number(place, pair + 1, b);
                 }
             });
             first += PAIRS_AT_ONCE as u32 * threads;
@@ -467,7 +397,11 @@ pub unsafe fn small_steps<A: Record<D>, const P: usize, const D: usize>(job: &St
     // SAFETY: the caller guarantees the memory.
     let memory = unsafe { Memory::<A, P, D>::of(&force) };
     // SAFETY: a barrier follows before the stars are used.
-    unsafe { memory.load(at, force.sums * force.terms) };
+    unsafe {
+        memory
+            .stars
+            .load(at, force.sums * force.terms, |place| place)
+    };
     // Whether this thread has a body as each of its sources, and the level of its step.
     let (mut is_body, mut levels) = ([false; AT_ONCE], [0; AT_ONCE]);
     each!(AT_ONCE, |k| {
@@ -502,7 +436,7 @@ pub unsafe fn small_steps<A: Record<D>, const P: usize, const D: usize>(job: &St
         each!(AT_ONCE, |k| {
             // SAFETY: the place is that of a star; whole warps vote.
             unsafe {
-                let started = memory.number(part.place(&force, k).0, 1);
+                let started = memory.stars.number(part.place(&force, k).0, 1);
                 due[k] = is_body[k] && started + halved(job.longest, levels[k]) == next;
                 votes[k] = warp_vote_ballot(u32::MAX, due[k]);
             }
@@ -535,7 +469,8 @@ pub unsafe fn small_steps<A: Record<D>, const P: usize, const D: usize>(job: &St
                         // SAFETY: the force has been set before a barrier, and only this thread works on the body.
                         unsafe {
                             let place = memory.active.get(at_place as usize);
-                            let start = Start::of::<P>(&block, place, |k| memory.number(place, k));
+                            let start =
+                                Start::of::<P>(&block, place, |k| memory.stars.number(place, k));
                             let at_force = (t * const { 3 * D as u32 }) as usize;
                             let force = vectors_of::<D>(|k| memory.forces.get(at_force + k));
                             correct_body::<P, D, false>(job, at, &block, &start, &force, true);
@@ -549,9 +484,8 @@ pub unsafe fn small_steps<A: Record<D>, const P: usize, const D: usize>(job: &St
                 }
                 // SAFETY: the next body is listed.
                 unsafe {
-                    motion = memory
-                        .predicted(memory.active.get(at_body as usize), next)
-                        .1;
+                    let place = memory.active.get(at_body as usize);
+                    motion = memory.stars.predicted(place, next).1;
                 }
             }
         }
@@ -573,7 +507,7 @@ pub unsafe fn small_steps<A: Record<D>, const P: usize, const D: usize>(job: &St
                 let (place, _) = part.place(&force, k);
                 let step = *at.moved.add(place as usize * const { moved_width(P) });
                 levels[k] = halvings(job.longest, step);
-                memory.set_number(place, 1, next);
+                memory.stars.set_number(place, 1, next);
             });
         }
         cycles[0] += listed - begin;

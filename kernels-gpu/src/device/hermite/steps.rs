@@ -19,7 +19,7 @@ use cuda_std::misc::clock;
 use cuda_std::shared::SharedSlice;
 use cuda_std::{GridBarrier, thread};
 
-use super::chains::{self, Division};
+use super::chains::{self, Division, Predicted, Sums};
 use super::correction::{Start, correct_body, replace};
 use super::levels::{number_of, of_lane, settle_levels, shortest_step};
 use super::problem::{Block, COUNTS, STOPPED, State, Steps, TOTALS, counter, stop_sign};
@@ -322,10 +322,10 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
             let places = at.active.add(first as usize);
             (places, *places.add(from.min(count - 1) as usize))
         };
-        let mut remaining = 0;
+        let (mut remaining, mut sums) = (0, Sums::new(at.partial, components, 0, 0));
         if !begun {
             // SAFETY: all threads of the grid call it; `count` places are listed.
-            remaining = unsafe { sum_forces::<A, D>(at, &launch, places) };
+            (remaining, sums) = unsafe { sum_forces::<A, D>(at, &launch, places) };
         }
         // The first body is read while the other blocks are waited for.
         // SAFETY: the place is that of a star.
@@ -339,10 +339,7 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
             if group == 1 && !begun {
                 // SAFETY: the sums have been written; the component is below 3D and the sum below `remaining`. A barrier follows.
                 unsafe {
-                    let sum = |component, sum| {
-                        let at_sum = (component * remaining + sum) as usize * count as usize;
-                        *at.partial.add(at_sum + from as usize)
-                    };
+                    let sum = |component, class| *sums.number(component, class, from);
                     fold::force_by_warps::<D>(sum, remaining, |component, value| {
                         folded.set(component as usize, value);
                     });
@@ -351,7 +348,8 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
                 let (component, k) = (t / bodies, t % bodies);
                 // SAFETY: each thread has a value of its own, and a barrier follows.
                 unsafe {
-                    let sum = fold::fold_value(at.partial, count, remaining, component, from + k);
+                    let sum = |class| *sums.number(component, class, from + k);
+                    let sum = fold::tree(sum, remaining);
                     folded.set((k * components + component) as usize, sum);
                 }
             }
@@ -386,7 +384,7 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
     correcting
 }
 
-/// Computes sums of the forces on the bodies at `places`. Returns how many sums remain to be folded for each of them.
+/// Computes sums of the forces on the bodies at `places`. Returns how many sums remain to be folded for each of them, and where they are.
 ///
 /// # Safety
 /// The same as for [`evaluate`]; `places` must be valid for `launch.count` numbers, and there must be room for the sums.
@@ -395,14 +393,19 @@ unsafe fn sum_forces<A: Record<D>, const D: usize>(
     at: &State,
     launch: &Launch,
     places: *const u32,
-) -> u32 {
+) -> (u32, Sums) {
     let division = Division::among(launch, thread::block_dim_x(), thread::grid_dim_x());
+    let components = const { 3 * D as u32 };
+    let sums = Sums::new(at.partial, components, division.remaining, launch.count);
+    let bodies = Predicted {
+        bodies: at.predicted,
+        places,
+    };
     let mut unit = thread::block_idx_x();
     while unit < division.units(launch.count) {
-        let (from, to) = (at.predicted, at.partial);
         // SAFETY: the unit is the same for all threads of the block; the caller guarantees the rest.
-        unsafe { chains::pull_unit::<A, D>(launch, &division, from, places, to, unit) };
+        unsafe { chains::pull_unit::<A, _, D>(launch, &division, &bodies, &sums, unit) };
         unit += thread::grid_dim_x();
     }
-    division.remaining
+    (division.remaining, sums)
 }

@@ -1,0 +1,709 @@
+//! Whole block steps with the stars divided among the blocks of the grid.
+//!
+//! A block has the bodies of a few partial sums, its class, in shared memory. It predicts them, computes these partial sums for all active
+//! bodies, and folds, corrects and steps those active bodies that are its own. Then it announces when its bodies are due next, and their
+//! predicted motions at that time. The next block step is at the earliest of these times, and its active bodies are those announced for
+//! that time. So the grid waits twice in a block step: for the partial sums, and for what the blocks announce.
+//!
+//! The records in global memory change only after all blocks know that a block step is valid, as in [`steps`](super::steps).
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use cuda_std::misc::clock;
+use cuda_std::shared::SharedSlice;
+use cuda_std::warp::{warp_shuffle_up, warp_shuffle_xor, warp_vote_ballot};
+use cuda_std::{GridBarrier, thread};
+
+use super::chains::{self, Bodies, Division, MOST_PARTS, MOST_REMAINING, Sums};
+use super::correction::{Start, correct_body};
+use super::problem::{ANNOUNCED, Block, REST_WIDTH, STOPPED, State, Steps, moved_width};
+use super::record::{put_predicted, two, vectors_of};
+use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
+use super::settle::count_step;
+use super::shared_stars::{self, SharedStars};
+use super::{Launch, Record, fold, ratio, star_width, vectors, width};
+
+/// Number of threads of a block.
+pub const THREADS: u32 = 256;
+
+/// Number of numbers up to which warps fold them, and not threads.
+const BY_WARPS: u32 = 48;
+
+/// The number of blocks among which the stars are divided if so many are resident: a power of two, and 0 if these are too few for `sums`
+/// partial sums.
+pub const fn blocks(sums: u32, resident: u32) -> u32 {
+    let mut most = if sums < MOST_REMAINING {
+        sums
+    } else {
+        MOST_REMAINING
+    };
+    while most > resident {
+        most /= 2;
+    }
+    if most * MOST_PARTS < sums { 0 } else { most }
+}
+
+/// The bytes of dynamic shared memory of each of so many blocks for a system of `sums` partial sums with `terms` bodies each, at order `p`.
+pub const fn shared_bytes<A: Record<D>, const D: usize>(sums: u32, terms: u32, blocks: u32) -> u32 {
+    let stars = sums / blocks * terms;
+    let of_chains = chains::shared_bytes::<A, D>(THREADS);
+    let of_stars = shared_stars::bytes(2 * D, stars);
+    of_chains + of_stars + 8 * (2 * stars + WARPS) + 4 * (2 * stars + blocks + WARPS)
+}
+
+const WARPS: u32 = THREADS / 32;
+
+/// The bodies of this block.
+#[derive(Clone, Copy)]
+struct Own {
+    /// The number of this block, which is that of its class of partial sums.
+    class: u32,
+    /// Number of blocks.
+    classes: u32,
+    /// Number of its partial sums, a power of two.
+    parts: u32,
+    /// Number of its stars.
+    stars: u32,
+}
+
+impl Own {
+    #[inline(always)]
+    fn of(force: &Launch) -> Self {
+        let (class, classes) = (thread::block_idx_x(), thread::grid_dim_x());
+        let parts = ratio(force.sums, classes);
+        Self {
+            class,
+            classes,
+            parts,
+            stars: parts * force.terms,
+        }
+    }
+
+    /// The place of a star.
+    #[inline(always)]
+    fn place(&self, force: &Launch, star: u32) -> u32 {
+        let (term, part) = (ratio(star, self.parts), star & (self.parts - 1));
+        term * force.sums + part * self.classes + self.class
+    }
+}
+
+/// What a block announces.
+#[derive(Clone, Copy)]
+struct Announcement {
+    /// The time at which its first bodies are due.
+    time: f64,
+    /// The number of bodies that are due then.
+    count: u32,
+}
+
+/// The shared memory of a block.
+#[derive(Clone, Copy)]
+struct Memory<const P: usize> {
+    /// Folded forces, in the memory of the source bodies.
+    folded: SharedSlice<f64>,
+    stars: SharedStars<P>,
+    /// The time at which each star is due.
+    due: SharedSlice<f64>,
+    /// The step that each star has completed.
+    taken: SharedSlice<f64>,
+    /// The stars that are announced, of even block steps and of odd ones.
+    lists: [SharedSlice<u32>; 2],
+    /// The number of the first active body of each block.
+    starts: SharedSlice<u32>,
+    /// What each warp says.
+    times: SharedSlice<f64>,
+    counts: SharedSlice<u32>,
+}
+
+impl<const P: usize> Memory<P> {
+    /// # Safety
+    /// The launch must provide [`shared_bytes`].
+    #[inline(always)]
+    unsafe fn of<A: Record<D>, const D: usize>(own: &Own) -> Self {
+        let stars = own.stars as usize;
+        let first = chains::shared_bytes::<A, D>(THREADS) as usize;
+        let due = first + shared_stars::bytes(P, own.stars) as usize;
+        let times = due + 16 * stars;
+        let lists = times + const { 8 * WARPS as usize };
+        let counts = lists + 8 * stars;
+        let starts = counts + const { 4 * WARPS as usize };
+        // SAFETY: the caller provides this much shared memory.
+        unsafe {
+            Self {
+                folded: SharedSlice::dynamic(0, THREADS as usize),
+                stars: SharedStars::dynamic(first, stars),
+                due: SharedSlice::dynamic(due, stars),
+                taken: SharedSlice::dynamic(due + 8 * stars, stars),
+                times: SharedSlice::dynamic(times, WARPS as usize),
+                lists: [
+                    SharedSlice::dynamic(lists, stars),
+                    SharedSlice::dynamic(lists + 4 * stars, stars),
+                ],
+                counts: SharedSlice::dynamic(counts, WARPS as usize),
+                starts: SharedSlice::dynamic(starts, own.classes as usize),
+            }
+        }
+    }
+
+    /// Reads the stars of this block, and when they are due.
+    ///
+    /// # Safety
+    /// The pointers must be valid as [`State`] requires. All threads of the block must call this; a barrier must follow.
+    #[inline(always)]
+    unsafe fn load(&self, job: &Steps, at: &State, own: &Own) {
+        let place_of = |star| own.place(&job.force, star);
+        // SAFETY: the caller guarantees this; only bodies have records beyond those of stars.
+        unsafe {
+            self.stars.load(at, own.stars, place_of);
+            let mut star = thread::thread_idx_x();
+            while star < own.stars {
+                let place = place_of(star);
+                let mut due = f64::INFINITY;
+                if place < job.bodies {
+                    let step = *at.rest.add(place as usize * REST_WIDTH);
+                    due = step + *at.stars.add(place as usize * const { star_width(P) } + 1);
+                }
+                self.due.set(star as usize, due);
+                star += THREADS;
+            }
+        }
+    }
+
+    /// The least number of all threads.
+    ///
+    /// # Safety
+    /// All threads of the block must call this; there must be a barrier between two calls.
+    #[inline(always)]
+    unsafe fn least(&self, mut least: f64) -> f64 {
+        let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+        let mut lanes = 16;
+        while lanes > 0 {
+            // SAFETY: whole warps call it.
+            least = least.min(unsafe { warp_shuffle_xor(u32::MAX, least, lanes, 32) }.0);
+            lanes /= 2;
+        }
+        if lane == 0 {
+            // SAFETY: there is room for each warp, and a barrier follows.
+            unsafe { self.times.set(warp as usize, least) };
+        }
+        thread::sync_threads();
+        let mut warp = 0;
+        while warp < WARPS {
+            // SAFETY: each warp has set its number before the barrier.
+            least = least.min(unsafe { self.times.get(warp as usize) });
+            warp += 1;
+        }
+        least
+    }
+
+    /// The sum of what the warps before this one say, and that of all warps.
+    ///
+    /// # Safety
+    /// All threads of the block must call this, with the same number in one lane of each warp, the one that `tells`; there must be a barrier
+    /// between two calls.
+    #[inline(always)]
+    unsafe fn before(&self, count: u32, tells: bool) -> (u32, u32) {
+        let own = thread::thread_idx_x() / 32;
+        if tells {
+            // SAFETY: there is room for each warp, and a barrier follows.
+            unsafe { self.counts.set(own as usize, count) };
+        }
+        thread::sync_threads();
+        let (mut before, mut all, mut warp) = (0, 0, 0);
+        while warp < WARPS {
+            // SAFETY: each warp has set its number before the barrier.
+            let count = unsafe { self.counts.get(warp as usize) };
+            before += if warp < own { count } else { 0 };
+            all += count;
+            warp += 1;
+        }
+        (before, all)
+    }
+
+    /// Announces when the bodies of this block are due next, and their motions at that time, and lists them.
+    ///
+    /// # Safety
+    /// The pointers must be valid as [`State`] requires. All threads of the block must call this, after a barrier.
+    #[inline(always)]
+    unsafe fn announce<const D: usize>(
+        &self,
+        at: &State,
+        own: &Own,
+        list: &SharedSlice<u32>,
+    ) -> Announcement {
+        let (t, lane) = (thread::thread_idx_x(), thread::thread_idx_x() % 32);
+        // SAFETY: the stars have been set before a barrier; whole warps vote; only this block writes to its part of the predicted bodies.
+        unsafe {
+            let due_at = |star: u32| {
+                if star < own.stars {
+                    self.due.get(star as usize)
+                } else {
+                    f64::INFINITY
+                }
+            };
+            let (mut least, mut star) = (f64::INFINITY, t);
+            while star < own.stars {
+                least = least.min(self.due.get(star as usize));
+                star += THREADS;
+            }
+            let time = self.least(least);
+            let is_due = |star| time < f64::INFINITY && due_at(star) == time;
+            let (mut count, mut first) = (0, t - lane);
+            while first < own.stars {
+                count += warp_vote_ballot(u32::MAX, is_due(first + lane)).count_ones();
+                first += THREADS;
+            }
+            let (mut to, count) = self.before(count, lane == 0);
+            let mut first = t - lane;
+            while first < own.stars {
+                let star = first + lane;
+                let votes = warp_vote_ballot(u32::MAX, is_due(star));
+                if votes >> lane & 1 != 0 {
+                    let to = to + (votes & ((1 << lane) - 1)).count_ones();
+                    list.set(to as usize, star);
+                    let (mass, motion) = self.stars.predicted::<D>(star, time);
+                    let to = (own.class * own.stars + to) as usize;
+                    put_predicted(at.predicted.add(to * const { width(D) }), mass, &motion);
+                }
+                to += votes.count_ones();
+                first += THREADS;
+            }
+            if t == 0 {
+                let to = announced(at).add(2 * own.class as usize);
+                *to = time;
+                *to.add(1) = count as f64;
+            }
+            Announcement { time, count }
+        }
+    }
+
+    /// The time of the next block step and the number of its active bodies, from what one of the blocks announced: that with the number of this
+    /// thread. Sets the first number of each block.
+    ///
+    /// # Safety
+    /// All threads of the block must call this, after a barrier.
+    #[inline(always)]
+    unsafe fn agree(&self, own: &Own, said: &Announcement) -> (f64, u32) {
+        let (t, lane) = (thread::thread_idx_x(), thread::thread_idx_x() % 32);
+        // SAFETY: all threads call it; there is room for all blocks.
+        unsafe {
+            let time = self.least(said.time);
+            let count = if said.time == time { said.count } else { 0 };
+            let (mut sum, mut distance) = (count, 1);
+            while distance < 32 {
+                let other = warp_shuffle_up(u32::MAX, sum, distance, 32).0;
+                sum += if lane >= distance { other } else { 0 };
+                distance *= 2;
+            }
+            let (before, total) = self.before(sum, lane == 31);
+            if t < own.classes {
+                self.starts.set(t as usize, before + sum - count);
+            }
+            thread::sync_threads();
+            (time, total)
+        }
+    }
+
+    /// Two numbers of a corrected step, of all numbers of these bodies, and where they belong.
+    ///
+    /// # Safety
+    /// The bodies must have been listed and corrected before a barrier.
+    #[inline(always)]
+    unsafe fn moved(
+        &self,
+        job: &Steps,
+        at: &State,
+        own: &Own,
+        corrected: &Corrected,
+        item: u32,
+    ) -> Moved {
+        let pairs = const { moved_width(P) as u32 / 2 };
+        if item >= corrected.count * pairs {
+            return Moved {
+                star: u32::MAX,
+                ..Moved::default()
+            };
+        }
+        // SAFETY: the body is listed.
+        unsafe {
+            let star = corrected.list.get((item / pairs) as usize);
+            let place = own.place(&job.force, star) as usize;
+            let pair = 2 * (item % pairs) as usize;
+            let numbers = two(at.moved.add(place * const { moved_width(P) } + pair));
+            Moved {
+                star,
+                place,
+                pair,
+                numbers,
+            }
+        }
+    }
+
+    /// Copies the corrected steps of these bodies to the stars in global memory, and counts them. `moved` are the first numbers of this thread.
+    ///
+    /// # Safety
+    /// The same as for [`moved`](Self::moved); the block step must be valid.
+    #[inline(always)]
+    unsafe fn settle(
+        &self,
+        job: &Steps,
+        at: &State,
+        own: &Own,
+        corrected: &Corrected,
+        mut moved: Moved,
+    ) {
+        let mut item = thread::thread_idx_x();
+        while moved.star != u32::MAX {
+            let (pair, (a, b)) = (moved.pair, moved.numbers);
+            // SAFETY: the place is that of a body of this block, and each number belongs to one thread.
+            unsafe {
+                let star = at.stars.add(moved.place * const { star_width(P) });
+                let rest = at.rest.add(moved.place * REST_WIDTH);
+                if pair == 0 {
+                    count_step(job, at, self.taken.get(moved.star as usize), b);
+                    *star.add(1) = corrected.time;
+                    *rest = a;
+                } else if pair < const { star_width(P) } {
+                    *star.add(pair) = a;
+                    *star.add(pair + 1) = b;
+                } else {
+                    let to = rest.add(1 + pair - const { star_width(P) });
+                    *to = a;
+                    *to.add(1) = b;
+                }
+                item += THREADS;
+                moved = self.moved(job, at, own, corrected, item);
+            }
+        }
+    }
+
+    /// Corrects the active body `star` of this block, on which `force` acts.
+    ///
+    /// # Safety
+    /// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
+    #[inline(always)]
+    unsafe fn correct<const D: usize>(
+        &self,
+        job: &Steps,
+        at: &State,
+        own: &Own,
+        block: &Block,
+        star: u32,
+        force: &[crate::Vec3<f64>; D],
+    ) {
+        let place = own.place(&job.force, star);
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            let start = Start::of::<P>(block, place, |k| self.stars.number(star, k));
+            let taken = block.time - self.stars.number(star, 1);
+            let (motion, step) = correct_body::<P, D, false>(job, at, block, &start, force, true);
+            self.taken.set(star as usize, taken);
+            self.due.set(star as usize, block.time + step);
+            self.stars.set_number(star, 1, block.time);
+            let mut n = 0;
+            while n < P {
+                self.stars.set_number(star, 2 + 3 * n, motion[n].x);
+                self.stars.set_number(star, 3 + 3 * n, motion[n].y);
+                self.stars.set_number(star, 4 + 3 * n, motion[n].z);
+                n += 1;
+            }
+        }
+    }
+
+    /// Lists all active bodies, and predicts all bodies, for the kernel for forces.
+    ///
+    /// # Safety
+    /// The pointers must be valid as [`State`] requires, `list` must have the `count` active bodies of this block, and no thread may read what is
+    /// announced any more. All threads of the block must call this.
+    #[inline(always)]
+    unsafe fn begin<const D: usize>(
+        &self,
+        job: &Steps,
+        at: &State,
+        own: &Own,
+        list: &SharedSlice<u32>,
+        count: u32,
+        time: f64,
+    ) {
+        // SAFETY: the places are those of stars of this block, and the numbers those of its active bodies.
+        unsafe {
+            let mut star = thread::thread_idx_x();
+            while star < own.stars {
+                let (mass, motion) = self.stars.predicted::<D>(star, time);
+                let to = own.place(&job.force, star) as usize * const { width(D) };
+                put_predicted(at.predicted.add(to), mass, &motion);
+                star += THREADS;
+            }
+            let first = self.starts.get(own.class as usize);
+            let mut k = thread::thread_idx_x();
+            while k < count {
+                let place = own.place(&job.force, list.get(k as usize));
+                *at.active.add((first + k) as usize) = place;
+                k += THREADS;
+            }
+        }
+    }
+}
+
+/// The announcements of all blocks: a time and a number for each.
+#[inline(always)]
+fn announced(at: &State) -> *mut f64 {
+    at.control.wrapping_add(ANNOUNCED).cast_mut().cast()
+}
+
+/// The bodies of this block that a block step has corrected.
+#[derive(Clone, Copy)]
+struct Corrected {
+    list: SharedSlice<u32>,
+    count: u32,
+    /// The end of the block step.
+    time: f64,
+}
+
+/// Two numbers of a corrected step.
+#[derive(Clone, Copy, Default)]
+struct Moved {
+    /// The star, or [`u32::MAX`] if there is none.
+    star: u32,
+    place: usize,
+    /// The number of the first of them in the record.
+    pair: usize,
+    numbers: (f64, f64),
+}
+
+/// The bodies of a block step: the sources are the block's own, and all blocks have announced the active ones.
+struct Agreed<'a, const P: usize> {
+    memory: &'a Memory<P>,
+    own: &'a Own,
+    time: f64,
+    /// The first active body whose force is computed.
+    first: u32,
+    announced: *const f64,
+}
+
+impl<A: Record<D>, const P: usize, const D: usize> Bodies<A, D> for Agreed<'_, P> {
+    #[inline(always)]
+    unsafe fn source(&self, k: u32, _place: u32) -> (A::Number, A::Body) {
+        // SAFETY: the caller guarantees that the star exists.
+        let (mass, motion) = unsafe { self.memory.stars.predicted::<D>(k, self.time) };
+        A::of(mass, &motion)
+    }
+
+    #[inline(always)]
+    unsafe fn active(&self, k: u32) -> A::Body {
+        // SAFETY: the caller guarantees that there is such a body; the blocks have announced it before a barrier.
+        unsafe {
+            let at = self.first + k;
+            let start = |class: u32| self.memory.starts.get(class as usize);
+            // The last class that begins at this body or before has it, because those after it that have none begin later.
+            let (mut class, mut half) = (0, self.own.classes / 2);
+            while half > 0 {
+                class += if start(class + half) <= at { half } else { 0 };
+                half /= 2;
+            }
+            let record = class * self.own.stars + at - start(class);
+            A::read(self.announced.add(record as usize * const { width(D) })).1
+        }
+    }
+}
+
+/// Takes block steps as [`steps`](super::steps::steps) does, with the stars divided among the blocks.
+///
+/// # Safety
+/// The pointers must be valid as [`State`] requires, and nothing else may use their memory. There must be as many blocks as [`blocks`] says,
+/// with [`THREADS`] threads and [`shared_bytes`] of shared memory; all must be resident at the same time, and all threads must call this. There
+/// must be one device and one iteration.
+#[inline(always)]
+pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &Steps, at: &State) {
+    const { assert!(P == 2 * D, "order P has P / 2 forces") };
+    let mut barrier = GridBarrier::new(at.control);
+    let own = Own::of(&job.force);
+    let components = const { 3 * D as u32 };
+    let t = thread::thread_idx_x();
+    let leader = thread::index_1d() == 0;
+    // SAFETY: the caller guarantees the memory; a barrier separates reading the stars from their use.
+    let (memory, mut said) = unsafe {
+        let memory = Memory::<P>::of::<A, D>(&own);
+        memory.load(job, at, &own);
+        thread::sync_threads();
+        let said = memory.announce::<D>(at, &own, &memory.lists[0]);
+        barrier.wait();
+        (memory, said)
+    };
+    // The list of the announced bodies, and that of those corrected in the last block step.
+    let [mut list, mut corrected] = memory.lists;
+    // The last block step is not counted before all threads know whether it is valid: its end, the number of its active bodies, and of those of
+    // this block.
+    let (mut next, mut total, mut moved) = (job.time, 0u32, 0u32);
+    let (mut time, mut number, mut taken, mut pairs, mut ended) = (job.time, 0, 0, 0, 0);
+    let mut cycles = [0; 3];
+    loop {
+        let begin = clock();
+        let last = Corrected {
+            list: corrected,
+            count: moved,
+            time: next,
+        };
+        // All is read before anything is waited for.
+        // SAFETY: all threads that set these have passed the barrier.
+        let (stopped, other, held) = unsafe {
+            let other = announced(at).add(2 * t.min(own.classes - 1) as usize);
+            let (time, count) = two(other);
+            let other = Announcement {
+                time: if t < own.classes { time } else { f64::INFINITY },
+                count: count as u32,
+            };
+            (
+                (*at.control.add(STOPPED)).load(Relaxed),
+                other,
+                memory.moved(job, at, &own, &last, t),
+            )
+        };
+        if number > 0 {
+            if stopped != 0 {
+                ended = FOR_HOST;
+                number -= 1;
+                break;
+            }
+            if leader {
+                // SAFETY: the logarithm is below 32.
+                unsafe { count_up(at.report, ACTIVE + total.ilog2() as usize, 1) };
+            }
+            time = next;
+            taken += total as u64;
+            pairs += total as u64 * job.bodies as u64;
+            // SAFETY: the block step is valid.
+            unsafe { memory.settle(job, at, &own, &last, held) };
+        }
+        // SAFETY: all threads of the block call it.
+        (next, total) = unsafe { memory.agree(&own, &other) };
+        if next > job.end {
+            ended = AT_END;
+            break;
+        }
+        if number >= job.most_blocks || pairs >= job.most_pairs {
+            break;
+        }
+        let begun = number == 0 && job.begun.total > 0;
+        let active = if said.time == next { said.count } else { 0 };
+        if total >= job.many && !begun {
+            cycles[0] += clock() - begin;
+            // SAFETY: no block reads announced motions before it has come to this end as well.
+            unsafe {
+                memory.begin::<D>(job, at, &own, &list, active, next);
+                if leader {
+                    hand_over(at.report, total, total);
+                }
+            }
+            ended = FOR_FORCES;
+            break;
+        }
+        let block = Block {
+            before: time,
+            time: next,
+            number,
+        };
+        let listed = clock();
+        let mut correcting = 0;
+        // SAFETY: there is a number for each block.
+        let start = unsafe { memory.starts.get(own.class as usize) };
+        let mut first = 0;
+        while first < total {
+            let count = if begun {
+                total
+            } else {
+                (total - first).min(job.room)
+            };
+            let sums = Sums::new(at.partial, components, own.classes, count);
+            if begun {
+                // All blocks have read what is announced before one of them announces again.
+                // SAFETY: all threads of the grid call it.
+                unsafe { barrier.wait() };
+            } else {
+                let launch = Launch { count, ..job.force };
+                let division = Division {
+                    parts: own.parts,
+                    remaining: own.classes,
+                    bodies: count,
+                };
+                let bodies = Agreed {
+                    memory: &memory,
+                    own: &own,
+                    time: next,
+                    first,
+                    announced: at.predicted,
+                };
+                // SAFETY: all threads of the grid call it.
+                unsafe {
+                    if first > 0 {
+                        // The last partial sums have been read.
+                        barrier.wait();
+                    }
+                    chains::pull_unit::<A, _, D>(&launch, &division, &bodies, &sums, own.class);
+                    barrier.wait();
+                }
+            }
+            let most = if begun { THREADS } else { THREADS / components };
+            let mut from = start.max(first);
+            let end = (start + active).min(first + count);
+            while from < end {
+                let bodies = (end - from).min(most);
+                let values = components * bodies;
+                // SAFETY: the sums have been written before a barrier, and a barrier follows.
+                unsafe {
+                    let sum = |value: u32, class: u32| {
+                        let (body, component) = (value / components, value % components);
+                        *sums.number(component, class, from - first + body)
+                    };
+                    let set = |value: u32, total| memory.folded.set(value as usize, total);
+                    if begun {
+                        // The forces are known.
+                    } else if values <= BY_WARPS {
+                        fold::by_warps::<2>(sum, values, own.classes, set);
+                    } else if t < values {
+                        let (component, body) = (t / bodies, t % bodies);
+                        let value = body * components + component;
+                        set(value, fold::tree(|class| sum(value, class), own.classes));
+                    }
+                }
+                thread::sync_threads();
+                let begin = clock();
+                if t < bodies {
+                    // SAFETY: the forces have been computed, and each thread has bodies of its own.
+                    unsafe {
+                        let force = if begun {
+                            let at_force = (from + t) as usize * const { 3 * D };
+                            vectors::<D>(at.forces.add(at_force))
+                        } else {
+                            let at_force = (t * components) as usize;
+                            vectors_of::<D>(|k| memory.folded.get(at_force + k))
+                        };
+                        let star = list.get((from + t - start) as usize);
+                        memory.correct::<D>(job, at, &own, &block, star, &force);
+                    }
+                }
+                correcting += clock() - begin;
+                from += bodies;
+                // The folded forces are overwritten; the stars are read.
+                thread::sync_threads();
+            }
+            first += count;
+        }
+        if active > 0 {
+            core::mem::swap(&mut list, &mut corrected);
+            // SAFETY: all threads of the block call it, after a barrier that follows the correction.
+            said = unsafe { memory.announce::<D>(at, &own, &list) };
+        }
+        moved = active;
+        // SAFETY: all threads of the grid call it.
+        unsafe { barrier.wait() };
+        cycles[0] += listed - begin;
+        cycles[1] += clock() - listed - correcting;
+        cycles[2] += correcting;
+        number += 1;
+    }
+    if leader {
+        // SAFETY: the report is valid.
+        unsafe { tell(at.report, time, number, taken, ended, &cycles) };
+    }
+}
