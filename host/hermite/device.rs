@@ -102,28 +102,39 @@ type ForceEntry = Entry<(Launch, *const f64, *const u32, *mut f64)>;
 /// A kernel that sums forces in a [`Shape`].
 type TilesEntry = Entry<(Launch, Shape, *const f64, *const u32, *mut f64)>;
 
+/// Evaluates an expression with the arithmetic `A` of a precision, and the order `P` and the number `D` of derivatives of an order.
+macro_rules! with_types {
+    (@ $A:ty, $P:literal, $D:literal, $a:ident, $p:ident, $d:ident, $what:expr) => {{
+        type $a = $A;
+        #[allow(dead_code)]
+        const $p: usize = $P;
+        const $d: usize = $D;
+        $what
+    }};
+    ($precision:expr, $order:expr, |$a:ident, $p:ident, $d:ident| $what:expr) => {
+        match ($precision, $order) {
+            (Precision::F64, Order::Four) => with_types!(@ Plain<f64>, 4, 2, $a, $p, $d, $what),
+            (Precision::F64, Order::Six) => with_types!(@ Plain<f64>, 6, 3, $a, $p, $d, $what),
+            (Precision::F64, Order::Eight) => with_types!(@ Plain<f64>, 8, 4, $a, $p, $d, $what),
+            (Precision::SplitF32, Order::Four) => with_types!(@ SplitF32<f32>, 4, 2, $a, $p, $d, $what),
+            (Precision::SplitF32, Order::Six) => with_types!(@ SplitF32<f32>, 6, 3, $a, $p, $d, $what),
+            (Precision::SplitF32, Order::Eight) => with_types!(@ SplitF32<f32>, 8, 4, $a, $p, $d, $what),
+        }
+    };
+}
+use with_types;
+
 /// The force kernel for many active bodies.
 fn tiles_entry(order: Order, precision: Precision) -> TilesEntry {
-    match (precision, order) {
-        (Precision::F64, Order::Four) => Entry::of::<HermiteTiles<Plain<f64>, 2, 2>>(),
-        (Precision::F64, Order::Six) => Entry::of::<HermiteTiles<Plain<f64>, 3, 2>>(),
-        (Precision::F64, Order::Eight) => Entry::of::<HermiteTiles<Plain<f64>, 4, 2>>(),
-        (Precision::SplitF32, Order::Four) => Entry::of::<HermiteTiles<SplitF32<f32>, 2, 4>>(),
-        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteTiles<SplitF32<f32>, 3, 4>>(),
-        (Precision::SplitF32, Order::Eight) => Entry::of::<HermiteTiles<SplitF32<f32>, 4, 4>>(),
-    }
+    with_types!(precision, order, |A, P, D| Entry::of::<
+        HermiteTiles<A, D, { <A as Record<D>>::BODIES }>,
+    >())
 }
 
 /// The force kernel for few active bodies.
 fn lanes_entry(order: Order, precision: Precision) -> ForceEntry {
-    match (precision, order) {
-        (Precision::F64, Order::Four) => Entry::of::<HermiteLanes<Plain<f64>, 2>>(),
-        (Precision::F64, Order::Six) => Entry::of::<HermiteLanes<Plain<f64>, 3>>(),
-        (Precision::F64, Order::Eight) => Entry::of::<HermiteLanes<Plain<f64>, 4>>(),
-        (Precision::SplitF32, Order::Four) => Entry::of::<HermiteLanes<SplitF32<f32>, 2>>(),
-        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteLanes<SplitF32<f32>, 3>>(),
-        (Precision::SplitF32, Order::Eight) => Entry::of::<HermiteLanes<SplitF32<f32>, 4>>(),
-    }
+    with_types!(precision, order, |A, P, D| Entry::of::<HermiteLanes<A, D>>(
+    ))
 }
 
 /// Threads per block of the kernels with a thread per place or number.
@@ -319,14 +330,7 @@ impl Needs {
 
 /// What the kernels for this order and precision need.
 fn needs(order: Order, precision: Precision) -> Needs {
-    match (precision, order) {
-        (Precision::F64, Order::Four) => Needs::of::<Plain<f64>, 2>(),
-        (Precision::F64, Order::Six) => Needs::of::<Plain<f64>, 3>(),
-        (Precision::F64, Order::Eight) => Needs::of::<Plain<f64>, 4>(),
-        (Precision::SplitF32, Order::Four) => Needs::of::<SplitF32<f32>, 2>(),
-        (Precision::SplitF32, Order::Six) => Needs::of::<SplitF32<f32>, 3>(),
-        (Precision::SplitF32, Order::Eight) => Needs::of::<SplitF32<f32>, 4>(),
-    }
+    with_types!(precision, order, |A, P, D| Needs::of::<A, D>())
 }
 
 impl DeviceMemory {

@@ -22,7 +22,7 @@ use kernels_gpu::hermite::step::halvings;
 use kernels_gpu::kernels::{HermiteDividedSteps, HermiteSmallSteps, HermiteSteps};
 
 use super::array::Array;
-use super::{DeviceEngine, DeviceMemory, needs, records};
+use super::{DeviceEngine, DeviceMemory, needs, records, with_types};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, HostParticles, SumSubset};
 use crate::{Engine, HermiteError, Order, Precision, Split, Star};
@@ -90,50 +90,23 @@ type StepsArguments = (
 
 /// The kernel that takes block steps, with `MANY` on several devices together.
 fn steps_entry<const MANY: bool>(order: Order, precision: Precision) -> Entry<StepsArguments> {
-    match (precision, order) {
-        (Precision::F64, Order::Four) => Entry::of::<HermiteSteps<Plain<f64>, 4, 2, MANY>>(),
-        (Precision::F64, Order::Six) => Entry::of::<HermiteSteps<Plain<f64>, 6, 3, MANY>>(),
-        (Precision::F64, Order::Eight) => Entry::of::<HermiteSteps<Plain<f64>, 8, 4, MANY>>(),
-        (Precision::SplitF32, Order::Four) => {
-            Entry::of::<HermiteSteps<SplitF32<f32>, 4, 2, MANY>>()
-        }
-        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteSteps<SplitF32<f32>, 6, 3, MANY>>(),
-        (Precision::SplitF32, Order::Eight) => {
-            Entry::of::<HermiteSteps<SplitF32<f32>, 8, 4, MANY>>()
-        }
-    }
+    with_types!(precision, order, |A, P, D| Entry::of::<
+        HermiteSteps<A, P, D, MANY>,
+    >())
 }
 
 /// The kernel that takes block steps of a small system.
 fn small_steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments> {
-    match (precision, order) {
-        (Precision::F64, Order::Four) => Entry::of::<HermiteSmallSteps<Plain<f64>, 4, 2>>(),
-        (Precision::F64, Order::Six) => Entry::of::<HermiteSmallSteps<Plain<f64>, 6, 3>>(),
-        (Precision::F64, Order::Eight) => Entry::of::<HermiteSmallSteps<Plain<f64>, 8, 4>>(),
-        (Precision::SplitF32, Order::Four) => Entry::of::<HermiteSmallSteps<SplitF32<f32>, 4, 2>>(),
-        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteSmallSteps<SplitF32<f32>, 6, 3>>(),
-        (Precision::SplitF32, Order::Eight) => {
-            Entry::of::<HermiteSmallSteps<SplitF32<f32>, 8, 4>>()
-        }
-    }
+    with_types!(precision, order, |A, P, D| Entry::of::<
+        HermiteSmallSteps<A, P, D>,
+    >())
 }
 
 /// The kernel that takes block steps with the stars divided among its blocks.
 fn divided_steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments> {
-    match (precision, order) {
-        (Precision::F64, Order::Four) => Entry::of::<HermiteDividedSteps<Plain<f64>, 4, 2>>(),
-        (Precision::F64, Order::Six) => Entry::of::<HermiteDividedSteps<Plain<f64>, 6, 3>>(),
-        (Precision::F64, Order::Eight) => Entry::of::<HermiteDividedSteps<Plain<f64>, 8, 4>>(),
-        (Precision::SplitF32, Order::Four) => {
-            Entry::of::<HermiteDividedSteps<SplitF32<f32>, 4, 2>>()
-        }
-        (Precision::SplitF32, Order::Six) => {
-            Entry::of::<HermiteDividedSteps<SplitF32<f32>, 6, 3>>()
-        }
-        (Precision::SplitF32, Order::Eight) => {
-            Entry::of::<HermiteDividedSteps<SplitF32<f32>, 8, 4>>()
-        }
-    }
+    with_types!(precision, order, |A, P, D| Entry::of::<
+        HermiteDividedSteps<A, P, D>,
+    >())
 }
 
 /// Kernels that take block steps of some systems on one device, with their grids.

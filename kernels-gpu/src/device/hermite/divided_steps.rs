@@ -19,7 +19,7 @@ use super::correction::{Start, correct_body};
 use super::problem::{ANNOUNCED, Block, REST_WIDTH, STOPPED, State, Steps, moved_width};
 use super::record::{put_predicted, two, vectors_of};
 use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
-use super::settle::count_step;
+use super::settle::{put_moved, votes_before};
 use super::shared_stars::{self, SharedStars};
 use super::{Launch, Record, fold, ratio, star_width, vectors, width};
 
@@ -29,7 +29,7 @@ pub const THREADS: u32 = 256;
 /// Number of numbers up to which warps fold them, and not threads.
 const BY_WARPS: u32 = 48;
 
-/// The number of blocks among which the stars are divided if so many are resident: a power of two, and 0 if these are too few for `sums`
+/// The number of blocks among which the stars are divided if so many can be resident: a power of two, and 0 if these are too few for `sums`
 /// partial sums.
 pub const fn blocks(sums: u32, resident: u32) -> u32 {
     let mut most = if sums < MOST_REMAINING {
@@ -43,7 +43,7 @@ pub const fn blocks(sums: u32, resident: u32) -> u32 {
     if most * MOST_PARTS < sums { 0 } else { most }
 }
 
-/// The bytes of dynamic shared memory of each of so many blocks for a system of `sums` partial sums with `terms` bodies each, at order `p`.
+/// The bytes of dynamic shared memory of each of so many blocks for a system of `sums` partial sums with `terms` bodies each, with `D` forces.
 pub const fn shared_bytes<A: Record<D>, const D: usize>(sums: u32, terms: u32, blocks: u32) -> u32 {
     let stars = sums / blocks * terms;
     let of_chains = chains::shared_bytes::<A, D>(THREADS);
@@ -259,7 +259,7 @@ impl<const P: usize> Memory<P> {
                 let star = first + lane;
                 let votes = warp_vote_ballot(u32::MAX, is_due(star));
                 if votes >> lane & 1 != 0 {
-                    let to = to + (votes & ((1 << lane) - 1)).count_ones();
+                    let to = to + votes_before(votes, lane);
                     list.set(to as usize, star);
                     let (mass, motion) = self.stars.predicted::<D>(star, time);
                     let to = (own.class * own.stars + to) as usize;
@@ -354,23 +354,16 @@ impl<const P: usize> Memory<P> {
     ) {
         let mut item = thread::thread_idx_x();
         while moved.star != u32::MAX {
-            let (pair, (a, b)) = (moved.pair, moved.numbers);
+            let Moved {
+                star,
+                place,
+                pair,
+                numbers,
+            } = moved;
             // SAFETY: the place is that of a body of this block, and each number belongs to one thread.
             unsafe {
-                let star = at.stars.add(moved.place * const { star_width(P) });
-                let rest = at.rest.add(moved.place * REST_WIDTH);
-                if pair == 0 {
-                    count_step(job, at, self.taken.get(moved.star as usize), b);
-                    *star.add(1) = corrected.time;
-                    *rest = a;
-                } else if pair < const { star_width(P) } {
-                    *star.add(pair) = a;
-                    *star.add(pair + 1) = b;
-                } else {
-                    let to = rest.add(1 + pair - const { star_width(P) });
-                    *to = a;
-                    *to.add(1) = b;
-                }
+                let taken = || self.taken.get(star as usize);
+                put_moved::<P>(job, at, corrected.time, place, pair, numbers, taken);
                 item += THREADS;
                 moved = self.moved(job, at, own, corrected, item);
             }
@@ -705,5 +698,57 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
     if leader {
         // SAFETY: the report is valid.
         unsafe { tell(at.report, time, number, taken, ended, &cycles) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::physics::hermite::arithmetic::Plain;
+    use crate::physics::summation::partial_sums::{partial_sums, terms};
+
+    #[test]
+    fn systems_of_up_to_65536_bodies_fit_into_128_blocks_of_compute_capability_9() {
+        for n in [1025, 4096, 10_000, 65536] {
+            let (sums, terms) = (partial_sums(n) as u32, terms(n) as u32);
+            let blocks = blocks(sums, 132);
+            assert_eq!(blocks, 128, "{n} bodies");
+            for (order, bytes) in [
+                (4, shared_bytes::<Plain<f64>, 2>(sums, terms, blocks)),
+                (6, shared_bytes::<Plain<f64>, 3>(sums, terms, blocks)),
+                (8, shared_bytes::<Plain<f64>, 4>(sums, terms, blocks)),
+            ] {
+                assert!(bytes <= 227 << 10, "{n}, order {order}: {bytes} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn each_star_belongs_to_one_block() {
+        for n in [3, 150, 1025, 16384] {
+            let force = Launch {
+                softening2: 0.0,
+                sums: partial_sums(n) as u32,
+                terms: terms(n) as u32,
+                count: 0,
+                first: 0,
+                stride: 1,
+            };
+            let classes = blocks(force.sums, 132);
+            let parts = force.sums / classes;
+            let mut found = vec![0; (force.sums * force.terms) as usize];
+            for class in 0..classes {
+                let own = Own {
+                    class,
+                    classes,
+                    parts,
+                    stars: parts * force.terms,
+                };
+                for star in 0..own.stars {
+                    found[own.place(&force, star) as usize] += 1;
+                }
+            }
+            assert!(found.iter().all(|n| *n == 1), "{n}: {found:?}");
+        }
     }
 }

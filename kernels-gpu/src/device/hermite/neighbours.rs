@@ -7,6 +7,7 @@ use cuda_std::thread;
 use cuda_std::warp::{warp_shuffle_up, warp_shuffle_xor, warp_vote_ballot};
 
 use super::record::vector;
+use super::settle::votes_before;
 use super::tiles::Watch;
 use super::width;
 use crate::Vec3;
@@ -67,7 +68,7 @@ pub unsafe fn list(
         }
         // SAFETY: all lanes of the warp call it, because body and first are the same for all of them.
         let votes = unsafe { warp_vote_ballot(u32::MAX, near) };
-        let at = length + (votes & ((1 << lane) - 1)).count_ones();
+        let at = length + votes_before(votes, lane);
         if near && at < launch.capacity {
             // SAFETY: the index is within the body's list.
             unsafe { *lists.add(body as usize * launch.capacity as usize + at as usize) = place };

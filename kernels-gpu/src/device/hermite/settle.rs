@@ -186,12 +186,46 @@ unsafe fn settle_star<const P: usize, const D: usize, const MANY: bool>(
     }
 }
 
+/// Copies two numbers of a corrected step that ends at `time`, from number `pair` of its record on, to the star at `place`. With the first
+/// two it counts the step, whose length `taken` gives.
+///
+/// # Safety
+/// The pointers must be valid as [`State`] requires, the place must be that of a body, and no other thread may use these numbers.
+#[inline(always)]
+pub(super) unsafe fn put_moved<const P: usize>(
+    job: &Steps,
+    at: &State,
+    time: f64,
+    place: usize,
+    pair: usize,
+    (a, b): (f64, f64),
+    taken: impl FnOnce() -> f64,
+) {
+    // SAFETY: the caller guarantees this.
+    unsafe {
+        let star = at.stars.add(place * const { star_width(P) });
+        let rest = at.rest.add(place * REST_WIDTH);
+        if pair == 0 {
+            count_step(job, at, taken(), b);
+            *star.add(1) = time;
+            *rest = a;
+        } else if pair < const { star_width(P) } {
+            *star.add(pair) = a;
+            *star.add(pair + 1) = b;
+        } else {
+            let to = rest.add(1 + pair - const { star_width(P) });
+            *to = a;
+            *to.add(1) = b;
+        }
+    }
+}
+
 /// Counts a step of length `taken`, and what it was.
 ///
 /// # Safety
 /// The report must be valid.
 #[inline(always)]
-pub(super) unsafe fn count_step(job: &Steps, at: &State, taken: f64, what: f64) {
+unsafe fn count_step(job: &Steps, at: &State, taken: f64, what: f64) {
     let level = halvings(job.longest, taken);
     // SAFETY: the caller guarantees this; a level is below LEVELS.
     unsafe {
@@ -238,6 +272,12 @@ unsafe fn list<const MANY: bool>(
     }
 }
 
+/// The number of votes of the lanes before `lane`.
+#[inline(always)]
+pub(super) fn votes_before(votes: u32, lane: u32) -> u32 {
+    (votes & ((1 << lane) - 1)).count_ones()
+}
+
 /// Appends the places of those lanes that are due to a list of as many places as `count`. `votes` are the lanes that are due.
 ///
 /// # Safety
@@ -252,8 +292,7 @@ pub(super) unsafe fn append(count: &AtomicU32, list: *mut u32, votes: u32, due: 
     // SAFETY: whole warps call it.
     let to = unsafe { warp_shuffle_idx(u32::MAX, to, 0, 32) }.0;
     if due {
-        let before = votes & ((1 << lane) - 1);
         // SAFETY: the caller guarantees the room.
-        unsafe { *list.add((to + before.count_ones()) as usize) = place };
+        unsafe { *list.add((to + votes_before(votes, lane)) as usize) = place };
     }
 }

@@ -19,7 +19,7 @@ use super::correction::{Start, correct_body};
 use super::problem::{Block, REST_WIDTH, STOPPED, State, Steps, moved_width};
 use super::record::{two, vectors_of};
 use super::report::{ACTIVE, AT_END, FOR_HOST, count_up, tell};
-use super::settle::count_step;
+use super::settle::{put_moved, votes_before};
 use super::shared_stars::{self, SharedStars};
 use super::{Launch, Record, fold, ratio, star_width};
 use crate::Vec3;
@@ -214,7 +214,7 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
         }
         let mut list = |k: usize| {
             if votes[k] >> lane & 1 != 0 {
-                let to = first + (votes[k] & ((1 << lane) - 1)).count_ones();
+                let to = first + votes_before(votes[k], lane);
                 // SAFETY: there is room for all bodies, and each has a place of its own; only one is the first one.
                 unsafe {
                     self.active.set(to as usize, part.place(force, k).0);
@@ -358,21 +358,9 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
             // SAFETY: the place is that of a listed body; only this block changes its records, and each number belongs to one thread.
             unsafe {
                 let place = self.active.get((first + item / pairs * grid) as usize) as usize;
-                let star = at.stars.add(place * const { star_width(P) });
-                let rest = at.rest.add(place * REST_WIDTH);
-                let (a, b) = two(at.moved.add(place * const { moved_width(P) } + pair));
-                if pair == 0 {
-                    count_step(job, at, block.time - *star.add(1), b);
-                    *star.add(1) = block.time;
-                    *rest = a;
-                } else if pair < const { star_width(P) } {
-                    *star.add(pair) = a;
-                    *star.add(pair + 1) = b;
-                } else {
-                    let to = rest.add(1 + pair - const { star_width(P) });
-                    *to = a;
-                    *to.add(1) = b;
-                }
+                let numbers = two(at.moved.add(place * const { moved_width(P) } + pair));
+                let taken = || block.time - *at.stars.add(place * const { star_width(P) } + 1);
+                put_moved::<P>(job, at, block.time, place, pair, numbers, taken);
             }
             item += 32;
         }
