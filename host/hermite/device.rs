@@ -66,7 +66,7 @@ pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<
 
 /// An [`emulator`] of `devices` devices that perform whole block steps in grids of `resident` blocks, which wait for each other. They
 /// leave the forces of a block step with `many_pairs` pairs or more to the force kernel.
-/// Without bodies that have a block each, only the kernel for block steps of any system is used.
+/// With `few` = 0, the general kernel takes all block steps, also those of systems for which there is a special one.
 pub fn resident_emulator(
     devices: usize,
     resident: u32,
@@ -248,7 +248,7 @@ impl DeviceEngine {
         u32::try_from(pairs.div_ceil(bodies as u64)).unwrap_or(u32::MAX)
     }
 
-    /// Whether a special kernel may take the block steps.
+    /// Whether a special kernel may take the block steps. Tests exclude it by `few` = 0.
     fn may_be_special(&self, specification: &Specification) -> bool {
         self.devices.len() == 1
             && specification.iterations == 1
