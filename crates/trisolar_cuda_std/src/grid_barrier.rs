@@ -33,12 +33,27 @@ impl GridBarrier {
     /// All threads of the grid must call it the same number of times, and the counter must be valid.
     #[inline(always)]
     pub unsafe fn wait(&mut self) {
+        // SAFETY: the caller guarantees this.
+        unsafe { self.wait_meanwhile(|| {}) };
+    }
+
+    /// The same as [`wait`](Self::wait), but all threads call `meanwhile` after their block has arrived and before it waits for the others. Their
+    /// writes there become visible to other blocks by the next wait.
+    ///
+    /// # Safety
+    /// The same as for [`wait`](Self::wait), which all threads may call in turn with this.
+    #[inline(always)]
+    pub unsafe fn wait_meanwhile(&mut self, meanwhile: impl FnOnce()) {
         thread::sync_threads();
         self.next();
-        if thread::thread_idx_x() == 0 {
-            // SAFETY: the caller guarantees this.
-            unsafe {
+        let first = thread::thread_idx_x() == 0;
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            if first {
                 self.arrive();
+            }
+            meanwhile();
+            if first {
                 self.wait_for(self.goal);
             }
         }

@@ -638,3 +638,58 @@ fn the_first_block_works_between_the_arrivals_and_the_end_of_a_wait() {
         assert!(seen.into_iter().eq(expected), "{blocks} blocks");
     }
 }
+
+#[kernel]
+unsafe fn written_meanwhile(
+    arrived: *const AtomicU32,
+    before: *mut u32,
+    meanwhile: *mut u32,
+    seen: *mut [u32; 2],
+) {
+    let mut barrier = GridBarrier::new(arrived);
+    let (i, n) = (
+        thread::index_1d() as usize,
+        (thread::grid_dim_x() * thread::block_dim_x()) as usize,
+    );
+    // A thread of the next block wrote what this one reads.
+    let other = (i + thread::block_dim_x() as usize) % n;
+    for round in 0..ROUNDS {
+        let number = |i: usize| (n * round + i) as u32;
+        unsafe {
+            *before.add(i) = number(i);
+            // Slower blocks may still read what was written in the last round.
+            let half = round % 2 * n;
+            barrier.wait_meanwhile(|| *meanwhile.add(half + i) = number(i));
+            (*seen.add(round * n + i))[0] = *before.add(other);
+            barrier.wait();
+            (*seen.add(round * n + i))[1] = *meanwhile.add(half + other);
+        }
+    }
+}
+
+#[test]
+fn what_a_block_does_before_it_waits_is_visible_after_the_next_wait() {
+    for (blocks, seed) in [(1, 1), (4, 2), (7, 3)] {
+        let n = blocks as usize * 64;
+        let arrived = AtomicU32::new(0);
+        let (mut before, mut meanwhile) = (vec![0; n], vec![0; 2 * n]);
+        let mut seen = vec![[0; 2]; ROUNDS * n];
+        let pointers = (
+            before.as_mut_ptr(),
+            meanwhile.as_mut_ptr(),
+            seen.as_mut_ptr(),
+        );
+        unsafe {
+            Launch::new(blocks, 64)
+                .workers(blocks as usize)
+                .seed(seed)
+                .run(|| written_meanwhile(&raw const arrived, pointers.0, pointers.1, pointers.2))
+        }
+        .unwrap();
+        let expected = (0..ROUNDS * n).map(|k| {
+            let number = (k / n * n + (k % n + 64) % n) as u32;
+            [number; 2]
+        });
+        assert!(seen.into_iter().eq(expected), "{blocks} blocks");
+    }
+}
