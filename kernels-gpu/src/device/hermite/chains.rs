@@ -2,9 +2,9 @@
 //!
 //! A chain is a partial sum of the force on one active body. A block has the source bodies of a few partial sums in shared memory and
 //! computes the chains of all its bodies with them, one set after another. A thread has a chain of each of two bodies, and computes their
-//! terms for two source bodies at a time. If the bodies that are left are so few that threads would have nothing to do, each chain gets
-//! a team of threads: its terms must be added one after another, but can be computed at the same time. One thread of the team adds up
-//! what the others hand to it.
+//! terms for two source bodies at a time. If few bodies are left, a thread has a chain of one of them, and computes its terms for four source
+//! bodies at a time. If they are so few that threads would have nothing to do, each chain gets a team of threads: its terms must be added one
+//! after another, but can be computed at the same time. Then each thread of the team adds up some components of what all hand over.
 
 use core::mem::size_of;
 
@@ -39,6 +39,18 @@ macro_rules! each_value {
 
 /// Number of source bodies in shared memory, for each thread of a block.
 const TILE_BODIES: u32 = 2;
+
+/// Number of terms that a thread computes at a time.
+const AT_ONCE: usize = 4;
+
+/// Number of threads of the smallest team. In smaller ones, a thread would wait longer for the others than it takes to compute the terms.
+const LEAST_TEAM: u32 = 4;
+
+/// Number of terms of a team that a thread reads at a time.
+const READ_AT_ONCE: usize = 8;
+
+/// Largest number of components that a member of a team adds up: a quarter of those at order 8.
+const MOST_OF_MEMBER: usize = 3;
 
 /// The bytes of dynamic shared memory: the source bodies, and two terms for each thread.
 pub const fn shared_bytes<A: Record<D>, const D: usize>(threads: u32) -> u32 {
@@ -238,24 +250,24 @@ pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
         if share.is_one_tile() {
             share.stage(0, launch.terms);
         }
-        while first < end {
+        // The bodies of the next set are read while the last sums of this one are folded. A set that is not wide is the last one.
+        while set.is_wide {
             first += set.bodies;
-            // The bodies of the next set are read while the last sums of this one are folded.
+            let sums = share.pull_set::<2, 2>(&set, &motions);
             let next = Set::of(launch, division, first, end);
-            if set.is_wide {
-                let sums = share.pull_set::<2>(&set, &motions);
-                if first < end {
-                    motions = share.motions(&next);
-                }
+            if first < end {
+                motions = share.motions(&next);
+            }
+            share.fold(&set, &sums);
+            set = next;
+        }
+        if first < end {
+            if set.team == 1 {
+                let sums = share.pull_set::<1, 4>(&set, &motions);
                 share.fold(&set, &sums);
             } else {
-                let sums = share.pull_set::<1>(&set, &motions);
-                if first < end {
-                    motions = share.motions(&next);
-                }
-                share.fold(&set, &sums);
+                share.pull_by_teams(&set, &motions[0]);
             }
-            set = next;
         }
     }
     // The shared memory is used again.
@@ -302,6 +314,9 @@ impl Set {
         let mut team = 1;
         while !is_wide && 2 * team * chains <= threads && 2 * team < launch.terms {
             team *= 2;
+        }
+        if team < LEAST_TEAM {
+            team = 1;
         }
         let teams = ratio(threads, team);
         let own = t & (teams - 1);
@@ -392,91 +407,159 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         }
     }
 
-    /// Computes the sums for the `I` bodies `i` of each thread.
+    /// Computes the sums for the `I` bodies `i` of each thread, with the terms of `J` source bodies at a time.
     ///
     /// # Safety
-    /// All threads of the block must call this with the same set, which is wide if `I` is 2.
+    /// All threads of the block must call this with the same set, which has teams of one thread and is wide if `I` is 2.
     #[inline(always)]
-    unsafe fn pull_set<const I: usize>(&self, set: &Set, i: &[A::Body; 2]) -> [A::Sum; I] {
-        const { assert!(I == 1 || I == 2) };
-        let (launch, parts) = (self.launch, self.division.parts);
-        let Set {
-            team,
-            member,
-            own,
-            part,
-            ..
-        } = *set;
-        let teams = ratio(thread::block_dim_x(), team);
-        let softening2 = A::number(launch.softening2);
+    unsafe fn pull_set<const I: usize, const J: usize>(
+        &self,
+        set: &Set,
+        i: &[A::Body; 2],
+    ) -> [A::Sum; I] {
+        const { assert!(I * J == AT_ONCE && I <= 2) };
+        let softening2 = A::number(self.launch.softening2);
         let mut sum = [A::zero(); I];
         let mut done = 0;
-        while done < launch.terms {
-            let staged = (launch.terms - done).min(self.tile_terms());
-            if !self.is_one_tile() {
-                thread::sync_threads();
-                // SAFETY: these are terms of the partial sums.
-                unsafe { self.stage(done, staged) };
+        loop {
+            // SAFETY: all threads of the block call it.
+            let staged = unsafe { self.next_tile(&mut done) };
+            if staged == 0 {
+                break;
             }
             let mut base = 0;
             while base < staged {
-                let at = |term: u32| (term.min(staged - 1) * parts + part) as usize;
-                // SAFETY: the term is staged.
-                let (a, b) = unsafe {
-                    let second = base + team + member;
-                    (
-                        A::staged(self.tile, at(base + member)),
-                        A::staged(self.tile, at(second)),
-                    )
-                };
-                let ready = (staged - base).min(2 * team);
-                if let [s0, s1] = &mut sum[..] {
-                    let (all, _) = A::terms_of(
-                        [&i[0], &i[1], &i[0], &i[1]],
-                        [&a.1, &a.1, &b.1, &b.1],
-                        [a.0, a.0, b.0, b.0],
-                        softening2,
-                    );
-                    A::add(all[0].0, &all[0].1, s0);
-                    A::add(all[1].0, &all[1].1, s1);
-                    if ready == 2 {
-                        A::add(all[2].0, &all[2].1, s0);
-                        A::add(all[3].0, &all[3].1, s1);
-                    }
-                } else {
-                    let (all, _) = A::terms_of([&i[0]; 2], [&a.1, &b.1], [a.0, b.0], softening2);
-                    if team == 1 {
-                        A::add(all[0].0, &all[0].1, &mut sum[0]);
-                        if ready == 2 {
-                            A::add(all[1].0, &all[1].1, &mut sum[0]);
-                        }
-                    } else {
-                        // SAFETY: the terms are below 2 · threads, and each belongs to one thread.
-                        unsafe {
-                            self.hand_over(member * teams + own, &all[0]);
-                            self.hand_over((team + member) * teams + own, &all[1]);
-                        }
-                        thread::sync_threads();
-                        if member == 0 {
-                            // SAFETY: the team has handed these terms over before the barrier.
-                            let take = |k: u32| unsafe { self.take(k * teams + own) };
-                            let (mut k, mut term) = (0, take(0));
-                            while k < ready {
-                                k += 1;
-                                // The next term is read while this one is added.
-                                let next = take(k.min(ready - 1));
-                                A::add(term.0, &term.1, &mut sum[0]);
-                                term = next;
-                            }
-                        }
-                        thread::sync_threads();
-                    }
-                }
-                base += 2 * team;
+                let at = |k: usize| self.staged(set, (base + (k / I) as u32).min(staged - 1));
+                let [a, b, c, d] = [at(0), at(1), at(2), at(3)];
+                let (all, _) = A::terms_of(
+                    [&i[0], &i[1 % I], &i[2 % I], &i[3 % I]],
+                    [&a.1, &b.1, &c.1, &d.1],
+                    [a.0, b.0, c.0, d.0],
+                    softening2,
+                );
+                each!(AT_ONCE, |k| if base + ((k / I) as u32) < staged {
+                    A::add(all[k].0, &all[k].1, &mut sum[k % I]);
+                });
+                base += J as u32;
             }
-            done += staged;
         }
         sum
+    }
+
+    /// Fills the tile with the next terms of each partial sum, unless all are in it anyway. Returns their number, which is 0 after the last
+    /// ones. `done` is the number of terms so far. (A closure for each tile might not be inlined.)
+    ///
+    /// # Safety
+    /// All threads of the block must call this.
+    #[inline(always)]
+    unsafe fn next_tile(&self, done: &mut u32) -> u32 {
+        let staged = (self.launch.terms - *done).min(self.tile_terms());
+        if staged > 0 && !self.is_one_tile() {
+            thread::sync_threads();
+            // SAFETY: these are terms of the partial sums.
+            unsafe { self.stage(*done, staged) };
+        }
+        *done += staged;
+        staged
+    }
+
+    /// The source body of a term of this thread's partial sum, which is in the tile.
+    #[inline(always)]
+    fn staged(&self, set: &Set, term: u32) -> (A::Number, A::Body) {
+        // SAFETY: the term is staged.
+        unsafe { A::staged(self.tile, (term * self.division.parts + set.part) as usize) }
+    }
+
+    /// Computes the sums for a set with teams of several threads, and writes the results. The members of a team compute terms at the same time; then
+    /// each adds up some components of all.
+    ///
+    /// # Safety
+    /// All threads of the block must call this with the same set.
+    #[inline(always)]
+    unsafe fn pull_by_teams(&self, set: &Set, i: &A::Body) {
+        let components = const { 3 * D as u32 };
+        let Set {
+            team, member, own, ..
+        } = *set;
+        let teams = ratio(thread::block_dim_x(), team);
+        let softening2 = A::number(self.launch.softening2);
+        let component = |k: usize| member + k as u32 * team;
+        let mut sums = [[A::number(0.0); 2]; MOST_OF_MEMBER];
+        let mut done = 0;
+        loop {
+            // SAFETY: all threads of the block call it.
+            let staged = unsafe { self.next_tile(&mut done) };
+            if staged == 0 {
+                break;
+            }
+            let mut base = 0;
+            while base < staged {
+                let term = |k: u32| self.staged(set, (base + k * team + member).min(staged - 1));
+                let (a, b) = (term(0), term(1));
+                let (all, _) = A::terms_of([i; 2], [&a.1, &b.1], [a.0, b.0], softening2);
+                // SAFETY: the terms are below 2 · threads, and each belongs to one thread.
+                unsafe {
+                    self.hand_over(member * teams + own, &all[0]);
+                    self.hand_over((team + member) * teams + own, &all[1]);
+                }
+                thread::sync_threads();
+                let ready = (staged - base).min(2 * team);
+                // SAFETY: the team has handed these terms over before the barrier.
+                let take =
+                    |number: u32, term: u32| unsafe { self.take(number, term * teams + own) };
+                let mut k = 0;
+                while k + READ_AT_ONCE as u32 <= ready {
+                    // Several numbers are read before one is added, so that the waits overlap.
+                    let read = |number: u32| {
+                        let mut numbers = [take(number, k); READ_AT_ONCE];
+                        each!(READ_AT_ONCE, |n| if n > 0 {
+                            numbers[n] = take(number, k + n as u32);
+                        });
+                        numbers
+                    };
+                    let factors = read(0);
+                    each!(MOST_OF_MEMBER, |m| if component(m) < components {
+                        let x = read(1 + component(m));
+                        each!(READ_AT_ONCE, |n| A::add_component(
+                            factors[n],
+                            x[n],
+                            component(m) < 3,
+                            &mut sums[m]
+                        ));
+                    });
+                    k += READ_AT_ONCE as u32;
+                }
+                while k < ready {
+                    let factor = take(0, k);
+                    each!(MOST_OF_MEMBER, |m| if component(m) < components {
+                        let x = take(1 + component(m), k);
+                        A::add_component(factor, x, component(m) < 3, &mut sums[m]);
+                    });
+                    k += 1;
+                }
+                thread::sync_threads();
+                base += 2 * team;
+            }
+        }
+        each!(MOST_OF_MEMBER, |n| {
+            // All threads of the block decide the same.
+            if (n as u32) * team < components {
+                let mut value = A::total(&sums[n], component(n) < 3);
+                let mut distance = self.division.parts / 2;
+                while distance > 0 {
+                    // SAFETY: whole warps call it.
+                    value += unsafe { warp_shuffle_xor(u32::MAX, value, distance, 32) }.0;
+                    distance /= 2;
+                }
+                if component(n) < components && set.part == 0 && own < set.chains {
+                    let body = set.first + set.body;
+                    // SAFETY: the numbers are those of the class, and each belongs to one thread.
+                    unsafe {
+                        *self.remaining.number(component(n), self.class, body) = value;
+                    }
+                }
+            }
+        });
     }
 
     /// Folds the sums of the chains of each body, which adjacent threads have, and writes the results. A level of the tree adds two parts, and
@@ -526,7 +609,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                 };
             }
         });
-        if set.member == 0 && set.own < set.chains {
+        if set.own < set.chains {
             each_value!(number, |k| {
                 let value = first + k as u32;
                 let body = set.number((value / components) as usize);
@@ -560,29 +643,15 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         }
     }
 
-    /// Reads a term.
+    /// Reads a number of a term.
     ///
     /// # Safety
     /// The term must have been [handed over](Self::hand_over), and a barrier must separate this from that.
     #[inline(always)]
-    unsafe fn take(&self, at: u32) -> (A::Number, [Vec3<A::Number>; D]) {
-        let place = |number: usize| number * 2 * thread::block_dim_x() as usize + at as usize;
+    unsafe fn take(&self, number: u32, at: u32) -> A::Number {
+        let place = number * 2 * thread::block_dim_x() + at;
         // SAFETY: the caller guarantees this.
-        let vector = |d: usize| unsafe {
-            Vec3 {
-                x: self.terms.get(place(1 + 3 * d)),
-                y: self.terms.get(place(2 + 3 * d)),
-                z: self.terms.get(place(3 + 3 * d)),
-            }
-        };
-        let mut vectors = [vector(0); D];
-        let mut d = 1;
-        while d < D {
-            vectors[d] = vector(d);
-            d += 1;
-        }
-        // SAFETY: as above.
-        (unsafe { self.terms.get(place(0)) }, vectors)
+        unsafe { self.terms.get(place as usize) }
     }
 }
 

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use cuda_std::misc::clock;
 use cuda_std::shared::SharedSlice;
-use cuda_std::warp::{warp_shuffle_up, warp_shuffle_xor, warp_vote_ballot};
+use cuda_std::warp::{warp_shuffle_idx, warp_shuffle_up, warp_shuffle_xor, warp_vote_ballot};
 use cuda_std::{GridBarrier, thread};
 
 use super::chains::{self, Bodies, Division, MOST_PARTS, MOST_REMAINING, Sums};
@@ -22,6 +22,7 @@ use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, t
 use super::settle::{put_moved, votes_before};
 use super::shared_stars::{self, SharedStars};
 use super::{Launch, Record, fold, ratio, star_width, vectors, width};
+use crate::number::each;
 
 /// Number of threads of a block.
 pub const THREADS: u32 = 256;
@@ -48,10 +49,16 @@ pub const fn shared_bytes<A: Record<D>, const D: usize>(sums: u32, terms: u32, b
     let stars = sums / blocks * terms;
     let of_chains = chains::shared_bytes::<A, D>(THREADS);
     let of_stars = shared_stars::bytes(2 * D, stars);
-    of_chains + of_stars + 8 * (2 * stars + WARPS) + 4 * (2 * stars + blocks + WARPS)
+    of_chains + of_stars + 8 * (2 * stars + blocks) + 4 * (2 * stars + 2 * blocks)
 }
 
 const WARPS: u32 = THREADS / 32;
+
+/// Number of stars whose times a lane reads at a time.
+const AT_ONCE: usize = 4;
+
+/// Largest number of announcements that a lane reads.
+const OF_LANE: usize = MOST_REMAINING as usize / 32;
 
 /// The bodies of this block.
 #[derive(Clone, Copy)]
@@ -96,6 +103,37 @@ struct Announcement {
     count: u32,
 }
 
+impl Announcement {
+    const NONE: Self = Self {
+        time: f64::INFINITY,
+        count: 0,
+    };
+}
+
+/// The lesser of two numbers that are not NaN, for which this is faster than [`f64::min`].
+#[inline(always)]
+fn lesser(a: f64, b: f64) -> f64 {
+    if b < a { b } else { a }
+}
+
+/// The least number of a warp.
+///
+/// # Safety
+/// Whole warps must call this.
+#[inline(always)]
+unsafe fn least_of_warp(mut least: f64) -> f64 {
+    let mut lanes = 16;
+    while lanes > 0 {
+        // SAFETY: the caller guarantees this.
+        least = lesser(
+            least,
+            unsafe { warp_shuffle_xor(u32::MAX, least, lanes, 32) }.0,
+        );
+        lanes /= 2;
+    }
+    least
+}
+
 /// The shared memory of a block.
 #[derive(Clone, Copy)]
 struct Memory<const P: usize> {
@@ -108,11 +146,11 @@ struct Memory<const P: usize> {
     taken: SharedSlice<f64>,
     /// The stars that are announced, of even block steps and of odd ones.
     lists: [SharedSlice<u32>; 2],
-    /// The number of the first active body of each block.
-    starts: SharedSlice<u32>,
-    /// What each warp says.
+    /// What the blocks have announced.
     times: SharedSlice<f64>,
     counts: SharedSlice<u32>,
+    /// The number of the first active body of each block.
+    starts: SharedSlice<u32>,
 }
 
 impl<const P: usize> Memory<P> {
@@ -124,9 +162,9 @@ impl<const P: usize> Memory<P> {
         let first = chains::shared_bytes::<A, D>(THREADS) as usize;
         let due = first + shared_stars::bytes(P, own.stars) as usize;
         let times = due + 16 * stars;
-        let lists = times + const { 8 * WARPS as usize };
+        let lists = times + 8 * own.classes as usize;
         let counts = lists + 8 * stars;
-        let starts = counts + const { 4 * WARPS as usize };
+        let starts = counts + 4 * own.classes as usize;
         // SAFETY: the caller provides this much shared memory.
         unsafe {
             Self {
@@ -134,12 +172,12 @@ impl<const P: usize> Memory<P> {
                 stars: SharedStars::dynamic(first, stars),
                 due: SharedSlice::dynamic(due, stars),
                 taken: SharedSlice::dynamic(due + 8 * stars, stars),
-                times: SharedSlice::dynamic(times, WARPS as usize),
+                times: SharedSlice::dynamic(times, own.classes as usize),
                 lists: [
                     SharedSlice::dynamic(lists, stars),
                     SharedSlice::dynamic(lists + 4 * stars, stars),
                 ],
-                counts: SharedSlice::dynamic(counts, WARPS as usize),
+                counts: SharedSlice::dynamic(counts, own.classes as usize),
                 starts: SharedSlice::dynamic(starts, own.classes as usize),
             }
         }
@@ -169,57 +207,6 @@ impl<const P: usize> Memory<P> {
         }
     }
 
-    /// The least number of all threads.
-    ///
-    /// # Safety
-    /// All threads of the block must call this; there must be a barrier between two calls.
-    #[inline(always)]
-    unsafe fn least(&self, mut least: f64) -> f64 {
-        let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
-        let mut lanes = 16;
-        while lanes > 0 {
-            // SAFETY: whole warps call it.
-            least = least.min(unsafe { warp_shuffle_xor(u32::MAX, least, lanes, 32) }.0);
-            lanes /= 2;
-        }
-        if lane == 0 {
-            // SAFETY: there is room for each warp, and a barrier follows.
-            unsafe { self.times.set(warp as usize, least) };
-        }
-        thread::sync_threads();
-        let mut warp = 0;
-        while warp < WARPS {
-            // SAFETY: each warp has set its number before the barrier.
-            least = least.min(unsafe { self.times.get(warp as usize) });
-            warp += 1;
-        }
-        least
-    }
-
-    /// The sum of what the warps before this one say, and that of all warps.
-    ///
-    /// # Safety
-    /// All threads of the block must call this, with the same number in one lane of each warp, the one that `tells`; there must be a barrier
-    /// between two calls.
-    #[inline(always)]
-    unsafe fn before(&self, count: u32, tells: bool) -> (u32, u32) {
-        let own = thread::thread_idx_x() / 32;
-        if tells {
-            // SAFETY: there is room for each warp, and a barrier follows.
-            unsafe { self.counts.set(own as usize, count) };
-        }
-        thread::sync_threads();
-        let (mut before, mut all, mut warp) = (0, 0, 0);
-        while warp < WARPS {
-            // SAFETY: each warp has set its number before the barrier.
-            let count = unsafe { self.counts.get(warp as usize) };
-            before += if warp < own { count } else { 0 };
-            all += count;
-            warp += 1;
-        }
-        (before, all)
-    }
-
     /// Announces when the bodies of this block are due next, and their motions at that time, and lists them.
     ///
     /// # Safety
@@ -241,32 +228,40 @@ impl<const P: usize> Memory<P> {
                     f64::INFINITY
                 }
             };
-            let (mut least, mut star) = (f64::INFINITY, t);
-            while star < own.stars {
-                least = least.min(self.due.get(star as usize));
-                star += THREADS;
-            }
-            let time = self.least(least);
-            let is_due = |star| time < f64::INFINITY && due_at(star) == time;
-            let (mut count, mut first) = (0, t - lane);
+            // Every warp looks at all stars, so that none waits for another. Several are read before one is used, so that the waits overlap.
+            let (mut least, mut first) = (f64::INFINITY, lane);
             while first < own.stars {
-                count += warp_vote_ballot(u32::MAX, is_due(first + lane)).count_ones();
-                first += THREADS;
+                let mut due = [f64::INFINITY; AT_ONCE];
+                each!(AT_ONCE, |k| due[k] = due_at(first + 32 * k as u32));
+                each!(AT_ONCE, |k| least = lesser(least, due[k]));
+                first += const { 32 * AT_ONCE as u32 };
             }
-            let (mut to, count) = self.before(count, lane == 0);
-            let mut first = t - lane;
+            let time = least_of_warp(least);
+            let (mut count, mut first) = (0, 0);
             while first < own.stars {
-                let star = first + lane;
-                let votes = warp_vote_ballot(u32::MAX, is_due(star));
+                // Each group of 32 stars has a warp that lists its bodies; these are adjacent warps for adjacent groups.
+                let mine = (t / 32).wrapping_sub(first / 32) % WARPS;
+                let (mut votes, mut to) = (0, count);
+                each!(AT_ONCE, |k| {
+                    let due = due_at(first + 32 * k as u32 + lane);
+                    let all = warp_vote_ballot(u32::MAX, time < f64::INFINITY && due == time);
+                    to += if (k as u32) < mine {
+                        all.count_ones()
+                    } else {
+                        0
+                    };
+                    votes = if k as u32 == mine { all } else { votes };
+                    count += all.count_ones();
+                });
                 if votes >> lane & 1 != 0 {
+                    let star = first + 32 * mine + lane;
                     let to = to + votes_before(votes, lane);
                     list.set(to as usize, star);
                     let (mass, motion) = self.stars.predicted::<D>(star, time);
                     let to = (own.class * own.stars + to) as usize;
                     put_predicted(at.predicted.add(to * const { width(D) }), mass, &motion);
                 }
-                to += votes.count_ones();
-                first += THREADS;
+                first += const { 32 * AT_ONCE as u32 };
             }
             if t == 0 {
                 let to = announced(at).add(2 * own.class as usize);
@@ -277,27 +272,57 @@ impl<const P: usize> Memory<P> {
         }
     }
 
-    /// The time of the next block step and the number of its active bodies, from what one of the blocks announced: that with the number of this
-    /// thread. Sets the first number of each block.
+    /// The time of the next block step and the number of its active bodies, from what all blocks have announced. Sets the first number of each block.
     ///
     /// # Safety
-    /// All threads of the block must call this, after a barrier.
+    /// All threads of the block must call this, after a barrier of the grid.
     #[inline(always)]
-    unsafe fn agree(&self, own: &Own, said: &Announcement) -> (f64, u32) {
+    unsafe fn agree(&self, at: &State, own: &Own) -> (f64, u32) {
         let (t, lane) = (thread::thread_idx_x(), thread::thread_idx_x() % 32);
-        // SAFETY: all threads call it; there is room for all blocks.
+        // SAFETY: the blocks have announced before a barrier; whole warps call it; there is room for all blocks.
         unsafe {
-            let time = self.least(said.time);
-            let count = if said.time == time { said.count } else { 0 };
-            let (mut sum, mut distance) = (count, 1);
+            if t < own.classes {
+                let (time, count) = two(announced(at).add(2 * t as usize));
+                self.times.set(t as usize, time);
+                self.counts.set(t as usize, count as u32);
+            }
+            thread::sync_threads();
+            // Every warp looks at all announcements, so that none waits for another. A lane has those of adjacent blocks.
+            let each_lane = own.classes.div_ceil(32);
+            let class = |k: usize| each_lane * lane + k as u32;
+            let is_one = |k: usize| (k as u32) < each_lane && class(k) < own.classes;
+            let mut said = [Announcement::NONE; OF_LANE];
+            each!(OF_LANE, |k| if is_one(k) {
+                said[k] = Announcement {
+                    time: self.times.get(class(k) as usize),
+                    count: self.counts.get(class(k) as usize),
+                };
+            });
+            let mut least = f64::INFINITY;
+            each!(OF_LANE, |k| least = lesser(least, said[k].time));
+            let time = least_of_warp(least);
+            // The numbers of bodies of this lane before those of each block.
+            let (mut sum, mut before) = (0, [0; OF_LANE]);
+            each!(OF_LANE, |k| {
+                before[k] = sum;
+                sum += if said[k].time == time {
+                    said[k].count
+                } else {
+                    0
+                };
+            });
+            let (own_sum, mut distance) = (sum, 1);
             while distance < 32 {
                 let other = warp_shuffle_up(u32::MAX, sum, distance, 32).0;
                 sum += if lane >= distance { other } else { 0 };
                 distance *= 2;
             }
-            let (before, total) = self.before(sum, lane == 31);
-            if t < own.classes {
-                self.starts.set(t as usize, before + sum - count);
+            let total = warp_shuffle_idx(u32::MAX, sum, 31, 32).0;
+            if t < 32 {
+                let start = sum - own_sum;
+                each!(OF_LANE, |k| if is_one(k) {
+                    self.starts.set(class(k) as usize, start + before[k]);
+                });
             }
             thread::sync_threads();
             (time, total)
@@ -339,20 +364,15 @@ impl<const P: usize> Memory<P> {
         }
     }
 
-    /// Copies the corrected steps of these bodies to the stars in global memory, and counts them. `moved` are the first numbers of this thread.
+    /// Copies the corrected steps of these bodies to the stars in global memory, and counts them.
     ///
     /// # Safety
     /// The same as for [`moved`](Self::moved); the block step must be valid.
     #[inline(always)]
-    unsafe fn settle(
-        &self,
-        job: &Steps,
-        at: &State,
-        own: &Own,
-        corrected: &Corrected,
-        mut moved: Moved,
-    ) {
+    unsafe fn settle(&self, job: &Steps, at: &State, own: &Own, corrected: &Corrected) {
         let mut item = thread::thread_idx_x();
+        // SAFETY: the caller guarantees this.
+        let mut moved = unsafe { self.moved(job, at, own, corrected, item) };
         while moved.star != u32::MAX {
             let Moved {
                 star,
@@ -524,38 +544,29 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
         (memory, said)
     };
     // The list of the announced bodies, and that of those corrected in the last block step.
-    let [mut list, mut corrected] = memory.lists;
-    // The last block step is not counted before all threads know whether it is valid: its end, the number of its active bodies, and of those of
-    // this block.
-    let (mut next, mut total, mut moved) = (job.time, 0u32, 0u32);
+    let [mut list, mut other_list] = memory.lists;
+    // The last block step is not counted before all threads know whether it is valid: its end, the number of its active bodies, and those of
+    // this block, whose corrected steps are copied while the block waits for others.
+    let (mut next, mut total) = (job.time, 0u32);
+    let mut last = Corrected {
+        list: other_list,
+        count: 0,
+        time: next,
+    };
     let (mut time, mut number, mut taken, mut pairs, mut ended) = (job.time, 0, 0, 0, 0);
     let mut cycles = [0; 3];
     loop {
         let begin = clock();
-        let last = Corrected {
-            list: corrected,
-            count: moved,
-            time: next,
-        };
         // All is read before anything is waited for.
         // SAFETY: all threads that set these have passed the barrier.
-        let (stopped, other, held) = unsafe {
-            let other = announced(at).add(2 * t.min(own.classes - 1) as usize);
-            let (time, count) = two(other);
-            let other = Announcement {
-                time: if t < own.classes { time } else { f64::INFINITY },
-                count: count as u32,
-            };
-            (
-                (*at.control.add(STOPPED)).load(Relaxed),
-                other,
-                memory.moved(job, at, &own, &last, t),
-            )
-        };
+        let stopped = unsafe { (*at.control.add(STOPPED)).load(Relaxed) };
+        // SAFETY: all threads of the block call it, after a barrier.
+        let (first_due, due) = unsafe { memory.agree(at, &own) };
         if number > 0 {
             if stopped != 0 {
                 ended = FOR_HOST;
                 number -= 1;
+                last.count = 0;
                 break;
             }
             if leader {
@@ -565,11 +576,8 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             time = next;
             taken += total as u64;
             pairs += total as u64 * job.bodies as u64;
-            // SAFETY: the block step is valid.
-            unsafe { memory.settle(job, at, &own, &last, held) };
         }
-        // SAFETY: all threads of the block call it.
-        (next, total) = unsafe { memory.agree(&own, &other) };
+        (next, total) = (first_due, due);
         if next > job.end {
             ended = AT_END;
             break;
@@ -608,11 +616,7 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
                 (total - first).min(job.room)
             };
             let sums = Sums::new(at.partial, components, own.classes, count);
-            if begun {
-                // All blocks have read what is announced before one of them announces again.
-                // SAFETY: all threads of the grid call it.
-                unsafe { barrier.wait() };
-            } else {
+            if !begun {
                 let launch = Launch { count, ..job.force };
                 let division = Division {
                     parts: own.parts,
@@ -633,9 +637,12 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
                         barrier.wait();
                     }
                     chains::pull_unit::<A, _, D>(&launch, &division, &bodies, &sums, own.class);
-                    barrier.wait();
                 }
             }
+            // All blocks have also read what is announced before one of them announces again.
+            // SAFETY: all threads of the grid call it; the last block step is valid.
+            unsafe { barrier.wait_meanwhile(|| memory.settle(job, at, &own, &last)) };
+            last.count = 0;
             let most = if begun { THREADS } else { THREADS / components };
             let mut from = start.max(first);
             let end = (start + active).min(first + count);
@@ -683,11 +690,15 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             first += count;
         }
         if active > 0 {
-            core::mem::swap(&mut list, &mut corrected);
+            last = Corrected {
+                list,
+                count: active,
+                time: next,
+            };
+            core::mem::swap(&mut list, &mut other_list);
             // SAFETY: all threads of the block call it, after a barrier that follows the correction.
             said = unsafe { memory.announce::<D>(at, &own, &list) };
         }
-        moved = active;
         // SAFETY: all threads of the grid call it.
         unsafe { barrier.wait() };
         cycles[0] += listed - begin;
@@ -695,6 +706,8 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
         cycles[2] += correcting;
         number += 1;
     }
+    // SAFETY: the last block step is valid, or none of its bodies are left.
+    unsafe { memory.settle(job, at, &own, &last) };
     if leader {
         // SAFETY: the report is valid.
         unsafe { tell(at.report, time, number, taken, ended, &cycles) };

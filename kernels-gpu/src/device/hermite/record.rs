@@ -163,6 +163,9 @@ pub trait Record<const D: usize>: Arithmetic<D, Number: Real<Mask = bool> + Shar
     /// The value of a sum in `f64`.
     fn totals(sum: &Self::Sum) -> [Vec3<f64>; D];
 
+    /// The value in `f64` of a component that [`add_component`](Arithmetic::add_component) has summed.
+    fn total(sum: &[Self::Number; 2], of_first: bool) -> f64;
+
     /// Calls `f` with each number of a sum and its index. All numbers together take at most 24 `D` bytes.
     fn each_number(sum: &Self::Sum, f: impl Fn(usize, Self::Number));
 
@@ -251,6 +254,11 @@ impl<const D: usize> Record<D> for Plain<f64> {
     #[inline(always)]
     fn totals(sum: &Self::Sum) -> [Vec3<f64>; D] {
         *sum
+    }
+
+    #[inline(always)]
+    fn total(sum: &[f64; 2], _of_first: bool) -> f64 {
+        sum[0]
     }
 
     #[inline(always)]
@@ -413,6 +421,15 @@ impl<const D: usize> Record<D> for SplitF32<f32> {
             k += 1;
         }
         v
+    }
+
+    #[inline(always)]
+    fn total([high, low]: &[f32; 2], of_first: bool) -> f64 {
+        if of_first {
+            *high as f64 + *low as f64
+        } else {
+            *high as f64
+        }
     }
 
     #[inline(always)]

@@ -28,6 +28,10 @@ pub trait Arithmetic<const D: usize> {
     /// Adds w times the vectors of [`terms`] to `sum`.
     fn add(w: Self::Number, vectors: &[Vec3<Self::Number>; D], sum: &mut Self::Sum);
 
+    /// Does the same as [`add`](Self::add) for one component, `x`. `of_first` says whether it is one of the first vector. The sum of the
+    /// component is that of `sum` and its rounding errors, which some precisions keep.
+    fn add_component(w: Self::Number, x: Self::Number, of_first: bool, sum: &mut [Self::Number; 2]);
+
     /// Adds the pull of body `j` (of G·m = `mass`) on body `i` to `sum`.
     #[inline(always)]
     fn pull(
@@ -149,6 +153,11 @@ impl<R: Real, const D: usize> Arithmetic<D> for Plain<R> {
     }
 
     #[inline(always)]
+    fn add_component(w: R, x: R, _of_first: bool, [sum, _]: &mut [R; 2]) {
+        *sum = w.mul_add(x, *sum);
+    }
+
+    #[inline(always)]
     fn now(mut sum: Self::Sum) -> Self::Sum {
         let mut k = 0;
         while k < D {
@@ -202,6 +211,15 @@ impl<R: Real, const D: usize> Arithmetic<D> for SplitF32<R> {
         while k < D {
             sum.rates[k - 1] = sum.rates[k - 1].add_scaled(w, vectors[k]);
             k += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn add_component(w: R, x: R, of_first: bool, [high, low]: &mut [R; 2]) {
+        if of_first {
+            accumulate(high, low, w * x);
+        } else {
+            *high = w.mul_add(x, *high);
         }
     }
 
