@@ -4,7 +4,8 @@
 //! computes the chains of all its bodies with them, one set after another. A thread has a chain of each of two bodies, and computes their
 //! terms for two source bodies at a time. If few bodies are left, a thread has a chain of one of them, and computes its terms for four source
 //! bodies at a time. If they are so few that threads would have nothing to do, each chain gets a team of threads: its terms must be added one
-//! after another, but can be computed at the same time. Then each thread of the team adds up some components of what all hand over.
+//! after another, but can be computed at the same time. Then each thread of the team adds up some of the
+//! components of all these terms.
 
 use core::mem::size_of;
 
@@ -43,14 +44,14 @@ const TILE_BODIES: u32 = 2;
 /// Number of terms that a thread computes at a time.
 const AT_ONCE: usize = 4;
 
-/// Number of threads of the smallest team. In smaller ones, a thread would wait longer for the others than it takes to compute the terms.
+/// Number of threads of the smallest team, so that each of them adds up few components.
 const LEAST_TEAM: u32 = 4;
 
 /// Number of terms of a team that a thread reads at a time.
 const READ_AT_ONCE: usize = 8;
 
-/// Largest number of components that a member of a team adds up: a quarter of those at order 8.
-const MOST_OF_MEMBER: usize = 3;
+/// Largest number of components that a member of a team adds up, at order 8.
+const MOST_OF_MEMBER: usize = MOST_VALUES / 2 / LEAST_TEAM as usize;
 
 /// The bytes of dynamic shared memory: the source bodies, and two terms for each thread.
 pub const fn shared_bytes<A: Record<D>, const D: usize>(threads: u32) -> u32 {
@@ -253,7 +254,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
         // The bodies of the next set are read while the last sums of this one are folded. A set that is not wide is the last one.
         while set.is_wide {
             first += set.bodies;
-            let sums = share.pull_set::<2, 2>(&set, &motions);
+            let sums = share.pull_set::<2>(&set, &motions);
             let next = Set::of(launch, division, first, end);
             if first < end {
                 motions = share.motions(&next);
@@ -263,7 +264,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
         }
         if first < end {
             if set.team == 1 {
-                let sums = share.pull_set::<1, 4>(&set, &motions);
+                let sums = share.pull_set::<1>(&set, &motions);
                 share.fold(&set, &sums);
             } else {
                 share.pull_by_teams(&set, &motions[0]);
@@ -333,6 +334,12 @@ impl Set {
             part: chain & (division.parts - 1),
             body: ratio(chain, division.parts),
         }
+    }
+
+    /// Component `k` of those that this thread of a team adds up. The last one may be beyond those that there are.
+    #[inline(always)]
+    fn component(&self, k: usize) -> u32 {
+        self.member + k as u32 * self.team
     }
 
     /// The number of body `k` of this thread in the set. With an odd number of bodies, the second one of some threads is beyond the set.
@@ -407,26 +414,18 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         }
     }
 
-    /// Computes the sums for the `I` bodies `i` of each thread, with the terms of `J` source bodies at a time.
+    /// Computes the sums for the `I` bodies `i` of each thread, with [`AT_ONCE`] terms at a time.
     ///
     /// # Safety
     /// All threads of the block must call this with the same set, which has teams of one thread and is wide if `I` is 2.
     #[inline(always)]
-    unsafe fn pull_set<const I: usize, const J: usize>(
-        &self,
-        set: &Set,
-        i: &[A::Body; 2],
-    ) -> [A::Sum; I] {
-        const { assert!(I * J == AT_ONCE && I <= 2) };
+    unsafe fn pull_set<const I: usize>(&self, set: &Set, i: &[A::Body; 2]) -> [A::Sum; I] {
+        const { assert!(I == 1 || I == 2) };
         let softening2 = A::number(self.launch.softening2);
         let mut sum = [A::zero(); I];
         let mut done = 0;
-        loop {
-            // SAFETY: all threads of the block call it.
-            let staged = unsafe { self.next_tile(&mut done) };
-            if staged == 0 {
-                break;
-            }
+        // SAFETY: all threads of the block call it.
+        while let Some(staged) = unsafe { self.next_tile(&mut done) } {
             let mut base = 0;
             while base < staged {
                 let at = |k: usize| self.staged(set, (base + (k / I) as u32).min(staged - 1));
@@ -440,27 +439,30 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                 each!(AT_ONCE, |k| if base + ((k / I) as u32) < staged {
                     A::add(all[k].0, &all[k].1, &mut sum[k % I]);
                 });
-                base += J as u32;
+                base += const { (AT_ONCE / I) as u32 };
             }
         }
         sum
     }
 
-    /// Fills the tile with the next terms of each partial sum, unless all are in it anyway. Returns their number, which is 0 after the last
-    /// ones. `done` is the number of terms so far. (A closure for each tile might not be inlined.)
+    /// Fills the tile with the next terms of each partial sum, unless all are in it anyway. Returns their number, or `None` after the last ones.
+    /// `done` is the number of terms so far. (A closure for each tile might not be inlined.)
     ///
     /// # Safety
     /// All threads of the block must call this.
     #[inline(always)]
-    unsafe fn next_tile(&self, done: &mut u32) -> u32 {
+    unsafe fn next_tile(&self, done: &mut u32) -> Option<u32> {
         let staged = (self.launch.terms - *done).min(self.tile_terms());
-        if staged > 0 && !self.is_one_tile() {
+        if staged == 0 {
+            return None;
+        }
+        if !self.is_one_tile() {
             thread::sync_threads();
             // SAFETY: these are terms of the partial sums.
             unsafe { self.stage(*done, staged) };
         }
         *done += staged;
-        staged
+        Some(staged)
     }
 
     /// The source body of a term of this thread's partial sum, which is in the tile.
@@ -471,7 +473,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     }
 
     /// Computes the sums for a set with teams of several threads, and writes the results. The members of a team compute terms at the same time; then
-    /// each adds up some components of all.
+    /// each adds up some of the components of all these terms.
     ///
     /// # Safety
     /// All threads of the block must call this with the same set.
@@ -483,15 +485,10 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         } = *set;
         let teams = ratio(thread::block_dim_x(), team);
         let softening2 = A::number(self.launch.softening2);
-        let component = |k: usize| member + k as u32 * team;
         let mut sums = [[A::number(0.0); 2]; MOST_OF_MEMBER];
         let mut done = 0;
-        loop {
-            // SAFETY: all threads of the block call it.
-            let staged = unsafe { self.next_tile(&mut done) };
-            if staged == 0 {
-                break;
-            }
+        // SAFETY: all threads of the block call it.
+        while let Some(staged) = unsafe { self.next_tile(&mut done) } {
             let mut base = 0;
             while base < staged {
                 let term = |k: u32| self.staged(set, (base + k * team + member).min(staged - 1));
@@ -504,38 +501,17 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                 }
                 thread::sync_threads();
                 let ready = (staged - base).min(2 * team);
+                let mut term = 0;
                 // SAFETY: the team has handed these terms over before the barrier.
-                let take =
-                    |number: u32, term: u32| unsafe { self.take(number, term * teams + own) };
-                let mut k = 0;
-                while k + READ_AT_ONCE as u32 <= ready {
-                    // Several numbers are read before one is added, so that the waits overlap.
-                    let read = |number: u32| {
-                        let mut numbers = [take(number, k); READ_AT_ONCE];
-                        each!(READ_AT_ONCE, |n| if n > 0 {
-                            numbers[n] = take(number, k + n as u32);
-                        });
-                        numbers
-                    };
-                    let factors = read(0);
-                    each!(MOST_OF_MEMBER, |m| if component(m) < components {
-                        let x = read(1 + component(m));
-                        each!(READ_AT_ONCE, |n| A::add_component(
-                            factors[n],
-                            x[n],
-                            component(m) < 3,
-                            &mut sums[m]
-                        ));
-                    });
-                    k += READ_AT_ONCE as u32;
-                }
-                while k < ready {
-                    let factor = take(0, k);
-                    each!(MOST_OF_MEMBER, |m| if component(m) < components {
-                        let x = take(1 + component(m), k);
-                        A::add_component(factor, x, component(m) < 3, &mut sums[m]);
-                    });
-                    k += 1;
+                unsafe {
+                    while term + READ_AT_ONCE as u32 <= ready {
+                        self.add_up::<READ_AT_ONCE>(set, teams, term, &mut sums);
+                        term += READ_AT_ONCE as u32;
+                    }
+                    while term < ready {
+                        self.add_up::<1>(set, teams, term, &mut sums);
+                        term += 1;
+                    }
                 }
                 thread::sync_threads();
                 base += 2 * team;
@@ -544,20 +520,58 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         each!(MOST_OF_MEMBER, |n| {
             // All threads of the block decide the same.
             if (n as u32) * team < components {
-                let mut value = A::total(&sums[n], component(n) < 3);
+                let component = set.component(n);
+                let mut value = A::total(&sums[n], component < 3);
                 let mut distance = self.division.parts / 2;
                 while distance > 0 {
                     // SAFETY: whole warps call it.
                     value += unsafe { warp_shuffle_xor(u32::MAX, value, distance, 32) }.0;
                     distance /= 2;
                 }
-                if component(n) < components && set.part == 0 && own < set.chains {
+                if component < components && set.part == 0 && own < set.chains {
                     let body = set.first + set.body;
                     // SAFETY: the numbers are those of the class, and each belongs to one thread.
                     unsafe {
-                        *self.remaining.number(component(n), self.class, body) = value;
+                        *self.remaining.number(component, self.class, body) = value;
                     }
                 }
+            }
+        });
+    }
+
+    /// Adds `K` terms of a team from number `first` on to the components of this thread, one after another. All are read before one is added, so
+    /// that the waits overlap.
+    ///
+    /// # Safety
+    /// The `teams` teams must have handed these terms over before a barrier.
+    #[inline(always)]
+    unsafe fn add_up<const K: usize>(
+        &self,
+        set: &Set,
+        teams: u32,
+        first: u32,
+        sums: &mut [[A::Number; 2]; MOST_OF_MEMBER],
+    ) {
+        let read = |number: u32| {
+            let mut numbers = [A::number(0.0); K];
+            each!(K, |k| {
+                let at = (first + k as u32) * teams + set.own;
+                // SAFETY: the caller guarantees this.
+                numbers[k] = unsafe { self.terms.get(Self::place(number, at)) };
+            });
+            numbers
+        };
+        let factors = read(0);
+        each!(MOST_OF_MEMBER, |n| {
+            let component = set.component(n);
+            if component < const { 3 * D as u32 } {
+                let x = read(1 + component);
+                each!(K, |k| A::add_component(
+                    factors[k],
+                    x[k],
+                    component < 3,
+                    &mut sums[n]
+                ));
             }
         });
     }
@@ -622,36 +636,29 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         }
     }
 
-    /// Writes a term for the thread that adds it up.
+    /// The place of a number of a term in shared memory: first all factors, then all first components, and so on.
+    #[inline(always)]
+    fn place(number: u32, at: u32) -> usize {
+        (number * 2 * thread::block_dim_x() + at) as usize
+    }
+
+    /// Writes a term for the team that adds it up.
     ///
     /// # Safety
     /// `at` must be less than twice the number of threads, and no other thread may use this term before a barrier.
     #[inline(always)]
     unsafe fn hand_over(&self, at: u32, term: &(A::Number, [Vec3<A::Number>; D])) {
-        let place = |number: usize| number * 2 * thread::block_dim_x() as usize + at as usize;
         let (factor, vectors) = term;
         // SAFETY: the caller guarantees this; a term has 1 + 3D numbers.
         unsafe {
-            self.terms.set(place(0), *factor);
-            let mut d = 0;
-            while d < D {
-                self.terms.set(place(1 + 3 * d), vectors[d].x);
-                self.terms.set(place(2 + 3 * d), vectors[d].y);
-                self.terms.set(place(3 + 3 * d), vectors[d].z);
-                d += 1;
-            }
+            self.terms.set(Self::place(0, at), *factor);
+            each!(D, |d| {
+                let number = 1 + 3 * d as u32;
+                self.terms.set(Self::place(number, at), vectors[d].x);
+                self.terms.set(Self::place(number + 1, at), vectors[d].y);
+                self.terms.set(Self::place(number + 2, at), vectors[d].z);
+            });
         }
-    }
-
-    /// Reads a number of a term.
-    ///
-    /// # Safety
-    /// The term must have been [handed over](Self::hand_over), and a barrier must separate this from that.
-    #[inline(always)]
-    unsafe fn take(&self, number: u32, at: u32) -> A::Number {
-        let place = number * 2 * thread::block_dim_x() + at;
-        // SAFETY: the caller guarantees this.
-        unsafe { self.terms.get(place as usize) }
     }
 }
 

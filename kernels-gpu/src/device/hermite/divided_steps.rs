@@ -11,11 +11,12 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use cuda_std::misc::clock;
 use cuda_std::shared::SharedSlice;
-use cuda_std::warp::{warp_shuffle_idx, warp_shuffle_up, warp_shuffle_xor, warp_vote_ballot};
+use cuda_std::warp::{warp_shuffle_idx, warp_shuffle_xor, warp_vote_ballot};
 use cuda_std::{GridBarrier, thread};
 
 use super::chains::{self, Bodies, Division, MOST_PARTS, MOST_REMAINING, Sums};
 use super::correction::{Start, correct_body};
+use super::neighbours::sum_before;
 use super::problem::{ANNOUNCED, Block, REST_WIDTH, STOPPED, State, Steps, moved_width};
 use super::record::{put_predicted, two, vectors_of};
 use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
@@ -110,7 +111,7 @@ impl Announcement {
     };
 }
 
-/// The lesser of two numbers that are not NaN, for which this is faster than [`f64::min`].
+/// The lesser of two numbers that are not NaN. This takes 3 instructions of a GPU, and [`f64::min`] takes 7.
 #[inline(always)]
 fn lesser(a: f64, b: f64) -> f64 {
     if b < a { b } else { a }
@@ -311,15 +312,9 @@ impl<const P: usize> Memory<P> {
                     0
                 };
             });
-            let (own_sum, mut distance) = (sum, 1);
-            while distance < 32 {
-                let other = warp_shuffle_up(u32::MAX, sum, distance, 32).0;
-                sum += if lane >= distance { other } else { 0 };
-                distance *= 2;
-            }
-            let total = warp_shuffle_idx(u32::MAX, sum, 31, 32).0;
+            let start = sum_before(sum);
+            let total = warp_shuffle_idx(u32::MAX, start + sum, 31, 32).0;
             if t < 32 {
-                let start = sum - own_sum;
                 each!(OF_LANE, |k| if is_one(k) {
                     self.starts.set(class(k) as usize, start + before[k]);
                 });
@@ -329,64 +324,25 @@ impl<const P: usize> Memory<P> {
         }
     }
 
-    /// Two numbers of a corrected step, of all numbers of these bodies, and where they belong.
-    ///
-    /// # Safety
-    /// The bodies must have been listed and corrected before a barrier.
-    #[inline(always)]
-    unsafe fn moved(
-        &self,
-        job: &Steps,
-        at: &State,
-        own: &Own,
-        corrected: &Corrected,
-        item: u32,
-    ) -> Moved {
-        let pairs = const { moved_width(P) as u32 / 2 };
-        if item >= corrected.count * pairs {
-            return Moved {
-                star: u32::MAX,
-                ..Moved::default()
-            };
-        }
-        // SAFETY: the body is listed.
-        unsafe {
-            let star = corrected.list.get((item / pairs) as usize);
-            let place = own.place(&job.force, star) as usize;
-            let pair = 2 * (item % pairs) as usize;
-            let numbers = two(at.moved.add(place * const { moved_width(P) } + pair));
-            Moved {
-                star,
-                place,
-                pair,
-                numbers,
-            }
-        }
-    }
-
     /// Copies the corrected steps of these bodies to the stars in global memory, and counts them.
     ///
     /// # Safety
-    /// The same as for [`moved`](Self::moved); the block step must be valid.
+    /// All threads of the block must call this. The bodies must have been listed and corrected before a barrier, and the block step must be valid.
     #[inline(always)]
     unsafe fn settle(&self, job: &Steps, at: &State, own: &Own, corrected: &Corrected) {
+        let pairs = const { moved_width(P) as u32 / 2 };
         let mut item = thread::thread_idx_x();
-        // SAFETY: the caller guarantees this.
-        let mut moved = unsafe { self.moved(job, at, own, corrected, item) };
-        while moved.star != u32::MAX {
-            let Moved {
-                star,
-                place,
-                pair,
-                numbers,
-            } = moved;
-            // SAFETY: the place is that of a body of this block, and each number belongs to one thread.
+        while item < corrected.count * pairs {
+            // SAFETY: the body is listed, its place is that of a body of this block, and each number belongs to one thread.
             unsafe {
+                let star = corrected.list.get((item / pairs) as usize);
+                let place = own.place(&job.force, star) as usize;
+                let pair = 2 * (item % pairs) as usize;
+                let numbers = two(at.moved.add(place * const { moved_width(P) } + pair));
                 let taken = || self.taken.get(star as usize);
                 put_moved::<P>(job, at, corrected.time, place, pair, numbers, taken);
-                item += THREADS;
-                moved = self.moved(job, at, own, corrected, item);
             }
+            item += THREADS;
         }
     }
 
@@ -473,17 +429,6 @@ struct Corrected {
     time: f64,
 }
 
-/// Two numbers of a corrected step.
-#[derive(Clone, Copy, Default)]
-struct Moved {
-    /// The star, or [`u32::MAX`] if there is none.
-    star: u32,
-    place: usize,
-    /// The number of the first of them in the record.
-    pair: usize,
-    numbers: (f64, f64),
-}
-
 /// The bodies of a block step: the sources are the block's own, and all blocks have announced the active ones.
 struct Agreed<'a, const P: usize> {
     memory: &'a Memory<P>,
@@ -557,8 +502,8 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
     let mut cycles = [0; 3];
     loop {
         let begin = clock();
-        // All is read before anything is waited for.
-        // SAFETY: all threads that set these have passed the barrier.
+        // This is read before the announcements are waited for.
+        // SAFETY: all threads that set it have passed the barrier.
         let stopped = unsafe { (*at.control.add(STOPPED)).load(Relaxed) };
         // SAFETY: all threads of the block call it, after a barrier.
         let (first_due, due) = unsafe { memory.agree(at, &own) };

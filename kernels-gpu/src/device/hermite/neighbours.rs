@@ -190,7 +190,7 @@ unsafe fn total(mut count: u32) -> u32 {
 /// # Safety
 /// Whole warps must call this.
 #[inline(always)]
-unsafe fn sum_before(own: u32) -> u32 {
+pub(super) unsafe fn sum_before(own: u32) -> u32 {
     let lane = thread::thread_idx_x() % 32;
     let mut sum = own;
     let mut distance = 1;

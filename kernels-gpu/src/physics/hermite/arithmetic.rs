@@ -394,4 +394,55 @@ mod tests {
         let difference = (a.0 - b.0) + (a.1 - b.1);
         assert!((f64::from(difference) - 1e-9).abs() < 1e-15);
     }
+
+    /// Terms whose sums depend on rounding, with their factors.
+    fn terms_to_add<R: Copy>(number: impl Fn(f64) -> R) -> [(R, [Vec3<R>; 4]); 9] {
+        core::array::from_fn(|k| {
+            let at = |n: usize| number(1.0 / (3 * k + n + 1) as f64);
+            let vectors = core::array::from_fn(|d| Vec3 {
+                x: at(d),
+                y: at(d + 5),
+                z: at(d + 11),
+            });
+            (at(2), vectors)
+        })
+    }
+
+    fn components<R: Copy>(v: &Vec3<R>) -> [R; 3] {
+        [v.x, v.y, v.z]
+    }
+
+    #[test]
+    fn a_component_by_itself_has_the_bits_of_the_whole_sum() {
+        let terms = terms_to_add(|x| x);
+        let mut sum = <Plain<f64> as Arithmetic<4>>::zero();
+        let mut alone = [[0.0; 2]; 12];
+        for (w, vectors) in &terms {
+            <Plain<f64> as Arithmetic<4>>::add(*w, vectors, &mut sum);
+            for (n, x) in vectors.iter().flat_map(components).enumerate() {
+                <Plain<f64> as Arithmetic<4>>::add_component(*w, x, n < 3, &mut alone[n]);
+            }
+        }
+        for (n, x) in sum.iter().flat_map(components).enumerate() {
+            assert_eq!(x.to_bits(), alone[n][0].to_bits(), "f64, component {n}");
+        }
+
+        let terms = terms_to_add(|x| x as f32);
+        let mut sum = <SplitF32<f32> as Arithmetic<4>>::zero();
+        let mut alone = [[0.0; 2]; 12];
+        for (w, vectors) in &terms {
+            <SplitF32<f32> as Arithmetic<4>>::add(*w, vectors, &mut sum);
+            for (n, x) in vectors.iter().flat_map(components).enumerate() {
+                <SplitF32<f32> as Arithmetic<4>>::add_component(*w, x, n < 3, &mut alone[n]);
+            }
+        }
+        let high = [sum.high, sum.rates[0], sum.rates[1], sum.rates[2]];
+        for (n, x) in high.iter().flat_map(components).enumerate() {
+            assert_eq!(x.to_bits(), alone[n][0].to_bits(), "split, component {n}");
+        }
+        assert!(alone.iter().take(3).any(|[_, low]| *low != 0.0));
+        for (n, x) in components(&sum.low).into_iter().enumerate() {
+            assert_eq!(x.to_bits(), alone[n][1].to_bits(), "rounding errors {n}");
+        }
+    }
 }
