@@ -9,15 +9,24 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 read -r -a features <<<"${TRISOLAR_CI_FEATURES:-}"
 profile=${TRISOLAR_CI_PROFILE:-release}
 folder=$profile
+settings=()
 if [ "$profile" = test ]; then
-    # maturin calls `cargo rustc`, to which the profile's name means the test harness. This is the same profile.
+    # maturin calls `cargo rustc`, to which the profile's name means the test harness: the profile dev gets its settings.
     profile=dev folder=debug
-    CARGO_PROFILE_DEV_OPT_LEVEL=$(python3 - <<'PYTHON'
-import re
-print(re.search(r"\[profile\.test\]\nopt-level = (\d)", open("Cargo.toml").read())[1])
+    while read -r setting; do settings+=(--config "$setting"); done < <(python3 - <<'PYTHON'
+import json, tomllib
+
+def settings(name, table):
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from settings(f"{name}.{json.dumps(key)}", value)
+        else:
+            yield f"{name}.{key}={json.dumps(value)}"
+
+print(*settings("profile.dev", tomllib.load(open("Cargo.toml", "rb"))["profile"]["test"]), sep="\n")
 PYTHON
     )
-    export CARGO_PROFILE_DEV_OPT_LEVEL
+    [ ${#settings[@]} -gt 0 ]
 fi
 target=$(cargo metadata --format-version 1 --no-deps --locked |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
@@ -40,11 +49,11 @@ python=$cache/venv/bin/python
 say "The program and the C library"
 # The wheel's crate among them: so maturin finds the library compiled, with the same features.
 [ ${#features[@]} -gt 0 ] || features=(--features program)
-cargo build --profile "$profile" --locked --quiet "${features[@]/#program/trisolar-python/program}" -p trisolar -p trisolar_c -p trisolar-python
+cargo build "${settings[@]}" --profile "$profile" --locked --quiet "${features[@]/#program/trisolar-python/program}" -p trisolar -p trisolar_c -p trisolar-python
 
 say "The wheel"
 rm -rf "$cache/wheels"
-(cd python && "$cache/venv/bin/maturin" build --profile "$profile" --locked --quiet "${features[@]}" \
+(cd python && "$cache/venv/bin/maturin" build "${settings[@]}" --profile "$profile" --locked --quiet "${features[@]}" \
     --interpreter "$python" --out "$cache/wheels")
 "$python" -m pip install -q --force-reinstall --no-deps "$cache"/wheels/trisolar-*.whl
 
