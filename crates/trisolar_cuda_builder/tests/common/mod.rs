@@ -79,7 +79,8 @@ pub fn text_of(builder: CudaBuilder) -> Option<String> {
 }
 
 /// Builds and returns the PTX file and its record. All tests build their PTX here, and each PTX is assembled if ptxas is
-/// available. Where the sources of `core` are missing, it reports a skipped test and returns `None`.
+/// available, for both ends and the middle of the range of architectures. Where the sources of `core` are missing, it reports a
+/// skipped test and returns `None`.
 pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
     let arch = builder.arch;
     match builder.build_recorded() {
