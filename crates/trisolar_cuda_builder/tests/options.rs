@@ -34,6 +34,7 @@ fn arithmetic_is_exact_unless_an_option_changes_it() {
     ] {
         assert!(!plain.contains(unexpected), "{unexpected} in\n{plain}");
     }
+    common::assemble(&plain, &common::ARCHITECTURES);
 
     let fused = text_of(builder(krate.path()).fma_contraction(true)).unwrap();
     assert!(
@@ -53,6 +54,7 @@ fn arithmetic_is_exact_unless_an_option_changes_it() {
     ] {
         assert!(fastest.contains(expected), "{expected} in\n{fastest}");
     }
+    common::assemble(&fastest, &common::ARCHITECTURES);
     let flushed = text_of(builder(krate.path()).ftz(true)).unwrap();
     let expected = plain
         .replace("sqrt.rn.f32", "sqrt.rn.ftz.f32")
@@ -60,6 +62,7 @@ fn arithmetic_is_exact_unless_an_option_changes_it() {
         .replace("mul.rn.f32", "mul.rn.ftz.f32")
         .replace("add.rn.f32", "add.rn.ftz.f32");
     assert_eq!(flushed, expected);
+    common::assemble(&flushed, &common::ARCHITECTURES);
     let with_feature = text_of(builder(krate.path()).build_args(&["--features=extra"])).unwrap();
     assert_ne!(with_feature, plain);
 }

@@ -96,6 +96,7 @@ fn a_tiled_matrix_product_has_only_shared_loads() {
     let passed_on = ptx::entry(&ptx, "dynamic_passed_on").unwrap();
     assert_eq!(count(passed_on, "st.shared.b32"), 1, "{passed_on}");
     assert_eq!(count(passed_on, "cvta.shared.u64"), 1, "{passed_on}");
+    common::assemble(&ptx, &common::ARCHITECTURES);
 }
 
 #[test]

@@ -86,8 +86,8 @@ fn registry() -> &'static Path {
     })
 }
 
-/// The folder in which all strangers compile, so that what their projects share is compiled once. It is emptied at the start, since cargo compares
-/// nothing but the versions of packages from a registry.
+/// The folder in which all strangers compile, so that what their projects share is compiled once. It is emptied first: cargo would reuse what an
+/// earlier run compiled there as long as the versions of our packages are the same, even if their sources have changed.
 fn compiled() -> &'static Path {
     static COMPILED: OnceLock<PathBuf> = OnceLock::new();
     COMPILED.get_or_init(|| {
