@@ -58,7 +58,7 @@ const GROUND: &[&str] = &[
 /// Crates that only one package may depend on.
 const EXCLUSIVE: &[(&str, &str)] = &[
     ("nvml-wrapper-sys", "trisolar-device"),
-    ("mpi", "trisolar-run"),
+    ("mpi", "trisolar-systems"),
     ("clap", "trisolar-cli"),
 ];
 

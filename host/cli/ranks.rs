@@ -2,6 +2,8 @@
 
 use trisolar::divergence::{EngineError, Executor, Points, RunOptions, Specification, Validated};
 use trisolar::encounters;
+#[cfg(feature = "mpi")]
+use trisolar::run::{Messages as _, Ranks as _};
 
 use super::Failure;
 
@@ -130,7 +132,6 @@ impl Communicator {
         };
         let communicator = Self { world };
         if let Some(world) = &communicator.world {
-            use trisolar::nbody::Ranks as _;
             super::interrupt::watch_as(format!(
                 "rank {} of {} ends: the run was cancelled, or another rank was lost; files written so far are complete",
                 world.rank(),
@@ -152,7 +153,7 @@ impl Communicator {
 
     /// Threads of a process: the given number, or a share of the machine's threads.
     pub(crate) fn threads(&self, given: Option<usize>) -> Option<usize> {
-        let Some(world) = &self.world else {
+        let Some(world) = self.world.as_deref() else {
             return given;
         };
         let options = RunOptions {

@@ -60,7 +60,6 @@ pub struct Task<'a> {
     /// The destination of the results.
     pub sink: &'a dyn Sink,
     /// The source of further pixels while these are computed.
-    #[cfg(feature = "mpi")]
     pub(super) supply: Option<&'a dyn trisolar_run::queue::Supply>,
 }
 
@@ -71,13 +70,11 @@ impl<'a> Task<'a> {
             spec,
             spans,
             sink,
-            #[cfg(feature = "mpi")]
             supply: None,
         }
     }
 
     /// A task whose pixels arrive while it runs.
-    #[cfg(feature = "mpi")]
     pub(super) fn supplied(
         spec: &'a Validated,
         sink: &'a dyn Sink,
@@ -89,17 +86,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The source of more pixels.
-    pub(super) fn supply(&self) -> Option<&'a dyn trisolar_run::queue::Supply> {
-        #[cfg(feature = "mpi")]
-        return self.supply;
-        #[cfg(not(feature = "mpi"))]
-        None
-    }
-
     /// Its pixels; those of the whole map, if they arrive while the task runs.
     pub(super) fn spans_to_come(&self) -> Cow<'a, [Range<u64>]> {
-        #[cfg(feature = "mpi")]
         if self.supply.is_some() {
             return Cow::Owned(vec![0..self.spec.pixels()]);
         }

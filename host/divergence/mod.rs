@@ -25,7 +25,6 @@ mod parameter;
 mod preset;
 mod quantity;
 mod queue;
-#[cfg(feature = "mpi")]
 mod ranks;
 mod resolution;
 mod resume;
@@ -56,7 +55,6 @@ pub use orbit::{TwinOrbits, twin_orbits};
 pub use parameter::Parameter;
 pub use preset::Preset;
 pub use quantity::{Quantity, Scale, Statistics};
-#[cfg(feature = "mpi")]
 pub use ranks::{Leader, Local, lead, serve, share, shutdown};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
 pub use resume::{Item, Items, Resuming, Starts, can_resume};

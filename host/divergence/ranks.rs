@@ -10,12 +10,11 @@ use super::sink::Sink;
 use super::value::ValueSlice;
 use super::{Devices, Driver, Executor, Portion, SpecError, Specification, Validated, select};
 use trisolar_device::Energy;
-use trisolar_run::mpi::World;
 use trisolar_run::processes::{
     self, Begin, Channel, FromShare, Granted, Member, Piece, Report, ToShare, Unable,
 };
 use trisolar_run::queue::Share;
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_run::{EngineError, Messages, Monitor, RunOptions};
 
 pub use trisolar_run::processes::{share, shutdown};
 
@@ -42,7 +41,7 @@ impl fmt::Debug for Leader<'_> {
 
 /// Runs `work` on rank 0 with all ranks' devices; see [`processes::lead`].
 pub fn lead<T: Send>(
-    world: &World,
+    world: &dyn Messages,
     in_turn: bool,
     work: impl FnOnce(&Leader<'_>) -> T + Send,
 ) -> T {
@@ -186,7 +185,7 @@ pub struct Local<'a> {
 }
 
 /// Computes for rank 0; see [`processes::serve`].
-pub fn serve(world: &World, local: &Local<'_>) -> u8 {
+pub fn serve(world: &dyn Messages, local: &Local<'_>) -> u8 {
     let options = by_threads(&local.options);
     let serving = Serving {
         local,

@@ -65,7 +65,7 @@ pub(super) fn run_from(
         spans: task.spans,
         steps: task.spec.specification().steps,
         name: "pixels",
-        supply: task.supply(),
+        supply: task.supply,
         at_start,
     };
     let workers: Vec<Member<'_>> = workers.iter().map(|w| Member(*w)).collect();

@@ -239,7 +239,6 @@ macro_rules! value_types {
             ///
             /// # Panics
             /// If they are of another type.
-            #[cfg(feature = "mpi")]
             pub fn extend(&mut self, values: ValueSlice<'_>) {
                 match (self, values) {
                     $((Self::$name(all), ValueSlice::$name(values)) => all.extend(values),)*

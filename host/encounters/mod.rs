@@ -16,7 +16,6 @@ pub mod files;
 mod overrides;
 pub mod parameter;
 pub mod pictures;
-#[cfg(feature = "mpi")]
 mod ranks;
 
 mod spec;
@@ -34,7 +33,6 @@ pub use files::same_bits;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use overrides::Overrides;
 pub use parameter::{Choice, Parameter, Setup};
-#[cfg(feature = "mpi")]
 pub use ranks::{Leader, Local, lead, serve};
 pub use spec::{Jump, Limits, Order, Precision, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Share, Summary};

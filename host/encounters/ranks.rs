@@ -10,13 +10,12 @@ use super::engine::{Engine as _, Executor, Portion, Sink, Streamed, Task};
 use super::store::{bytes, records_of};
 use super::{Overrides, Validated};
 use trisolar_bodies::Points;
-use trisolar_run::mpi::World;
 use trisolar_run::processes::{
     self, Begin, Channel, FromShare, Granted, Member, Piece, Report, ToShare, Unable,
 };
 use trisolar_run::queue::Share;
 use trisolar_run::scheduler::Ran;
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_run::{EngineError, Messages, Monitor, RunOptions};
 
 /// The description of a task that rank 0 sends to the other ranks.
 #[derive(Serialize, Deserialize)]
@@ -36,7 +35,7 @@ impl fmt::Debug for Leader<'_> {
 }
 
 /// Runs `work` on rank 0 with all ranks' devices; see [`processes::lead`].
-pub fn lead<T: Send>(world: &World, work: impl FnOnce(&Leader<'_>) -> T + Send) -> T {
+pub fn lead<T: Send>(world: &dyn Messages, work: impl FnOnce(&Leader<'_>) -> T + Send) -> T {
     processes::lead(world, false, |leader| work(&Leader(leader)))
 }
 
@@ -143,7 +142,7 @@ pub struct Local<'a> {
 }
 
 /// Computes for rank 0; see [`processes::serve`].
-pub fn serve(world: &World, local: &Local<'_>) -> u8 {
+pub fn serve(world: &dyn Messages, local: &Local<'_>) -> u8 {
     processes::serve(world, local)
 }
 

@@ -200,7 +200,6 @@ fn of_bytes(bytes: &[u8]) -> Option<&[Record]> {
 }
 
 /// The records in a copy of these [`bytes`], which need not be aligned; `None` if the last one is truncated.
-#[cfg(feature = "mpi")]
 pub(super) fn records_of(copied: &[u8]) -> Option<Vec<Record>> {
     if !copied.len().is_multiple_of(size_of::<Record>()) {
         return None;

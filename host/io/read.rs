@@ -368,7 +368,7 @@ mod tests {
         let others = [
             "host/io/system/linux.rs",
             "host/io/system/unix.rs",
-            "host/run/mpi.rs",
+            "host/systems/mpi.rs",
             "host/io/read.rs",
             "host/io/atomic.rs",
             "host/run/lock.rs",

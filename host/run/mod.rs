@@ -8,7 +8,7 @@
 //! - [`queue`], [`scheduler`]: how devices share the items of a run
 //! - [`partial`]: the items of a run in a file, from which an interrupted run continues
 //! - [`part`], [`parts`]: parts of a run that independent processes compute, and how they become one result
-//! - [`Ranks`]: the processes of a run
+//! - [`Ranks`], [`Messages`], [`processes`]: the processes of a run, and how they share its items
 //! - [`machine`]: a description of this machine
 //! - [`Outputs`]: the files and folders that a run writes and reads; no two may be the same
 //! - [`Claim`]: these outputs, locked for this run
@@ -21,8 +21,6 @@ mod gpus;
 pub mod lock;
 pub mod machine;
 mod monitor;
-#[cfg(feature = "mpi")]
-pub mod mpi;
 mod new_folders;
 mod options;
 mod outputs;
@@ -30,7 +28,6 @@ pub mod part;
 pub mod partial;
 pub mod parts;
 mod place;
-#[cfg(feature = "mpi")]
 pub mod processes;
 pub mod queue;
 mod ranks;
@@ -56,7 +53,7 @@ pub use options::{
 pub use part::Part;
 
 pub use outputs::{Claim, Names, Outputs, Refused};
-pub use ranks::Ranks;
+pub use ranks::{Messages, Ranks};
 pub use record::{Paths, Record, RecordError, resolved};
 pub use shared_gpus::{agree, gpus_of_rank};
 pub use times::Renewal;

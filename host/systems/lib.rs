@@ -12,11 +12,14 @@
 //! - [`bodies`]: bodies, start models, files and diagnostics
 //! - [`spec`]: what all specifications have in common
 //! - [`simd`]: the lanes of the CPU engines
+//! - `mpi`: processes that `mpirun` started, with the feature `mpi`
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
 //! - [`workers`]: the CPU threads of a run
 
 pub mod accuracy;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 
 pub use trisolar_bodies as bodies;
 pub use trisolar_cluster as hermite;
@@ -27,8 +30,6 @@ pub use trisolar_map as divergence;
 pub use trisolar_map::{config, output, store};
 pub use trisolar_nbody as nbody;
 pub use trisolar_run as run;
-#[cfg(feature = "mpi")]
-pub use trisolar_run::mpi;
 pub use trisolar_run::{machine, workers};
 pub use trisolar_simd as simd;
 pub use trisolar_spec as spec;

@@ -11,10 +11,9 @@ use serde_json::Value;
 use super::mailbox::{Channel, Mailbox, Received};
 use super::message::{Message, Piece};
 use super::report::{Report, Together};
-use crate::mpi::World;
 use crate::queue::{Pace, Share};
 use crate::scheduler::{self, Items, Worker};
-use crate::{EngineError, Monitor, Ranks as _};
+use crate::{EngineError, Messages, Monitor};
 
 /// Longest wait for a message while the rank has nothing else to do.
 const IDLE_WAIT: Duration = Duration::from_millis(20);
@@ -40,7 +39,11 @@ impl fmt::Debug for Leader {
 /// runs of many tasks.
 ///
 /// A panic in `work` ends all ranks.
-pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) -> T + Send) -> T {
+pub fn lead<T: Send>(
+    world: &dyn Messages,
+    in_turn: bool,
+    work: impl FnOnce(&Leader) -> T + Send,
+) -> T {
     let (mailbox, given) = Mailbox::new();
     let leader = Leader {
         mailbox,
@@ -59,7 +62,7 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) ->
 }
 
 /// Tells the ranks in [`serve`](super::serve) to end with an exit code, and waits until they have ended.
-pub fn shutdown(world: &World, code: u8) {
+pub fn shutdown(world: &dyn Messages, code: u8) {
     for rank in 1..world.size() {
         world.send_bytes(rank, Message::Quit(code).to_bytes(u32::MAX));
     }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::message::Message;
-use crate::mpi::World;
+use crate::Messages;
 
 /// Interval at which the thread checks for messages from other ranks.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
@@ -52,7 +52,7 @@ impl Mailbox {
     /// their rank and task. Waits briefly if there is no message. The thread that initialised MPI must call this repeatedly.
     pub fn work(
         &self,
-        world: &World,
+        world: &dyn Messages,
         given: &Receiver<Parcel>,
         mut other: impl FnMut(usize, u32, Message),
     ) {
@@ -67,7 +67,7 @@ impl Mailbox {
                 // The message comes from another version of this program and cannot be read.
                 eprintln!(
                     "error: rank {from} is not the same program as rank {}",
-                    world.number()
+                    world.rank()
                 );
                 world.abort(1);
             };

@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::mailbox::{Channel, Mailbox};
 use super::message::Message;
 use super::report::Report;
-use crate::EngineError;
-use crate::mpi::World;
+use crate::{EngineError, Messages};
 
 /// A task in which a rank is to take part.
 #[derive(Clone, Debug)]
@@ -46,7 +45,7 @@ pub trait Member: Sync {
 }
 
 /// Computes for rank 0, which is in [`lead`](super::lead), until rank 0 calls [`shutdown`](super::shutdown). Returns the exit code.
-pub fn serve(world: &World, member: &dyn Member) -> u8 {
+pub fn serve(world: &dyn Messages, member: &dyn Member) -> u8 {
     let (mailbox, given) = Mailbox::new();
     let mut code = None;
     std::thread::scope(|scope| {

@@ -15,7 +15,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 use mpi::{Count, Rank, Tag, Threading};
 
-use crate::Ranks;
+use trisolar_run::{Messages, Ranks};
 
 /// The tag of the messages of [`World::send_bytes`].
 const BYTES: Tag = 7;
@@ -96,26 +96,6 @@ impl World {
         }))
     }
 
-    /// This process's number among all.
-    pub fn number(&self) -> usize {
-        self.world.rank() as usize
-    }
-
-    /// This process's number among those of its machine.
-    pub fn number_here(&self) -> usize {
-        self.here[0]
-    }
-
-    /// Number of processes on this machine.
-    pub fn count_here(&self) -> usize {
-        self.here[1]
-    }
-
-    /// Number of processes, including this one, that can run on the same processors as this one.
-    pub fn sharing_processors(&self) -> usize {
-        self.sharing_processors.max(1)
-    }
-
     fn process(&self, rank: usize) -> mpi::topology::Process<'_> {
         self.world.process_at_rank(rank as Rank)
     }
@@ -129,39 +109,6 @@ impl World {
         // MPI counts with 31 bits.
         for part in bytes.chunks_mut(1 << 30) {
             root.broadcast_into(part);
-        }
-    }
-
-    /// Ends all processes with this exit code.
-    pub fn abort(&self, code: i32) -> ! {
-        self.world.abort(code)
-    }
-
-    /// Sends bytes without waiting for the receiver.
-    pub fn send_bytes(&self, to: usize, bytes: Vec<u8>) {
-        let to = self.process(to);
-        let pending = Pending::new(bytes, |b| to.immediate_send_with_tag(StaticScope, b, BYTES));
-        self.pending_bytes.borrow_mut().push(pending);
-    }
-
-    /// A message that has arrived, with the number of its sender; `None` if there is no message.
-    pub fn receive_bytes(&self) -> Option<(usize, Vec<u8>)> {
-        let any = self.world.any_process();
-        let message = any.immediate_matched_probe_with_tag(BYTES)?;
-        let (bytes, status) = message.matched_receive_vec::<u8>();
-        Some((status.source_rank() as usize, bytes))
-    }
-
-    /// Frees the memory of bytes that have been delivered.
-    pub fn forget_delivered(&self) {
-        let mut pending = self.pending_bytes.borrow_mut();
-        let mut i = 0;
-        while i < pending.len() {
-            if pending[i].has_arrived() {
-                pending.swap_remove(i).finish();
-            } else {
-                i += 1;
-            }
         }
     }
 }
@@ -239,5 +186,40 @@ impl Ranks for World {
         self.world
             .all_reduce_into(&i32::from(here), &mut anywhere, SystemOperation::max());
         anywhere > 0
+    }
+}
+
+impl Messages for World {
+    fn sharing_processors(&self) -> usize {
+        self.sharing_processors.max(1)
+    }
+
+    fn send_bytes(&self, to: usize, bytes: Vec<u8>) {
+        let to = self.process(to);
+        let pending = Pending::new(bytes, |b| to.immediate_send_with_tag(StaticScope, b, BYTES));
+        self.pending_bytes.borrow_mut().push(pending);
+    }
+
+    fn receive_bytes(&self) -> Option<(usize, Vec<u8>)> {
+        let any = self.world.any_process();
+        let message = any.immediate_matched_probe_with_tag(BYTES)?;
+        let (bytes, status) = message.matched_receive_vec::<u8>();
+        Some((status.source_rank() as usize, bytes))
+    }
+
+    fn forget_delivered(&self) {
+        let mut pending = self.pending_bytes.borrow_mut();
+        let mut i = 0;
+        while i < pending.len() {
+            if pending[i].has_arrived() {
+                pending.swap_remove(i).finish();
+            } else {
+                i += 1;
+            }
+        }
+    }
+
+    fn abort(&self, code: i32) -> ! {
+        self.world.abort(code)
     }
 }
