@@ -306,10 +306,10 @@ fn ptxas_accepts_the_kernels_for_every_generation_without_spills() {
         }
         assert_eq!(seen, PTX.matches("\n.visible .entry ").count(), "{arch}");
     };
-    // Each takes a core more than a minute, so only a release gets more than one of each generation.
+    // Each takes a core more than a minute, so only a release gets more than the oldest and one of today.
     let architectures: &[&str] = match std::env::var_os("TRISOLAR_ALL_ARCHITECTURES") {
         Some(_) => &["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"],
-        None => &["sm_75", "sm_80", "sm_90", "sm_120"],
+        None => &["sm_75", "sm_90"],
     };
     std::thread::scope(|scope| {
         for arch in architectures {
