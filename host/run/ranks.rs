@@ -24,15 +24,16 @@ pub trait Ranks: fmt::Debug {
     fn any(&self, here: bool) -> bool;
 }
 
-/// Ranks that also exchange messages, each when it likes. Only the thread that has joined them makes calls.
+/// Ranks that also send each other messages at any time, without matching calls on the other ranks. Only the thread that joined the ranks may
+/// make calls.
 pub trait Messages: Ranks {
     /// Number of ranks, including this one, that can run on the same processors as this one.
     fn sharing_processors(&self) -> usize;
-    /// Sends bytes without waiting for the receiver.
+    /// Sends a message without waiting for the receiver.
     fn send_bytes(&self, to: usize, bytes: Vec<u8>);
     /// A message that has arrived, with the number of its sender; `None` if there is no message.
     fn receive_bytes(&self) -> Option<(usize, Vec<u8>)>;
-    /// Frees the memory of bytes that have been delivered.
+    /// Frees the memory of the messages of this rank that have been delivered.
     fn forget_delivered(&self);
     /// Ends all ranks with this exit code.
     fn abort(&self, code: i32) -> !;

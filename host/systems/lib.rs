@@ -12,7 +12,7 @@
 //! - [`bodies`]: bodies, start models, files and diagnostics
 //! - [`spec`]: what all specifications have in common
 //! - [`simd`]: the lanes of the CPU engines
-//! - `mpi`: processes that `mpirun` started, with the feature `mpi`
+//! - `mpi` (only with the feature `mpi`): the processes that `mpirun` started
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
 //! - [`workers`]: the CPU threads of a run

@@ -81,16 +81,14 @@ impl World {
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
         let world = universe.world();
         let machine = world.split_shared(world.rank());
+        let own = own_processors();
         let mut processors = vec![0_u64; machine.size() as usize];
-        machine.all_gather_into(&own_processors(), &mut processors[..]);
+        machine.all_gather_into(&own, &mut processors[..]);
         Some(Rc::new(Self {
             pending: RefCell::default(),
             pending_bytes: RefCell::default(),
             here: [machine.rank() as usize, machine.size() as usize],
-            sharing_processors: processors
-                .iter()
-                .filter(|p| **p == own_processors())
-                .count(),
+            sharing_processors: processors.iter().filter(|p| **p == own).count(),
             world,
             _universe: universe,
         }))

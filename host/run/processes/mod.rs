@@ -3,8 +3,8 @@
 //!
 //! [`lead`] runs the work of rank 0, which reaches all ranks through a [`Leader`]. Meanwhile the other ranks [`serve`], until rank 0 calls
 //! [`shutdown`]. Only the system knows the items and the form of their results: here they are JSON at the beginning of a task and bytes
-//! from then on. Only the thread that joined the ranks sends and receives [`Messages`](crate::Messages); the threads that compute put theirs into
-//! a mailbox.
+//! from then on. Only the thread that joined the ranks calls [`Messages`](crate::Messages). It sends what the threads that compute have put into a
+//! mailbox, and gives them what arrives.
 
 mod feed;
 mod gpus;
