@@ -386,13 +386,13 @@ impl CudaBuilder {
         let flags = [target_flags, self.crate_flags()].concat();
         let settings = self.settings();
         let sysroot_name = sysroot.file_name().unwrap_or_default().to_string_lossy();
-        let target_dir = cache.join(format!(
-            "target-{}",
-            sysroot::key(&[&sysroot_name, &settings])
-        ));
-        let output = target_dir
-            .join("ptx")
-            .join(sysroot::key(&[&krate.to_string_lossy(), &settings]));
+        // All settings share it: what runs on the host, such as the macros of dependencies, is compiled once.
+        let target_dir = cache.join("target");
+        let output = target_dir.join("ptx").join(sysroot::key(&[
+            &krate.to_string_lossy(),
+            &sysroot_name,
+            &settings,
+        ]));
         fs::create_dir_all(&output).map_err(at(&output))?;
         let (written_by_rustc, ptx_path) = (output.join("kernels.s"), output.join("kernels.ptx"));
         let _lock = compile::lock(&target_dir)?;
