@@ -87,8 +87,8 @@ fn registry() -> &'static Path {
 }
 
 /// The folder in which all strangers compile, so that what their projects share is compiled once. It is emptied first: cargo would reuse what an
-/// earlier run compiled there as long as the versions of our packages are the same, even if their sources have changed. The `core`s for GPUs that
-/// this repository's tests have compiled are used.
+/// earlier run compiled there as long as the versions of our packages are the same, even if their sources have changed. Then
+/// it gets links to the copies of `core` that the tests of this repository have compiled for GPUs.
 fn compiled() -> &'static Path {
     static COMPILED: OnceLock<PathBuf> = OnceLock::new();
     COMPILED.get_or_init(|| {
