@@ -20,7 +20,7 @@ pub struct Job<'a> {
     pub folder: &'a Path,
     /// A private sysroot for the GPU.
     pub sysroot: &'a Path,
-    /// cargo's target directory. It may be that of other sysroots and flags.
+    /// cargo's target directory, which builds with other sysroots and flags may share.
     pub target_dir: &'a Path,
     /// Flags for all crates of the build.
     pub flags: &'a [String],

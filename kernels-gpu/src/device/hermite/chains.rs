@@ -219,7 +219,7 @@ struct Share<'a, A: Record<D>, B: Bodies<A, D>, const D: usize> {
 /// `bodies` must have sums · terms source bodies and `count` active ones, and `remaining` must be for this division and as many bodies, and
 /// valid. The dynamic shared memory must have [`shared_bytes`]. All threads of the block must call this with the same unit, less
 /// than [`Division::units`]. It ends with a barrier, so that the next call may follow.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
     launch: &Launch,
     division: &Division,
@@ -367,7 +367,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     /// # Safety
     /// All threads of the block must call this, after a barrier; `first` + `terms` must be at most the number of terms, and `terms` at most
     /// [`tile_terms`](Self::tile_terms).
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn stage(&self, first: u32, terms: u32) {
         let (launch, division) = (self.launch, self.division);
         let (threads, t) = (thread::block_dim_x(), thread::thread_idx_x());
@@ -418,7 +418,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     ///
     /// # Safety
     /// All threads of the block must call this with the same set, which has teams of one thread and is wide if `I` is 2.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn pull_set<const I: usize>(&self, set: &Set, i: &[A::Body; 2]) -> [A::Sum; I] {
         const { assert!(I == 1 || I == 2) };
         let softening2 = A::number(self.launch.softening2);
@@ -477,7 +477,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     ///
     /// # Safety
     /// All threads of the block must call this with the same set.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn pull_by_teams(&self, set: &Set, i: &A::Body) {
         let components = const { 3 * D as u32 };
         let Set {
@@ -544,7 +544,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     ///
     /// # Safety
     /// The `teams` teams must have handed these terms over before a barrier.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn add_up<const K: usize>(
         &self,
         set: &Set,
@@ -581,7 +581,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     ///
     /// # Safety
     /// The same as for [`pull_set`](Self::pull_set), of which `sum` must be the result.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn fold<const I: usize>(&self, set: &Set, sum: &[A::Sum; I]) {
         let components = const { 3 * D as u32 };
         let number = const { 3 * D * I };

@@ -60,7 +60,7 @@ impl Start {
 ///
 /// # Safety
 /// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,

@@ -188,7 +188,7 @@ impl<const P: usize> Memory<P> {
     ///
     /// # Safety
     /// The pointers must be valid as [`State`] requires. All threads of the block must call this; a barrier must follow.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn load(&self, job: &Steps, at: &State, own: &Own) {
         let place_of = |star| own.place(&job.force, star);
         // SAFETY: the caller guarantees this; only bodies have records beyond those of stars.
@@ -212,7 +212,7 @@ impl<const P: usize> Memory<P> {
     ///
     /// # Safety
     /// The pointers must be valid as [`State`] requires. All threads of the block must call this, after a barrier.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn announce<const D: usize>(
         &self,
         at: &State,
@@ -277,7 +277,7 @@ impl<const P: usize> Memory<P> {
     ///
     /// # Safety
     /// All threads of the block must call this, after a barrier of the grid.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn agree(&self, at: &State, own: &Own) -> (f64, u32) {
         let (t, lane) = (thread::thread_idx_x(), thread::thread_idx_x() % 32);
         // SAFETY: the blocks have announced before a barrier; whole warps call it; there is room for all blocks.
@@ -328,7 +328,7 @@ impl<const P: usize> Memory<P> {
     ///
     /// # Safety
     /// All threads of the block must call this. The bodies must have been listed and corrected before a barrier, and the block step must be valid.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn settle(&self, job: &Steps, at: &State, own: &Own, corrected: &Corrected) {
         let pairs = const { moved_width(P) as u32 / 2 };
         let mut item = thread::thread_idx_x();
@@ -350,7 +350,7 @@ impl<const P: usize> Memory<P> {
     ///
     /// # Safety
     /// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn correct<const D: usize>(
         &self,
         job: &Steps,
@@ -384,7 +384,7 @@ impl<const P: usize> Memory<P> {
     /// # Safety
     /// The pointers must be valid as [`State`] requires, `list` must have the `count` active bodies of this block, and no thread may read what is
     /// announced any more. All threads of the block must call this.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn begin<const D: usize>(
         &self,
         job: &Steps,

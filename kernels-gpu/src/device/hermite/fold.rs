@@ -8,7 +8,7 @@ use crate::number::each;
 /// Sums of the 2, 4, … parts at `g`, `g + h`, and so on: the lowest level of the tree pairs the parts that are farthest apart.
 macro_rules! level {
     ($name:ident, $half:ident) => {
-        #[inline(always)]
+        #[cfg_attr(target_arch = "nvptx64", inline(always))]
         fn $name(at: &impl Fn(u32) -> f64, g: u32, h: u32) -> f64 {
             $half(at, g, 2 * h) + $half(at, g + h, 2 * h)
         }
@@ -29,7 +29,7 @@ level!(of_64, of_32);
 level!(of_128, of_64);
 
 /// The sum of `parts` partial results, a power of two up to 256.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
     match parts {
         256 => {
@@ -102,7 +102,7 @@ pub(super) unsafe fn fold_value(
 ///
 /// # Safety
 /// All lanes of the warp must call this with the same values.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn by_warp<const K: usize>(
     at: impl Fn(usize, u32) -> f64,
     parts: u32,
@@ -140,7 +140,7 @@ pub(super) unsafe fn by_warp<const K: usize>(
 ///
 /// # Safety
 /// All threads of the block must call this with the same values, after a barrier.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn by_warps<const K: usize>(
     at: impl Fn(u32, u32) -> f64,
     values: u32,
@@ -167,7 +167,7 @@ pub(super) unsafe fn by_warps<const K: usize>(
 ///
 /// # Safety
 /// The same as for [`by_warps`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn force_by_warps<const D: usize>(
     at: impl Fn(u32, u32) -> f64,
     parts: u32,

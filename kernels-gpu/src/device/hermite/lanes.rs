@@ -36,7 +36,7 @@ pub const fn shared_bytes(values: usize, parts: u32) -> u32 {
 /// `predicted` must be valid for sums · terms records, `places` for `count` numbers less than that, and `out` for count · 3D numbers.
 /// Blocks must have [`threads`] threads and [`shared_bytes`] for 3D values; all threads must call this. There must be at most
 /// [`SHORT_PARTIAL_SUMS`] parts.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn pull<A: Record<D>, const D: usize>(
     launch: &Launch,
     predicted: *const f64,
@@ -57,7 +57,7 @@ pub unsafe fn pull<A: Record<D>, const D: usize>(
 ///
 /// # Safety
 /// The same as for [`pull`], with the same place for all threads of the block. There must be a barrier between two calls.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
     launch: &Launch,
     predicted: *const f64,

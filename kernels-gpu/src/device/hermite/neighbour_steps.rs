@@ -218,7 +218,7 @@ unsafe fn stopped(at: &State) -> u32 {
 ///
 /// # Safety
 /// The same as for [`neighbour_steps`]; a barrier must separate this from the corrections.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn settle(
     job: &NeighbourSteps,
     at: &State,
@@ -362,7 +362,7 @@ unsafe fn predict_body(at: &State, block: &Block, place: u32) {
 ///
 /// # Safety
 /// The same as for [`neighbour_steps`]; `count` places must be listed.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn irregular_steps(
     job: &NeighbourSteps,
     at: &State,
@@ -396,7 +396,7 @@ unsafe fn irregular_steps(
 ///
 /// # Safety
 /// The same as for [`neighbour_steps`], for a body that only this thread works on.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn correct_irregular(
     job: &NeighbourSteps,
     at: &State,
@@ -438,7 +438,7 @@ unsafe fn correct_irregular(
 ///
 /// # Safety
 /// The same as for [`neighbour_steps`]; `due` places must be listed, and a barrier must separate the prediction from this.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn regular_steps<A: Record<VECTORS>, const I: usize>(
     job: &NeighbourSteps,
     at: &State,
@@ -542,7 +542,7 @@ unsafe fn folded(partial: *const f64, k: u32, count: u32, remaining: u32) -> For
 ///
 /// # Safety
 /// The same as for [`neighbour_steps`], for a body that only this warp works on, after its irregular step. Whole warps must call this.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn split_force(
     job: &NeighbourSteps,
     at: &State,
@@ -582,7 +582,7 @@ unsafe fn split_force(
 ///
 /// # Safety
 /// The same as for [`split_force`], for one thread.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn correct_regular(
     job: &NeighbourSteps,
     at: &State,

@@ -23,7 +23,7 @@ use crate::physics::hermite::step::halvings;
 /// # Safety
 /// The pointers must be valid as [`State`] requires, and nothing else may use their memory. All threads of the grid must call this; a
 /// barrier must separate this from the correction.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn settle<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
@@ -143,7 +143,7 @@ impl<const P: usize> Held<P> {
 ///
 /// # Safety
 /// The same as for [`settle`], for a place that only this thread works on.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn settle_star<const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,

@@ -138,7 +138,7 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
     ///
     /// # Safety
     /// `part` must be that of this thread.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn sources(&self, force: &Launch, part: &Part, time: f64) -> Sources<D> {
         // SAFETY: the places are those of stars.
         let source = |k| unsafe { self.stars.predicted(part.place(force, k).0, time) };
@@ -195,7 +195,7 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
     /// # Safety
     /// All threads of the block must call this with their votes, after a barrier that follows [`tell_active`](Self::tell_active). A barrier must
     /// follow.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn list(
         &self,
         force: &Launch,
@@ -238,7 +238,7 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
     ///
     /// # Safety
     /// All threads of the block must call this with the same body; `slot` must be below [`MOST_FORCES`]. It ends with a barrier.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn pull(
         &self,
         force: &Launch,
@@ -304,7 +304,7 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
     ///
     /// # Safety
     /// The bodies must be listed and corrected, and barriers must separate this from other accesses to the stars.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn take_over(&self, moved: *const f64, count: u32, thread: u32, threads: u32) {
         let pairs = const { 3 * P as u32 / 2 };
         let items = count * pairs;
@@ -344,7 +344,7 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
     ///
     /// # Safety
     /// The same as for [`take_over`](Self::take_over); the pointers must be valid as [`State`] requires.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn settle(&self, job: &Steps, at: &State, block: &Block, count: u32) {
         let (first, grid) = (thread::block_idx_x(), thread::grid_dim_x());
         if first >= count {

@@ -238,7 +238,7 @@ pub const fn few_bytes(p: usize, parts: u32) -> u32 {
 ///
 /// # Safety
 /// The same as for [`evaluate`], with the same place for all threads of the block.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn step_one<A: Record<D>, const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
@@ -289,7 +289,7 @@ unsafe fn step_one<A: Record<D>, const P: usize, const D: usize, const MANY: boo
 ///
 /// # Safety
 /// The same as for [`evaluate`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
@@ -388,7 +388,7 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
 ///
 /// # Safety
 /// The same as for [`evaluate`]; `places` must be valid for `launch.count` numbers, and there must be room for the sums.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn sum_forces<A: Record<D>, const D: usize>(
     at: &State,
     launch: &Launch,

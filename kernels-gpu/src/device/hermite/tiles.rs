@@ -122,7 +122,7 @@ macro_rules! each {
 /// # Safety
 /// `predicted` must be valid for sums · terms records, `places` for `count` numbers less than that, and `partial` for 3D · remaining ·
 /// count numbers. The dynamic shared memory must have [`shared_bytes`]; all threads of the block must call this.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn pull<A: Record<D>, const D: usize, const I: usize>(
     launch: &Launch,
     shape: &Shape,
@@ -356,7 +356,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize, W: 
 ///
 /// # Safety
 /// `step` must have at most [`MAX_WAITING`] - 1 ones at its end, and the sums before it must have been merged.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn merge<const D: usize, const I: usize>(
     waiting: &mut Waiting<D, I>,
     k: usize,
@@ -390,7 +390,7 @@ unsafe fn merge<const D: usize, const I: usize>(
 ///
 /// # Safety
 /// The same as for [`pull_unit`]; `total` must be valid for the thread's `D` vectors.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_rows<const D: usize>(
     launch: &Launch,
     shape: &Shape,
