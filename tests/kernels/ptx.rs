@@ -215,7 +215,7 @@ fn may_spill(kernel: &str) -> usize {
             (true, true) => 1120,
         }
     } else if let Some(rest) = kernel.strip_prefix("hermite_divided_steps_") {
-        if rest.starts_with('8') { 680 } else { 240 }
+        if rest.starts_with('8') { 400 } else { 64 }
     } else if let Some(rest) = kernel.strip_prefix("hermite_small_steps_") {
         if rest.starts_with('8') { 400 } else { 64 }
     } else if kernel.starts_with("hermite_neighbour_steps_") {

@@ -494,6 +494,9 @@ impl DeviceMemory {
         let Launch { sums, terms, .. } = self.all_sums();
         let entry = divided_steps_entry(self.order, self.precision);
         let bytes = needs(self.order, self.precision).divided_bytes;
+        if sums * terms > divided_steps::MOST_STARS {
+            return Ok(None);
+        }
         let mut blocks = divided_steps::blocks(sums, u32::MAX);
         while blocks > 0 {
             let shared = bytes(sums, terms, blocks);

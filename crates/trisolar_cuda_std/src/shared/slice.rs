@@ -73,6 +73,8 @@ macro_rules! scalar {
 }
 
 scalar! {
+    u16, reg16, "b16";
+    i16, reg16, "b16";
     u32, reg32, "b32";
     i32, reg32, "b32";
     f32, reg32, "b32";

@@ -29,12 +29,21 @@ const MOST_VALUES: usize = 24;
 /// `each!` for up to [`MOST_VALUES`] repetitions.
 macro_rules! each_value {
     ($count:expr, |$k:ident| $what:expr) => {
-        each!(3, |three| each!(8, |eight| {
-            let $k = 8 * three + eight;
-            if $k < $count {
-                $what;
+        each_value!($count, u32::MAX, |$k| $what);
+    };
+    // At most `$most` repetitions, which is only known at run time.
+    ($count:expr, $most:expr, |$k:ident| $what:expr) => {
+        each!(
+            6,
+            |group| if 4 * group < $count && 4 * (group as u32) < $most {
+                each!(4, |of_group| {
+                    let $k = 4 * group + of_group;
+                    if $k < $count {
+                        $what;
+                    }
+                });
             }
-        }));
+        );
     };
 }
 
@@ -56,7 +65,30 @@ const MOST_OF_MEMBER: usize = MOST_VALUES / 2 / LEAST_TEAM as usize;
 /// The bytes of dynamic shared memory: the source bodies, and two terms for each thread.
 pub const fn shared_bytes<A: Record<D>, const D: usize>(threads: u32) -> u32 {
     let term = (1 + 3 * D) * size_of::<A::Number>();
-    threads * (TILE_BODIES * 16 * A::WORDS as u32 + 2 * term as u32)
+    terms_offset::<A, D>(threads) + 2 * threads * term as u32
+}
+
+/// The same number, which the compiler takes for another one. What depends on it is then computed where it is needed, and not before a loop,
+/// from where on it would take registers from the loop over pairs.
+#[inline(always)]
+pub(super) fn again(number: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let mut number = number;
+        // SAFETY: the assembly contains no instruction; the register only has to hold the number at this point.
+        unsafe { core::arch::asm!("/* {0} */", inout(reg32) number, options(nomem, nostack)) };
+        number
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        number
+    }
+}
+
+/// Where the terms begin, of which there are two for each thread, in the memory of [`shared_bytes`]. Until [`pull_unit`] has located the last
+/// active body, it leaves this part to [`Bodies::locate`].
+pub(super) const fn terms_offset<A: Record<D>, const D: usize>(threads: u32) -> u32 {
+    threads * TILE_BODIES * 16 * A::WORDS as u32
 }
 
 /// How the work is divided among the blocks.
@@ -109,6 +141,16 @@ impl Division {
         }
     }
 
+    /// The same division, by [`again`].
+    #[inline(always)]
+    fn again(&self) -> Self {
+        Self {
+            parts: again(self.parts),
+            remaining: again(self.remaining),
+            bodies: self.bodies,
+        }
+    }
+
     /// Number of units of work, each for a block.
     #[inline(always)]
     pub fn units(&self, count: u32) -> u32 {
@@ -124,11 +166,17 @@ pub(super) trait Bodies<A: Record<D>, const D: usize> {
     /// The place must be that of a source body of the block.
     unsafe fn source(&self, k: u32, place: u32) -> (A::Number, A::Body);
 
-    /// Active body number `k`.
+    /// Where active body number `k` is.
     ///
     /// # Safety
     /// `k` must be below the number of active bodies.
-    unsafe fn active(&self, k: u32) -> A::Body;
+    unsafe fn locate(&self, k: u32) -> u32;
+
+    /// The active body that [`locate`](Self::locate) has found.
+    ///
+    /// # Safety
+    /// `at` must be from [`locate`](Self::locate).
+    unsafe fn active(&self, at: u32) -> A::Body;
 }
 
 /// Predicted bodies in memory.
@@ -147,12 +195,15 @@ impl<A: Record<D>, const D: usize> Bodies<A, D> for Predicted {
     }
 
     #[inline(always)]
-    unsafe fn active(&self, k: u32) -> A::Body {
+    unsafe fn locate(&self, k: u32) -> u32 {
+        // SAFETY: the caller guarantees that the place is listed.
+        unsafe { *self.places.add(k as usize) }
+    }
+
+    #[inline(always)]
+    unsafe fn active(&self, at: u32) -> A::Body {
         // SAFETY: the place is that of a body.
-        unsafe {
-            let place = *self.places.add(k as usize);
-            A::read(self.bodies.add(place as usize * const { width(D) })).1
-        }
+        unsafe { A::read(self.bodies.add(at as usize * const { width(D) })).1 }
     }
 }
 
@@ -161,19 +212,17 @@ impl<A: Record<D>, const D: usize> Bodies<A, D> for Predicted {
 pub(super) struct Sums {
     at: *mut f64,
     /// Distances between the numbers of adjacent components, classes and bodies.
-    component: usize,
-    class: usize,
-    body: usize,
+    component: u32,
+    class: u32,
+    body: u32,
 }
 
 impl Sums {
-    /// `remaining` sums for each of `count` bodies, with `components` numbers each, from `at` on.
+    /// `remaining` sums for each of `count` bodies, with `components` numbers each, from `at` on. Warps or threads fold them: the numbers that they
+    /// read at the same time are side by side.
     #[inline(always)]
-    pub fn new(at: *mut f64, components: u32, remaining: u32, count: u32) -> Self {
-        let (components, remaining, count) =
-            (components as usize, remaining as usize, count as usize);
-        // Warps fold the sums of few bodies, and threads those of many: the numbers that they read at the same time are side by side.
-        if count <= 2 * remaining {
+    pub fn new(at: *mut f64, components: u32, remaining: u32, count: u32, by_warps: bool) -> Self {
+        if by_warps {
             Self {
                 at,
                 component: remaining,
@@ -193,10 +242,8 @@ impl Sums {
     /// The address of a number.
     #[inline(always)]
     pub fn number(&self, component: u32, class: u32, body: u32) -> *mut f64 {
-        let at = component as usize * self.component
-            + class as usize * self.class
-            + body as usize * self.body;
-        self.at.wrapping_add(at)
+        let at = component * self.component + class * self.class + body * self.body;
+        self.at.wrapping_add(at as usize)
     }
 }
 
@@ -251,6 +298,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
         if share.is_one_tile() {
             share.stage(0, launch.terms);
         }
+        let is_first = !set.is_wide;
         // The bodies of the next set are read while the last sums of this one are folded. A set that is not wide is the last one.
         while set.is_wide {
             first += set.bodies;
@@ -267,6 +315,10 @@ pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
                 let sums = share.pull_set::<1>(&set, &motions);
                 share.fold(&set, &sums);
             } else {
+                if !is_first {
+                    // All threads have located their bodies. A barrier has followed that of the first set.
+                    thread::sync_threads();
+                }
                 share.pull_by_teams(&set, &motions[0]);
             }
         }
@@ -369,8 +421,8 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     /// [`tile_terms`](Self::tile_terms).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn stage(&self, first: u32, terms: u32) {
-        let (launch, division) = (self.launch, self.division);
-        let (threads, t) = (thread::block_dim_x(), thread::thread_idx_x());
+        let (launch, division) = (self.launch, self.division.again());
+        let (threads, t) = (again(thread::block_dim_x()), again(thread::thread_idx_x()));
         let end = terms * division.parts;
         // SAFETY: `at` is at most end - 1.
         let read = |at: u32| unsafe {
@@ -404,13 +456,11 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     #[inline(always)]
     unsafe fn motions(&self, set: &Set) -> [A::Body; 2] {
         let at = |k: usize| set.first + set.number(k).min(set.bodies - 1);
+        // Both are always read: a copy of the first one would be waited for.
         // SAFETY: the caller guarantees this.
         unsafe {
-            let mut bodies = [self.bodies.active(at(0)); 2];
-            if set.is_wide {
-                bodies[1] = self.bodies.active(at(1));
-            }
-            bodies
+            let (first, second) = (self.bodies.locate(at(0)), self.bodies.locate(at(1)));
+            [self.bodies.active(first), self.bodies.active(second)]
         }
     }
 
@@ -426,9 +476,9 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         let mut done = 0;
         // SAFETY: all threads of the block call it.
         while let Some(staged) = unsafe { self.next_tile(&mut done) } {
-            let mut base = 0;
-            while base < staged {
-                let at = |k: usize| self.staged(set, (base + (k / I) as u32).min(staged - 1));
+            let (mut base, several) = (0, const { (AT_ONCE / I) as u32 });
+            while base + several <= staged {
+                let at = |k: usize| self.staged(set, base + (k / I) as u32);
                 let [a, b, c, d] = [at(0), at(1), at(2), at(3)];
                 let (all, _) = A::terms_of(
                     [&i[0], &i[1 % I], &i[2 % I], &i[3 % I]],
@@ -436,10 +486,19 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                     [a.0, b.0, c.0, d.0],
                     softening2,
                 );
-                each!(AT_ONCE, |k| if base + ((k / I) as u32) < staged {
-                    A::add(all[k].0, &all[k].1, &mut sum[k % I]);
-                });
-                base += const { (AT_ONCE / I) as u32 };
+                each!(AT_ONCE, |k| A::add(all[k].0, &all[k].1, &mut sum[k % I]));
+                base += several;
+            }
+            while base < staged {
+                let (mass, j) = self.staged(set, base);
+                each!(I, |k| A::pull(
+                    &i[k % 2],
+                    &j,
+                    mass,
+                    softening2,
+                    &mut sum[k % I]
+                ));
+                base += 1;
             }
         }
         sum
@@ -595,10 +654,11 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                 values[at + 2] = totals[d].z;
             });
         });
+        let parts = again(self.division.parts);
         // The values of this thread are some from number `first` on.
         let (mut first, mut count) = (0, number as u32);
         each!(const { MOST_PARTS.ilog2() as usize }, |level| {
-            let distance = self.division.parts >> (level + 1);
+            let distance = parts >> (level + 1);
             if distance > 0 {
                 let (all, half) = (number.div_ceil(1 << level), number.div_ceil(2 << level));
                 let has_second = set.part & distance != 0;
@@ -624,11 +684,13 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
             }
         });
         if set.own < set.chains {
-            each_value!(number, |k| {
+            each_value!(number, ratio(number as u32 + parts - 1, parts), |k| {
                 let value = first + k as u32;
-                let body = set.number((value / components) as usize);
+                let second = I == 2 && value >= components;
+                let body = set.number(second as usize);
                 if (k as u32) < count && body < set.bodies {
-                    let (component, body) = (value % components, set.first + body);
+                    let component = if second { value - components } else { value };
+                    let body = set.first + body;
                     // SAFETY: the numbers are those of the class, and each belongs to one thread.
                     unsafe { *self.remaining.number(component, self.class, body) = values[k] };
                 }

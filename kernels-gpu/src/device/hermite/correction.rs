@@ -14,9 +14,10 @@ use super::problem::{
 };
 use super::record::vectors_of;
 use super::{put, put_all, star_width, vectors, width};
+use crate::Real;
 use crate::Vec3;
 use crate::physics::hermite::correct::correct;
-use crate::physics::hermite::step::{halvings, judge};
+use crate::physics::hermite::step::{Accuracy, halvings, judge};
 use crate::physics::hermite::{TERMS, Taylor};
 
 /// An active body before its correction.
@@ -56,7 +57,7 @@ impl Start {
 }
 
 /// Corrects the active body that was at `start`, on which `force` acts, and, after the last iteration, chooses its next step. Returns its
-/// motion and the next step, which is 0 before the last iteration.
+/// motion and the next step, which is 0 before the last iteration, and -∞ if the host has to perform the block.
 ///
 /// # Safety
 /// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
@@ -106,7 +107,8 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
     (y, step)
 }
 
-/// Chooses the next step of a body after a step of length `before` to `y`, which it returns, and stops all threads if the host has to perform the block.
+/// Chooses the next step of a body after a step of length `before` to `y`, which it returns. If the host has to perform the block, it stops all
+/// threads and returns -∞.
 ///
 /// # Safety
 /// The same as for [`correct_body`]; `moved` must be the body's record.
@@ -119,12 +121,23 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
     y: &Taylor<f64>,
     before: f64,
 ) -> f64 {
+    // What only depends on these would be computed before the loop over block steps, and take registers from the loop over pairs.
+    let job = &Steps {
+        accuracy: Accuracy {
+            eta: job.accuracy.eta.now(),
+            epsilon: job.accuracy.epsilon.now(),
+        },
+        longest: job.longest.now(),
+        shortest: job.shortest.now(),
+        ..*job
+    };
     let forced = job.shortest > 0.0;
     let limits = job.limits(block.time);
     let verdict = judge(P as u32, &job.accuracy, &limits, y, before);
+    let stops = !verdict.finite || verdict.abrupt || (verdict.clamped && !forced);
     // SAFETY: the caller guarantees this; levels are below LEVELS.
     unsafe {
-        if !verdict.finite || verdict.abrupt || (verdict.clamped && !forced) {
+        if stops {
             let sign = stop_sign::<MANY>(block.number);
             (*at.control.add(STOPPED)).store(sign, Relaxed);
             if MANY {
@@ -155,7 +168,11 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
             });
         }
     }
-    verdict.step
+    if stops {
+        f64::NEG_INFINITY
+    } else {
+        verdict.step
+    }
 }
 
 /// Replaces the predicted motions of active bodies by their corrected motions, on all devices.

@@ -7,17 +7,15 @@
 //!
 //! The records in global memory change only after all blocks know that a block step is valid, as in [`steps`](super::steps).
 
-use core::sync::atomic::Ordering::Relaxed;
-
 use cuda_std::misc::clock;
-use cuda_std::shared::SharedSlice;
+use cuda_std::shared::{F2, SharedSlice};
 use cuda_std::warp::{warp_shuffle_idx, warp_shuffle_xor, warp_vote_ballot};
 use cuda_std::{GridBarrier, thread};
 
-use super::chains::{self, Bodies, Division, MOST_PARTS, MOST_REMAINING, Sums};
+use super::chains::{self, Bodies, Division, MOST_PARTS, MOST_REMAINING, Sums, again};
 use super::correction::{Start, correct_body};
 use super::neighbours::sum_before;
-use super::problem::{ANNOUNCED, Block, REST_WIDTH, STOPPED, State, Steps, moved_width};
+use super::problem::{ANNOUNCED, Block, REST_WIDTH, State, Steps, moved_width};
 use super::record::{put_predicted, two, vectors_of};
 use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
 use super::settle::{put_moved, votes_before};
@@ -28,8 +26,8 @@ use crate::number::each;
 /// Number of threads of a block.
 pub const THREADS: u32 = 256;
 
-/// Number of numbers up to which warps fold them, and not threads.
-const BY_WARPS: u32 = 48;
+/// Number of active bodies for each block up to which warps fold the sums, and not threads.
+const BY_WARPS: u32 = 8;
 
 /// The number of blocks among which the stars are divided if so many can be resident: a power of two, and 0 if these are too few for `sums`
 /// partial sums.
@@ -50,16 +48,17 @@ pub const fn shared_bytes<A: Record<D>, const D: usize>(sums: u32, terms: u32, b
     let stars = sums / blocks * terms;
     let of_chains = chains::shared_bytes::<A, D>(THREADS);
     let of_stars = shared_stars::bytes(2 * D, stars);
-    of_chains + of_stars + 8 * (2 * stars + blocks) + 4 * (2 * stars + 2 * blocks)
+    of_chains + of_stars + 8 * (2 * stars + 2 * WARPS + LAPS) + 4 * (2 * stars + blocks)
 }
 
 const WARPS: u32 = THREADS / 32;
+const _: () = assert!(MOST_REMAINING <= THREADS, "a thread for each announcement");
+
+/// Number of times that a block keeps: the cycles of each part of the block steps, and the time of the last of them.
+const LAPS: u32 = 4;
 
 /// Number of stars whose times a lane reads at a time.
 const AT_ONCE: usize = 4;
-
-/// Largest number of announcements that a lane reads.
-const OF_LANE: usize = MOST_REMAINING as usize / 32;
 
 /// The bodies of this block.
 #[derive(Clone, Copy)]
@@ -72,6 +71,8 @@ struct Own {
     parts: u32,
     /// Number of its stars.
     stars: u32,
+    /// The number of this thread.
+    thread: u32,
 }
 
 impl Own {
@@ -84,6 +85,19 @@ impl Own {
             classes,
             parts,
             stars: parts * force.terms,
+            thread: thread::thread_idx_x(),
+        }
+    }
+
+    /// The same values, by [`again`].
+    #[inline(always)]
+    fn again(&self) -> Self {
+        Self {
+            class: again(self.class),
+            classes: again(self.classes),
+            parts: again(self.parts),
+            stars: again(self.stars),
+            thread: again(self.thread),
         }
     }
 
@@ -147,11 +161,16 @@ struct Memory<const P: usize> {
     taken: SharedSlice<f64>,
     /// The stars that are announced, of even block steps and of odd ones.
     lists: [SharedSlice<u32>; 2],
-    /// What the blocks have announced.
-    times: SharedSlice<f64>,
-    counts: SharedSlice<u32>,
+    /// What the warps have agreed on: times, and numbers as bits.
+    said: SharedSlice<F2>,
     /// The number of the first active body of each block.
     starts: SharedSlice<u32>,
+    /// Where each active body is among those that are announced, in the memory of terms.
+    found: SharedSlice<u16>,
+    /// Largest number of active bodies that are found.
+    most_found: u32,
+    /// The cycles of each part of the block steps, then the end of the last part.
+    laps: SharedSlice<u64>,
 }
 
 impl<const P: usize> Memory<P> {
@@ -162,10 +181,10 @@ impl<const P: usize> Memory<P> {
         let stars = own.stars as usize;
         let first = chains::shared_bytes::<A, D>(THREADS) as usize;
         let due = first + shared_stars::bytes(P, own.stars) as usize;
-        let times = due + 16 * stars;
-        let lists = times + 8 * own.classes as usize;
-        let counts = lists + 8 * stars;
-        let starts = counts + 4 * own.classes as usize;
+        let said = due + 16 * stars;
+        let laps = said + const { 16 * WARPS as usize };
+        let lists = laps + const { 8 * LAPS as usize };
+        let starts = lists + 8 * stars;
         // SAFETY: the caller provides this much shared memory.
         unsafe {
             Self {
@@ -173,14 +192,46 @@ impl<const P: usize> Memory<P> {
                 stars: SharedStars::dynamic(first, stars),
                 due: SharedSlice::dynamic(due, stars),
                 taken: SharedSlice::dynamic(due + 8 * stars, stars),
-                times: SharedSlice::dynamic(times, own.classes as usize),
                 lists: [
                     SharedSlice::dynamic(lists, stars),
                     SharedSlice::dynamic(lists + 4 * stars, stars),
                 ],
-                counts: SharedSlice::dynamic(counts, own.classes as usize),
+                said: SharedSlice::dynamic(said, const { WARPS as usize }),
                 starts: SharedSlice::dynamic(starts, own.classes as usize),
+                found: SharedSlice::dynamic(
+                    const { chains::terms_offset::<A, D>(THREADS) as usize },
+                    const { most_found::<A, D>() as usize },
+                ),
+                most_found: const { most_found::<A, D>() },
+                laps: SharedSlice::dynamic(laps, const { LAPS as usize }),
             }
+        }
+    }
+
+    /// Adds the time since the last call to that of part `part` of the block steps. The times are in memory, because the loop over pairs needs
+    /// the registers.
+    #[inline(always)]
+    fn lap(&self, own: &Own, part: usize) {
+        if own.thread == 0 {
+            let (now, last) = (clock(), const { LAPS as usize - 1 });
+            // SAFETY: only this thread uses these numbers.
+            unsafe {
+                let since = now - self.laps.get(last);
+                self.laps.set(part, self.laps.get(part) + since);
+                self.laps.set(last, now);
+            }
+        }
+    }
+
+    /// Begins to count for [`lap`](Self::lap).
+    #[inline(always)]
+    fn start(&self, own: &Own) {
+        if own.thread == 0 {
+            each!(const { LAPS as usize }, |k| {
+                let value = if k + 1 < LAPS as usize { 0 } else { clock() };
+                // SAFETY: only this thread uses these numbers.
+                unsafe { self.laps.set(k, value) };
+            });
         }
     }
 
@@ -194,7 +245,7 @@ impl<const P: usize> Memory<P> {
         // SAFETY: the caller guarantees this; only bodies have records beyond those of stars.
         unsafe {
             self.stars.load(at, own.stars, place_of);
-            let mut star = thread::thread_idx_x();
+            let mut star = own.thread;
             while star < own.stars {
                 let place = place_of(star);
                 let mut due = f64::INFINITY;
@@ -219,7 +270,7 @@ impl<const P: usize> Memory<P> {
         own: &Own,
         list: &SharedSlice<u32>,
     ) -> Announcement {
-        let (t, lane) = (thread::thread_idx_x(), thread::thread_idx_x() % 32);
+        let (t, lane) = (own.thread, own.thread % 32);
         // SAFETY: the stars have been set before a barrier; whole warps vote; only this block writes to its part of the predicted bodies.
         unsafe {
             let due_at = |star: u32| {
@@ -267,57 +318,71 @@ impl<const P: usize> Memory<P> {
             if t == 0 {
                 let to = announced(at).add(2 * own.class as usize);
                 *to = time;
-                *to.add(1) = count as f64;
+                *to.add(1) = f64::from_bits(u64::from(count));
             }
             Announcement { time, count }
         }
     }
 
-    /// The time of the next block step and the number of its active bodies, from what all blocks have announced. Sets the first number of each block.
+    /// The time of the next block step and the number of its active bodies, from what all blocks have announced. Sets the first number of each
+    /// block, and finds the first [`most_found`] active bodies: where they are among those that are announced.
     ///
     /// # Safety
     /// All threads of the block must call this, after a barrier of the grid.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn agree(&self, at: &State, own: &Own) -> (f64, u32) {
-        let (t, lane) = (thread::thread_idx_x(), thread::thread_idx_x() % 32);
-        // SAFETY: the blocks have announced before a barrier; whole warps call it; there is room for all blocks.
+        let (class, warp) = (own.thread, own.thread / 32);
+        // SAFETY: the blocks have announced before a barrier; whole warps call it; there is room for all blocks and warps.
         unsafe {
-            if t < own.classes {
-                let (time, count) = two(announced(at).add(2 * t as usize));
-                self.times.set(t as usize, time);
-                self.counts.set(t as usize, count as u32);
+            // Each thread looks at an announcement, and each warp agrees on its own.
+            let mut said = Announcement::NONE;
+            if class < own.classes {
+                let (time, count) = two(announced(at).add(2 * class as usize));
+                said = Announcement {
+                    time,
+                    count: count.to_bits() as u32,
+                };
+            }
+            let least = least_of_warp(said.time);
+            let count = if said.time == least { said.count } else { 0 };
+            let mut start = sum_before(count);
+            let last = warp_shuffle_idx(u32::MAX, start + count, 31, 32).0;
+            if own.thread % 32 == 0 {
+                let last = f64::from_bits(u64::from(last));
+                self.said.set(warp as usize, F2::new(least, last));
             }
             thread::sync_threads();
-            // Every warp looks at all announcements, so that none waits for another. A lane has those of adjacent blocks.
-            let each_lane = own.classes.div_ceil(32);
-            let class = |k: usize| each_lane * lane + k as u32;
-            let is_one = |k: usize| (k as u32) < each_lane && class(k) < own.classes;
-            let mut said = [Announcement::NONE; OF_LANE];
-            each!(OF_LANE, |k| if is_one(k) {
-                said[k] = Announcement {
-                    time: self.times.get(class(k) as usize),
-                    count: self.counts.get(class(k) as usize),
-                };
-            });
-            let mut least = f64::INFINITY;
-            each!(OF_LANE, |k| least = lesser(least, said[k].time));
-            let time = least_of_warp(least);
-            // The numbers of bodies of this lane before those of each block.
-            let (mut sum, mut before) = (0, [0; OF_LANE]);
-            each!(OF_LANE, |k| {
-                before[k] = sum;
-                sum += if said[k].time == time {
-                    said[k].count
-                } else {
-                    0
-                };
-            });
-            let start = sum_before(sum);
-            let total = warp_shuffle_idx(u32::MAX, start + sum, 31, 32).0;
-            if t < 32 {
-                each!(OF_LANE, |k| if is_one(k) {
-                    self.starts.set(class(k) as usize, start + before[k]);
+            let mut of_warp = [F2::new(0.0, 0.0); WARPS as usize];
+            each!(const { WARPS as usize }, |k| of_warp[k] = self.said.get(k));
+            let mut times = of_warp.map(|one| one.x);
+            each!(const { WARPS.ilog2() as usize }, |level| {
+                let half = const { WARPS as usize / 2 } >> level;
+                each!(const { WARPS as usize / 2 }, |k| if k < half {
+                    times[k] = lesser(times[k], times[k + half]);
                 });
+            });
+            let time = times[0];
+            start = if least == time { start } else { 0 };
+            let mut total = 0;
+            each!(
+                const { WARPS as usize },
+                |k| if of_warp[k].x.to_bits() == time.to_bits() {
+                    let count = of_warp[k].y.to_bits() as u32;
+                    total += count;
+                    start += if (k as u32) < warp { count } else { 0 };
+                }
+            );
+            if class < own.classes {
+                self.starts.set(class as usize, start);
+            }
+            if said.time == time {
+                let end = self.most_found.min(start + said.count);
+                let mut record = class * own.stars;
+                while start < end {
+                    self.found.set(start as usize, record as u16);
+                    start += 1;
+                    record += 1;
+                }
             }
             thread::sync_threads();
             (time, total)
@@ -331,7 +396,7 @@ impl<const P: usize> Memory<P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn settle(&self, job: &Steps, at: &State, own: &Own, corrected: &Corrected) {
         let pairs = const { moved_width(P) as u32 / 2 };
-        let mut item = thread::thread_idx_x();
+        let mut item = own.thread;
         while item < corrected.count * pairs {
             // SAFETY: the body is listed, its place is that of a body of this block, and each number belongs to one thread.
             unsafe {
@@ -396,7 +461,7 @@ impl<const P: usize> Memory<P> {
     ) {
         // SAFETY: the places are those of stars of this block, and the numbers those of its active bodies.
         unsafe {
-            let mut star = thread::thread_idx_x();
+            let mut star = own.thread;
             while star < own.stars {
                 let (mass, motion) = self.stars.predicted::<D>(star, time);
                 let to = own.place(&job.force, star) as usize * const { width(D) };
@@ -404,7 +469,7 @@ impl<const P: usize> Memory<P> {
                 star += THREADS;
             }
             let first = self.starts.get(own.class as usize);
-            let mut k = thread::thread_idx_x();
+            let mut k = own.thread;
             while k < count {
                 let place = own.place(&job.force, list.get(k as usize));
                 *at.active.add((first + k) as usize) = place;
@@ -420,6 +485,14 @@ fn announced(at: &State) -> *mut f64 {
     at.control.wrapping_add(ANNOUNCED).cast_mut().cast()
 }
 
+/// Largest number of active bodies whose forces the blocks compute.
+const fn most_found<A: Record<D>, const D: usize>() -> u32 {
+    (chains::shared_bytes::<A, D>(THREADS) - chains::terms_offset::<A, D>(THREADS)) / 2
+}
+
+/// Largest number of stars of all blocks, so that [`Memory::agree`] has 16 bits for the number of each.
+pub const MOST_STARS: u32 = 1 << 16;
+
 /// The bodies of this block that a block step has corrected.
 #[derive(Clone, Copy)]
 struct Corrected {
@@ -434,8 +507,6 @@ struct Agreed<'a, const P: usize> {
     memory: &'a Memory<P>,
     own: &'a Own,
     time: f64,
-    /// The first active body whose force is computed.
-    first: u32,
     announced: *const f64,
 }
 
@@ -448,20 +519,15 @@ impl<A: Record<D>, const P: usize, const D: usize> Bodies<A, D> for Agreed<'_, P
     }
 
     #[inline(always)]
-    unsafe fn active(&self, k: u32) -> A::Body {
-        // SAFETY: the caller guarantees that there is such a body; the blocks have announced it before a barrier.
-        unsafe {
-            let at = self.first + k;
-            let start = |class: u32| self.memory.starts.get(class as usize);
-            // The last class that begins at this body or before has it, because those after it that have none begin later.
-            let (mut class, mut half) = (0, self.own.classes / 2);
-            while half > 0 {
-                class += if start(class + half) <= at { half } else { 0 };
-                half /= 2;
-            }
-            let record = class * self.own.stars + at - start(class);
-            A::read(self.announced.add(record as usize * const { width(D) })).1
-        }
+    unsafe fn locate(&self, k: u32) -> u32 {
+        // SAFETY: the body has been found before a barrier.
+        unsafe { u32::from(self.memory.found.get(k as usize)) }
+    }
+
+    #[inline(always)]
+    unsafe fn active(&self, at: u32) -> A::Body {
+        // SAFETY: the blocks have announced this body before a barrier.
+        unsafe { A::read(self.announced.add(at as usize * const { width(D) })).1 }
     }
 }
 
@@ -477,7 +543,6 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
     let mut barrier = GridBarrier::new(at.control);
     let own = Own::of(&job.force);
     let components = const { 3 * D as u32 };
-    let t = thread::thread_idx_x();
     let leader = thread::index_1d() == 0;
     // SAFETY: the caller guarantees the memory; a barrier separates reading the stars from their use.
     let (memory, mut said) = unsafe {
@@ -489,26 +554,27 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
         (memory, said)
     };
     // The list of the announced bodies, and that of those corrected in the last block step.
-    let [mut list, mut other_list] = memory.lists;
+    let mut odd = false;
     // The last block step is not counted before all threads know whether it is valid: its end, the number of its active bodies, and those of
     // this block, whose corrected steps are copied while the block waits for others.
     let (mut next, mut total) = (job.time, 0u32);
     let mut last = Corrected {
-        list: other_list,
+        list: memory.lists[1],
         count: 0,
         time: next,
     };
-    let (mut time, mut number, mut taken, mut pairs, mut ended) = (job.time, 0, 0, 0, 0);
-    let mut cycles = [0; 3];
+    let (mut time, mut number, mut taken, mut ended) = (job.time, 0, 0u64, 0);
+    memory.start(&own);
     loop {
-        let begin = clock();
-        // This is read before the announcements are waited for.
-        // SAFETY: all threads that set it have passed the barrier.
-        let stopped = unsafe { (*at.control.add(STOPPED)).load(Relaxed) };
+        let own = own.again();
+        // SAFETY: as above.
+        let memory = unsafe { Memory::<P>::of::<A, D>(&own) };
+        let list = memory.lists[odd as usize];
         // SAFETY: all threads of the block call it, after a barrier.
         let (first_due, due) = unsafe { memory.agree(at, &own) };
         if number > 0 {
-            if stopped != 0 {
+            // A block whose steps the host has to choose announces this.
+            if first_due == f64::NEG_INFINITY {
                 ended = FOR_HOST;
                 number -= 1;
                 last.count = 0;
@@ -520,20 +586,21 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             }
             time = next;
             taken += total as u64;
-            pairs += total as u64 * job.bodies as u64;
         }
         (next, total) = (first_due, due);
         if next > job.end {
             ended = AT_END;
             break;
         }
-        if number >= job.most_blocks || pairs >= job.most_pairs {
+        if number >= job.most_blocks || taken * job.bodies as u64 >= job.most_pairs {
             break;
         }
         let begun = number == 0 && job.begun.total > 0;
         let active = if said.time == next { said.count } else { 0 };
-        if total >= job.many && !begun {
-            cycles[0] += clock() - begin;
+        // The kernel for forces also takes block steps for which there is no room.
+        let too_many = total > job.room.min(const { most_found::<A, D>() });
+        if (total >= job.many || too_many) && !begun {
+            memory.lap(&own, 0);
             // SAFETY: no block reads announced motions before it has come to this end as well.
             unsafe {
                 memory.begin::<D>(job, at, &own, &list, active, next);
@@ -549,113 +616,114 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             time: next,
             number,
         };
-        let listed = clock();
-        let mut correcting = 0;
+        memory.lap(&own, 0);
         // SAFETY: there is a number for each block.
         let start = unsafe { memory.starts.get(own.class as usize) };
-        let mut first = 0;
-        while first < total {
-            let count = if begun {
-                total
-            } else {
-                (total - first).min(job.room)
+        let by_warps = total <= BY_WARPS * own.classes;
+        let sums = Sums::new(at.partial, components, own.classes, total, by_warps);
+        if !begun {
+            let launch = Launch {
+                count: total,
+                ..job.force
             };
-            let sums = Sums::new(at.partial, components, own.classes, count);
-            if !begun {
-                let launch = Launch { count, ..job.force };
-                let division = Division {
-                    parts: own.parts,
-                    remaining: own.classes,
-                    bodies: count,
-                };
-                let bodies = Agreed {
-                    memory: &memory,
-                    own: &own,
-                    time: next,
-                    first,
-                    announced: at.predicted,
-                };
-                // SAFETY: all threads of the grid call it.
-                unsafe {
-                    if first > 0 {
-                        // The last partial sums have been read.
-                        barrier.wait();
-                    }
-                    chains::pull_unit::<A, _, D>(&launch, &division, &bodies, &sums, own.class);
-                }
+            let division = Division {
+                parts: own.parts,
+                remaining: own.classes,
+                bodies: total,
+            };
+            let bodies = Agreed {
+                memory: &memory,
+                own: &own,
+                time: next,
+                announced: at.predicted,
+            };
+            // SAFETY: all threads of the grid call it.
+            unsafe {
+                chains::pull_unit::<A, _, D>(&launch, &division, &bodies, &sums, own.class);
             }
-            // All blocks have also read what is announced before one of them announces again.
-            // SAFETY: all threads of the grid call it; the last block step is valid.
-            unsafe { barrier.wait_meanwhile(|| memory.settle(job, at, &own, &last)) };
-            last.count = 0;
-            let most = if begun { THREADS } else { THREADS / components };
-            let mut from = start.max(first);
-            let end = (start + active).min(first + count);
-            while from < end {
-                let bodies = (end - from).min(most);
-                let values = components * bodies;
-                // SAFETY: the sums have been written before a barrier, and a barrier follows.
-                unsafe {
-                    let sum = |value: u32, class: u32| {
-                        let (body, component) = (value / components, value % components);
-                        *sums.number(component, class, from - first + body)
-                    };
-                    let set = |value: u32, total| memory.folded.set(value as usize, total);
-                    if begun {
-                        // The forces are known.
-                    } else if values <= BY_WARPS {
-                        fold::by_warps::<2>(sum, values, own.classes, set);
-                    } else if t < values {
-                        let (component, body) = (t / bodies, t % bodies);
-                        let value = body * components + component;
-                        set(value, fold::tree(|class| sum(value, class), own.classes));
-                    }
-                }
-                thread::sync_threads();
-                let begin = clock();
-                if t < bodies {
-                    // SAFETY: the forces have been computed, and each thread has bodies of its own.
-                    unsafe {
-                        let force = if begun {
-                            let at_force = (from + t) as usize * const { 3 * D };
-                            vectors::<D>(at.forces.add(at_force))
-                        } else {
-                            let at_force = (t * components) as usize;
-                            vectors_of::<D>(|k| memory.folded.get(at_force + k))
-                        };
-                        let star = list.get((from + t - start) as usize);
-                        memory.correct::<D>(job, at, &own, &block, star, &force);
-                    }
-                }
-                correcting += clock() - begin;
-                from += bodies;
-                // The folded forces are overwritten; the stars are read.
-                thread::sync_threads();
-            }
-            first += count;
         }
+        let own = own.again();
+        // SAFETY: as above.
+        let memory = unsafe { Memory::<P>::of::<A, D>(&own) };
+        let (t, list) = (own.thread, memory.lists[odd as usize]);
+        last.list = memory.lists[!odd as usize];
+        // All blocks have also read what is announced before one of them announces again.
+        // SAFETY: all threads of the grid call it; the last block step is valid.
+        unsafe { barrier.wait_meanwhile(|| memory.settle(job, at, &own, &last)) };
+        last.count = 0;
+        let most = if begun { THREADS } else { THREADS / components };
+        let mut done = 0;
+        while done < active {
+            let bodies = (active - done).min(most);
+            let values = components * bodies;
+            // SAFETY: the sums have been written before a barrier, and a barrier follows.
+            unsafe {
+                let sum = |value: u32, class: u32| {
+                    let (body, component) = (value / components, value % components);
+                    *sums.number(component, class, start + done + body)
+                };
+                let set = |value: u32, total| memory.folded.set(value as usize, total);
+                if begun {
+                    // The forces are known.
+                } else if by_warps && values <= const { 2 * WARPS } {
+                    fold::by_warps::<2>(sum, values, own.classes, set);
+                } else if by_warps {
+                    fold::by_warps::<6>(sum, values, own.classes, set);
+                } else if t < values {
+                    let (component, body) = (t / bodies, t % bodies);
+                    let value = body * components + component;
+                    set(value, fold::tree(|class| sum(value, class), own.classes));
+                }
+            }
+            thread::sync_threads();
+            memory.lap(&own, 1);
+            if t < bodies {
+                // SAFETY: the forces have been computed, and each thread has bodies of its own.
+                unsafe {
+                    let force = if begun {
+                        let at_force = (start + done + t) as usize * const { 3 * D };
+                        vectors::<D>(at.forces.add(at_force))
+                    } else {
+                        let at_force = (t * components) as usize;
+                        vectors_of::<D>(|k| memory.folded.get(at_force + k))
+                    };
+                    let star = list.get((done + t) as usize);
+                    memory.correct::<D>(job, at, &own, &block, star, &force);
+                }
+            }
+            memory.lap(&own, 2);
+            done += bodies;
+            // The folded forces are overwritten; the stars are read.
+            thread::sync_threads();
+        }
+        let own = own.again();
+        // SAFETY: as above.
+        let memory = unsafe { Memory::<P>::of::<A, D>(&own) };
         if active > 0 {
+            let list = memory.lists[odd as usize];
             last = Corrected {
                 list,
                 count: active,
                 time: next,
             };
-            core::mem::swap(&mut list, &mut other_list);
+            odd = !odd;
+            let list = memory.lists[odd as usize];
             // SAFETY: all threads of the block call it, after a barrier that follows the correction.
             said = unsafe { memory.announce::<D>(at, &own, &list) };
         }
         // SAFETY: all threads of the grid call it.
         unsafe { barrier.wait() };
-        cycles[0] += listed - begin;
-        cycles[1] += clock() - listed - correcting;
-        cycles[2] += correcting;
+        memory.lap(&own, 1);
         number += 1;
     }
     // SAFETY: the last block step is valid, or none of its bodies are left.
     unsafe { memory.settle(job, at, &own, &last) };
     if leader {
         // SAFETY: the report is valid.
-        unsafe { tell(at.report, time, number, taken, ended, &cycles) };
+        unsafe {
+            let cycles = [0, 1, 2].map(|part| memory.laps.get(part));
+            tell(at.report, time, number, taken, ended, &cycles);
+        }
     }
 }
 
@@ -701,6 +769,7 @@ mod tests {
                     classes,
                     parts,
                     stars: parts * force.terms,
+                    thread: 0,
                 };
                 for star in 0..own.stars {
                     found[own.place(&force, star) as usize] += 1;

@@ -322,7 +322,7 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
             let places = at.active.add(first as usize);
             (places, *places.add(from.min(count - 1) as usize))
         };
-        let (mut remaining, mut sums) = (0, Sums::new(at.partial, components, 0, 0));
+        let (mut remaining, mut sums) = (0, Sums::new(at.partial, components, 0, 0, false));
         if !begun {
             // SAFETY: all threads of the grid call it; `count` places are listed.
             (remaining, sums) = unsafe { sum_forces::<A, D>(at, &launch, places) };
@@ -396,7 +396,15 @@ unsafe fn sum_forces<A: Record<D>, const D: usize>(
 ) -> (u32, Sums) {
     let division = Division::among(launch, thread::block_dim_x(), thread::grid_dim_x());
     let components = const { 3 * D as u32 };
-    let sums = Sums::new(at.partial, components, division.remaining, launch.count);
+    // Warps fold the sums of few bodies.
+    let by_warps = launch.count <= 2 * division.remaining;
+    let sums = Sums::new(
+        at.partial,
+        components,
+        division.remaining,
+        launch.count,
+        by_warps,
+    );
     let bodies = Predicted {
         bodies: at.predicted,
         places,
