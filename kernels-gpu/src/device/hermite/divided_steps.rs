@@ -347,7 +347,7 @@ impl<const P: usize> Memory<P> {
             let count = if said.time == least { said.count } else { 0 };
             let mut start = sum_before(count);
             let last = warp_shuffle_idx(u32::MAX, start + count, 31, 32).0;
-            if own.thread % 32 == 0 {
+            if own.thread.is_multiple_of(32) {
                 let last = f64::from_bits(u64::from(last));
                 self.said.set(warp as usize, F2::new(least, last));
             }
@@ -490,7 +490,7 @@ const fn most_found<A: Record<D>, const D: usize>() -> u32 {
     (chains::shared_bytes::<A, D>(THREADS) - chains::terms_offset::<A, D>(THREADS)) / 2
 }
 
-/// Largest number of stars of all blocks, so that [`Memory::agree`] has 16 bits for the number of each.
+/// Largest number of stars of all blocks, so that 16 bits have the number of each.
 pub const MOST_STARS: u32 = 1 << 16;
 
 /// The bodies of this block that a block step has corrected.
@@ -505,7 +505,6 @@ struct Corrected {
 /// The bodies of a block step: the sources are the block's own, and all blocks have announced the active ones.
 struct Agreed<'a, const P: usize> {
     memory: &'a Memory<P>,
-    own: &'a Own,
     time: f64,
     announced: *const f64,
 }
@@ -633,7 +632,6 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             };
             let bodies = Agreed {
                 memory: &memory,
-                own: &own,
                 time: next,
                 announced: at.predicted,
             };
