@@ -161,15 +161,15 @@ fn barriers_are_neither_dropped_nor_duplicated() {
     assert_eq!(count("nbody_steps_f32", "bar.sync"), 4);
     // There are two barriers around a tile in each of the two forms of its loop, and two around the fold of the rows.
     assert_eq!(count("hermite_tiles_6", "bar.sync"), 6);
-    // Chains have one barrier after the first tile, two around every further tile for each of the three kinds of sets, two around the terms of a
-    // team, and one at the end.
-    let chains = 1 + 6 + 2 + 1;
+    // Chains have one barrier after the first tile, two around every further tile for each of the three kinds of sets, one before the first team
+    // that follows other sets, two around the terms of a team, and one at the end.
+    let chains = 1 + 6 + 1 + 2 + 1;
     // There are six grid barriers with two each. There is one for the fold of a body with its own block, one before each of the two corrections, and
     // one before folded sums are overwritten.
     assert_eq!(count("hermite_steps_6", "bar.sync"), 12 + chains + 4);
-    // There are four grid barriers with two each. There is one after the stars have been read, two in the evaluation of the announcements, and two
+    // There are three grid barriers with two each. There is one after the stars have been read, two in the evaluation of the announcements, and two
     // around the correction.
-    assert_eq!(count("hermite_divided_steps_6", "bar.sync"), 8 + chains + 5);
+    assert_eq!(count("hermite_divided_steps_6", "bar.sync"), 6 + chains + 5);
     // There is one grid barrier with two. There is one after the choice of the time, two around the list of active bodies, one after each thread
     // of a partial sum, and one after the fold.
     assert_eq!(count("hermite_small_steps_6", "bar.sync"), 2 + 5);
