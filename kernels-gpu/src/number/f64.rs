@@ -25,17 +25,7 @@ impl Real for f64 {
 
     #[inline(always)]
     fn now(self) -> Self {
-        #[cfg(target_arch = "nvptx64")]
-        {
-            let mut x = self;
-            // SAFETY: the assembly contains no instruction; the register only has to hold the number at this point.
-            unsafe { core::arch::asm!("/* {0} */", inout(reg64) x, options(nomem, nostack)) };
-            x
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            self
-        }
+        super::known_here!(reg64, self)
     }
 
     #[inline(always)]

@@ -62,6 +62,26 @@ macro_rules! each {
 }
 pub(crate) use each;
 
+/// The number itself. A compiler for GPUs takes it for another one, whose value is first known here, in a register of class `$register`.
+macro_rules! known_here {
+    ($register:ident, $number:expr) => {{
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let mut number = $number;
+            // SAFETY: the assembly contains no instruction; the register only has to hold the number at this point.
+            unsafe {
+                core::arch::asm!("/* {0} */", inout($register) number, options(nomem, nostack))
+            };
+            number
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            $number
+        }
+    }};
+}
+pub(crate) use known_here;
+
 /// Data of several lanes side by side. The data of one lane can be taken out and replaced.
 pub trait PerLane: Copy {
     /// The same data of a single lane.

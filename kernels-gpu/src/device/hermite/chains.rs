@@ -15,7 +15,7 @@ use cuda_std::warp::warp_shuffle_xor;
 
 use super::{Launch, Record, ratio, width};
 use crate::Vec3;
-use crate::number::each;
+use crate::number::{each, known_here};
 
 /// Largest number of partial sums of a block, whose chains of a body are in one warp.
 pub const MOST_PARTS: u32 = 16;
@@ -68,21 +68,11 @@ pub const fn shared_bytes<A: Record<D>, const D: usize>(threads: u32) -> u32 {
     terms_offset::<A, D>(threads) + 2 * threads * term as u32
 }
 
-/// The same number, which the compiler takes for another one. What depends on it is then computed where it is needed, and not before a loop,
-/// from where on it would take registers from the loop over pairs.
+/// The number itself, as the result of a new computation. The compiler then also computes what follows from it anew, where that is needed. It
+/// would otherwise do so once, before the loop over block steps, and keep the results in registers that the loop over pairs needs.
 #[inline(always)]
 pub(super) fn again(number: u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let mut number = number;
-        // SAFETY: the assembly contains no instruction; the register only has to hold the number at this point.
-        unsafe { core::arch::asm!("/* {0} */", inout(reg32) number, options(nomem, nostack)) };
-        number
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        number
-    }
+    known_here!(reg32, number)
 }
 
 /// Where the terms begin, of which there are two for each thread, in the memory of [`shared_bytes`]. Until [`pull_unit`] has located the last
