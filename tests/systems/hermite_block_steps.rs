@@ -98,6 +98,28 @@ fn the_device_takes_the_same_block_steps_as_the_host() {
 }
 
 #[test]
+fn blocks_with_a_part_of_the_stars_step_few_and_many_active_bodies_with_the_same_bits() {
+    for (order, n) in [(Order::Four, 60), (Order::Six, 37), (Order::Eight, 25)] {
+        let spec = Specification {
+            softening: 0.01,
+            ..Specification::new(order)
+        };
+        let bodies = Model::Plummer.build(Some(n), 4, 1.0, 3).unwrap();
+        let time = time_after(150, &spec, &bodies);
+        let mut host = by_host(&spec, &bodies);
+        host.advance_to(time).unwrap();
+        let active = &host.counters().active;
+        assert!(active[..4].iter().all(|n| *n > 0), "{active:?}");
+        for (grid, many, seed) in [(4, u64::MAX, None), (2, 700, Some(11))] {
+            let engine = resident_emulator(1, grid, 0, many, 32, seed);
+            let mut device = by_device(&spec, &bodies, engine);
+            device.advance_to(time).unwrap();
+            assert_same(&host, &device, &format!("order {order}, {grid} blocks"));
+        }
+    }
+}
+
+#[test]
 fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
     let spec = Specification {
         iterations: 3,
