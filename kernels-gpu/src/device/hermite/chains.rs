@@ -57,7 +57,7 @@ const AT_ONCE: usize = 4;
 const LEAST_TEAM: u32 = 4;
 
 /// Number of terms of a team that a thread reads at a time.
-const READ_AT_ONCE: usize = 8;
+const READ_AT_ONCE: usize = 4;
 
 /// Largest number of components that a member of a team adds up, at order 8.
 const MOST_OF_MEMBER: usize = MOST_VALUES / 2 / LEAST_TEAM as usize;
@@ -229,6 +229,12 @@ impl Sums {
         }
     }
 
+    /// The address of the number of the first class, and the distance from each class to the next.
+    #[inline(always)]
+    pub fn line(&self, component: u32, body: u32) -> (*mut f64, u32) {
+        (self.number(component, 0, body), self.class)
+    }
+
     /// The address of a number.
     #[inline(always)]
     pub fn number(&self, component: u32, class: u32, body: u32) -> *mut f64 {
@@ -378,6 +384,12 @@ impl Set {
         }
     }
 
+    /// Whether some threads of a team add up a component `k` of `components`.
+    #[inline(always)]
+    fn has(&self, k: usize, components: u32) -> bool {
+        (k as u32) * self.team < components
+    }
+
     /// Component `k` of those that this thread of a team adds up. The last one may be beyond those that there are.
     #[inline(always)]
     fn component(&self, k: usize) -> u32 {
@@ -388,6 +400,30 @@ impl Set {
     #[inline(always)]
     fn number(&self, k: usize) -> u32 {
         self.body + k as u32 * self.of_thread
+    }
+}
+
+/// What a member of a team adds up: the factors of `K` terms, and some of their components.
+#[derive(Clone, Copy)]
+struct Handed<A: Record<D>, const D: usize, const K: usize> {
+    factors: [A::Number; K],
+    components: [[A::Number; K]; MOST_OF_MEMBER],
+}
+
+impl<A: Record<D>, const D: usize, const K: usize> Handed<A, D, K> {
+    /// Adds the terms to the sums of their components, one after another.
+    #[inline(always)]
+    fn add_to(&self, set: &Set, sums: &mut [[A::Number; 2]; MOST_OF_MEMBER]) {
+        each!(MOST_OF_MEMBER, |n| if set.has(n, const { 3 * D as u32 }) {
+            let is_first = set.component(n) < 3;
+            let x = &self.components[n];
+            each!(K, |k| A::add_component(
+                self.factors[k],
+                x[k],
+                is_first,
+                &mut sums[n]
+            ));
+        });
     }
 }
 
@@ -553,12 +589,19 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                 let mut term = 0;
                 // SAFETY: the team has handed these terms over before the barrier.
                 unsafe {
-                    while term + READ_AT_ONCE as u32 <= ready {
-                        self.add_up::<READ_AT_ONCE>(set, teams, term, &mut sums);
-                        term += READ_AT_ONCE as u32;
+                    if ready >= READ_AT_ONCE as u32 {
+                        let mut next = self.handed::<READ_AT_ONCE>(set, teams, 0);
+                        while term + READ_AT_ONCE as u32 <= ready {
+                            let terms = next;
+                            term += READ_AT_ONCE as u32;
+                            // After the last ones, some are read again and not used.
+                            let first = term.min(ready - READ_AT_ONCE as u32);
+                            next = self.handed::<READ_AT_ONCE>(set, teams, first);
+                            terms.add_to(set, &mut sums);
+                        }
                     }
                     while term < ready {
-                        self.add_up::<1>(set, teams, term, &mut sums);
+                        self.handed::<1>(set, teams, term).add_to(set, &mut sums);
                         term += 1;
                     }
                 }
@@ -568,7 +611,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         }
         each!(MOST_OF_MEMBER, |n| {
             // All threads of the block decide the same.
-            if (n as u32) * team < components {
+            if set.has(n, components) {
                 let component = set.component(n);
                 let mut value = A::total(&sums[n], component < 3);
                 let mut distance = self.division.parts / 2;
@@ -588,19 +631,12 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         });
     }
 
-    /// Adds `K` terms of a team from number `first` on to the components of this thread, one after another. All are read before one is added, so
-    /// that the waits overlap.
+    /// `K` terms of a team from number `first` on.
     ///
     /// # Safety
     /// The `teams` teams must have handed these terms over before a barrier.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn add_up<const K: usize>(
-        &self,
-        set: &Set,
-        teams: u32,
-        first: u32,
-        sums: &mut [[A::Number; 2]; MOST_OF_MEMBER],
-    ) {
+    #[inline(always)]
+    unsafe fn handed<const K: usize>(&self, set: &Set, teams: u32, first: u32) -> Handed<A, D, K> {
         let read = |number: u32| {
             let mut numbers = [A::number(0.0); K];
             each!(K, |k| {
@@ -610,19 +646,15 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
             });
             numbers
         };
-        let factors = read(0);
-        each!(MOST_OF_MEMBER, |n| {
-            let component = set.component(n);
-            if component < const { 3 * D as u32 } {
-                let x = read(1 + component);
-                each!(K, |k| A::add_component(
-                    factors[k],
-                    x[k],
-                    component < 3,
-                    &mut sums[n]
-                ));
-            }
+        let mut terms = Handed {
+            factors: read(0),
+            components: [[A::number(0.0); K]; MOST_OF_MEMBER],
+        };
+        each!(MOST_OF_MEMBER, |n| if set.has(n, const { 3 * D as u32 }) {
+            let component = set.component(n).min(const { 3 * D as u32 - 1 });
+            terms.components[n] = read(1 + component);
         });
+        terms
     }
 
     /// Folds the sums of the chains of each body, which adjacent threads have, and writes the results. A level of the tree adds two parts, and

@@ -17,7 +17,7 @@ use super::{put, put_all, star_width, vectors, width};
 use crate::Real;
 use crate::Vec3;
 use crate::physics::hermite::correct::correct;
-use crate::physics::hermite::step::{Accuracy, halvings, judge};
+use crate::physics::hermite::step::{Accuracy, halvings, judge, reciprocal};
 use crate::physics::hermite::{TERMS, Taylor};
 
 /// An active body before its correction.
@@ -76,7 +76,7 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
         motion: x,
     } = *start;
     let place = place as usize;
-    let y = correct::<f64, D>(&x, force, 0.5 * before, 2.0 / before);
+    let y = correct::<f64, D>(&x, force, 0.5 * before, 2.0 * reciprocal(before));
     let moved = moved_by::<P, MANY>(job, at.moved, block.number);
     // SAFETY: the caller guarantees this.
     let moved = unsafe { moved.add(place * const { moved_width(P) }) };

@@ -193,21 +193,30 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             let values = components * bodies;
             // SAFETY: the sums have been written before a barrier, and a barrier follows.
             unsafe {
-                let sum = |value: u32, class: u32| {
-                    let (body, component) = (value / components, value % components);
-                    *sums.number(component, class, start + done + body)
-                };
                 let set = |value: u32, total| memory.folded.set(value as usize, total);
                 if begun {
                     // The forces are known.
-                } else if by_warps && values <= const { 2 * WARPS } {
-                    fold::by_warps::<2>(sum, values, own.classes, set);
                 } else if by_warps {
-                    fold::by_warps::<6>(sum, values, own.classes, set);
+                    let sums = Sums::new(at.partial, components, own.classes, total, true);
+                    let sum = |value: u32| {
+                        let (body, component) = (value / components, value % components);
+                        let (at, distance) = sums.line(component, start + done + body);
+                        move |class: u32| *at.add((class * distance) as usize)
+                    };
+                    let each = values.div_ceil(WARPS);
+                    if each <= 2 {
+                        fold::by_warps::<2, _>(sum, values, own.classes, set);
+                    } else if each <= 4 {
+                        fold::by_warps::<4, _>(sum, values, own.classes, set);
+                    } else {
+                        fold::by_warps::<6, _>(sum, values, own.classes, set);
+                    }
                 } else if t < values {
+                    let sums = Sums::new(at.partial, components, own.classes, total, false);
                     let (component, body) = (t / bodies, t % bodies);
                     let value = body * components + component;
-                    set(value, fold::tree(|class| sum(value, class), own.classes));
+                    let sum = |class| *sums.number(component, class, start + done + body);
+                    set(value, fold::tree(sum, own.classes));
                 }
             }
             thread::sync_threads();

@@ -135,14 +135,14 @@ pub(super) unsafe fn by_warp<const K: usize>(
     sums
 }
 
-/// Folds `values` numbers of each of `parts` partial sums, with `K` numbers for each warp of the block at a time. `at` gives a number of a
-/// partial sum, and `set` takes the result for a number, from one thread.
+/// Folds `values` numbers of each of `parts` partial sums, with `K` numbers for each warp of the block at a time. `at` gives a function for a
+/// number, which gives this number of a partial sum, and `set` takes the result for a number, from one thread.
 ///
 /// # Safety
 /// All threads of the block must call this with the same values, after a barrier.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn by_warps<const K: usize>(
-    at: impl Fn(u32, u32) -> f64,
+pub(super) unsafe fn by_warps<const K: usize, F: Fn(u32) -> f64 + Copy>(
+    at: impl Fn(u32) -> F,
     values: u32,
     parts: u32,
     set: impl Fn(u32, f64),
@@ -152,8 +152,10 @@ pub(super) unsafe fn by_warps<const K: usize>(
     let mut first = thread::thread_idx_x() / 32;
     while first < values {
         let value = |k: usize| first + k as u32 * warps;
+        let mut of = [at(first); K];
+        each!(K, |k| of[k] = at(value(k).min(values - 1)));
         // SAFETY: whole warps call it.
-        let sums = unsafe { by_warp::<K>(|k, part| at(value(k).min(values - 1), part), parts) };
+        let sums = unsafe { by_warp::<K>(|k, part| of[k](part), parts) };
         if lane == 0 {
             each!(K, |k| if value(k) < values {
                 set(value(k), sums[k]);
@@ -168,8 +170,8 @@ pub(super) unsafe fn by_warps<const K: usize>(
 /// # Safety
 /// The same as for [`by_warps`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn force_by_warps<const D: usize>(
-    at: impl Fn(u32, u32) -> f64,
+pub(super) unsafe fn force_by_warps<const D: usize, F: Fn(u32) -> f64 + Copy>(
+    at: impl Fn(u32) -> F,
     parts: u32,
     set: impl Fn(u32, f64),
 ) {
@@ -177,9 +179,9 @@ pub(super) unsafe fn force_by_warps<const D: usize>(
     // SAFETY: the caller guarantees this.
     unsafe {
         if D == 2 {
-            by_warps::<2>(at, values, parts, set);
+            by_warps::<2, F>(at, values, parts, set);
         } else {
-            by_warps::<3>(at, values, parts, set);
+            by_warps::<3, F>(at, values, parts, set);
         }
     }
 }

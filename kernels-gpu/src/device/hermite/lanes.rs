@@ -113,8 +113,8 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
     thread::sync_threads();
     // SAFETY: every part has set its values before the barrier.
     unsafe {
-        fold::force_by_warps::<D>(
-            |component, part| values.get((component * parts + part) as usize),
+        fold::force_by_warps::<D, _>(
+            |component| move |part| values.get((component * parts + part) as usize),
             parts,
             set,
         );
@@ -168,8 +168,8 @@ pub unsafe fn potential(launch: &Launch, predicted: *const f64, out: *mut f64, w
     thread::sync_threads();
     // SAFETY: every part has set its value before the barrier; body < count.
     unsafe {
-        fold::by_warps::<1>(
-            |_, part| values.get(part as usize),
+        fold::by_warps::<1, _>(
+            |_| move |part| values.get(part as usize),
             1,
             parts.min(MOST_THREADS),
             |_, sum| *out.add(body as usize) = sum,

@@ -287,10 +287,12 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
         let values = const { 3 * D as u32 };
         // SAFETY: all sums have been set before the barrier; there is room for the force.
         unsafe {
-            fold::by_warps::<2>(
-                |value, sum| {
-                    let at = sum as usize * const { sum_width(D) } + value as usize;
-                    self.totals.get(at)
+            fold::by_warps::<2, _>(
+                |value| {
+                    move |sum| {
+                        let at = sum as usize * const { sum_width(D) } + value as usize;
+                        self.totals.get(at)
+                    }
                 },
                 values,
                 force.sums,

@@ -56,21 +56,59 @@ const fn amplification(order: u32) -> [f64; 3] {
 ///
 /// The error of a force is ε times the force itself, plus its change over ε times the position. `scale` is added to the size of the
 /// force; for a part of the force, it is the size of the whole force.
+///
+/// Roots and quotients take long, and most steps are far from the noise. A bound without roots shows that first; it changes no result.
 #[inline(always)]
 pub fn is_noise(order: u32, x: &Taylor<f64>, dt: f64, scale: f64, epsilon: f64) -> bool {
+    let measure = squared_measure(x, order as usize - 2);
+    let bound = noise(order, x, dt, scale, epsilon, root_above, root_below);
+    if measure > bound {
+        return false;
+    }
+    measure <= noise(order, x, dt, scale, epsilon, sqrt, sqrt)
+}
+
+/// What [`is_noise`] compares with the divisor of [`criterion`], or a number that is not less if `root` is never less than the square root, and
+/// `divisor` never greater. `dt` is a power of two.
+#[inline(always)]
+fn noise(
+    order: u32,
+    x: &Taylor<f64>,
+    dt: f64,
+    scale: f64,
+    epsilon: f64,
+    root: impl Fn(f64) -> f64,
+    divisor: impl Fn(f64) -> f64,
+) -> f64 {
     let p = order as usize;
-    let size = |k: usize| sqrt(norm2(x[k]));
-    let h = 0.5 * dt;
+    let size = |k: usize| root(norm2(x[k]));
+    let (h, per_h) = (0.5 * dt, 2.0 * reciprocal(dt));
     let mut s = scale + size(2) + h * size(3);
-    if size(1) > 0.0 {
-        s += size(3) / size(1) * size(0);
+    let speed = divisor(norm2(x[1]));
+    if speed > 0.0 {
+        s += size(3) / speed * size(0);
     }
     let [low, middle, high] = amplification(order);
-    let power_of_h = power(h, order - 3);
-    let n = epsilon * s / power_of_h;
-    let (low, middle, high) = (low * n, middle * n / h, high * n / (h * h));
-    let noise = (size(p - 1) + low) * high + middle * middle;
-    squared_measure(x, p - 2) <= noise
+    let n = epsilon * s * power(per_h, order - 3);
+    let (low, middle, high) = (low * n, middle * n * per_h, high * n * (per_h * per_h));
+    (size(p - 1) + low) * high + middle * middle
+}
+
+/// A number that is not less than the square root of `x`, and at most 1.07 times that: half of the exponent and of the fraction, as if the
+/// logarithm were linear between powers of two.
+#[inline(always)]
+fn root_above(x: f64) -> f64 {
+    if x <= f64::MAX {
+        f64::from_bits((x.to_bits() >> 1) + ((BIAS as u64) << (FRACTION_BITS - 1)))
+    } else {
+        x
+    }
+}
+
+/// A number that is not greater than the square root of `x`.
+#[inline(always)]
+fn root_below(x: f64) -> f64 {
+    if x > 0.0 { 0.9375 * root_above(x) } else { 0.0 }
 }
 
 /// The criterion for the first step, from the derivatives that the force gives directly: η |a|/|j| at order 4, η (|a|/|s|)^(1/2) at
@@ -160,6 +198,12 @@ pub fn halvings(longest: f64, step: f64) -> u32 {
 #[inline(always)]
 pub fn halved(longest: f64, times: u32) -> f64 {
     f64::from_bits(longest.to_bits() - ((times as u64) << FRACTION_BITS))
+}
+
+/// 1 / `step`, which is a power of two.
+#[inline(always)]
+pub fn reciprocal(step: f64) -> f64 {
+    f64::from_bits(((2 * BIAS as u64) << FRACTION_BITS) - step.to_bits())
 }
 
 /// The longest power of two up to `longest` (itself a power of two) that divides `time`, which must not be negative.
@@ -276,6 +320,38 @@ mod tests {
                 }
             }
             assert_eq!(longest_at(longest, 0.0), longest);
+        }
+    }
+
+    #[test]
+    fn the_bound_of_the_noise_is_never_too_small_and_at_most_a_half_more() {
+        for k in -1000..1000 {
+            for fraction in 0..50 {
+                let x = 2f64.powi(k) * (1.0 + f64::from(fraction) / 50.0);
+                let root = x.sqrt();
+                assert!((root..1.07 * root).contains(&root_above(x)), "{x}");
+                assert!(root_below(x) > 0.88 * root && root_below(x) <= root, "{x}");
+            }
+            assert_eq!(reciprocal(2f64.powi(k)), 2f64.powi(-k));
+        }
+        assert!(root_above(f64::NAN).is_nan() && root_above(f64::INFINITY) == f64::INFINITY);
+        let mut random = 1u64;
+        let mut number = || {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+            2f64.powi((random >> 58) as i32 - 32) * ((random >> 11) as f64 * 2f64.powi(-53) - 0.5)
+        };
+        for order in [4, 6, 8] {
+            for _ in 0..1000 {
+                let x = [(); super::super::TERMS].map(|()| Vec3 {
+                    x: number(),
+                    y: number(),
+                    z: number(),
+                });
+                let (dt, scale) = (2f64.powi(-7), number().abs());
+                let exact = noise(order, &x, dt, scale, 1e-16, sqrt, sqrt);
+                let bound = noise(order, &x, dt, scale, 1e-16, root_above, root_below);
+                assert!(bound >= exact && bound < 1.5 * exact, "{bound} {exact}");
+            }
         }
     }
 

@@ -370,7 +370,8 @@ impl<const P: usize> Memory<P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn settle(&self, job: &Steps, at: &State, own: &Own, corrected: &Corrected) {
         let pairs = const { moved_width(P) as u32 / 2 };
-        let mut item = own.thread;
+        // The first thread waits for other blocks meanwhile.
+        let mut item = const { THREADS - 1 } - own.thread;
         while item < corrected.count * pairs {
             // SAFETY: the body is listed, its place is that of a body of this block, and each number belongs to one thread.
             unsafe {
