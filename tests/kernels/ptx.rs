@@ -208,7 +208,7 @@ fn may_spill(kernel: &str) -> usize {
     if MAY_SPILL.contains(&kernel) {
         usize::MAX
     } else if let Some(rest) = kernel.strip_prefix("hermite_steps_") {
-        match (rest.starts_with("together_"), rest.contains('8')) {
+        match (rest.starts_with("together_"), rest.ends_with('8')) {
             (false, false) => 340,
             (false, true) => 720,
             (true, false) => 800,

@@ -229,10 +229,16 @@ impl Sums {
         }
     }
 
-    /// The address of the number of the first class, and the distance from each class to the next.
+    /// A function that reads a number of any class, from one address and its distance. A thread that reads all classes at once should call
+    /// [`number`](Self::number) for each instead: from a common address, the compiler computes all addresses first, and spills them.
+    ///
+    /// # Safety
+    /// The sums must have been written before a barrier, and the function must only be called with classes that there are.
     #[inline(always)]
-    pub fn line(&self, component: u32, body: u32) -> (*mut f64, u32) {
-        (self.number(component, 0, body), self.class)
+    pub unsafe fn by_class(&self, component: u32, body: u32) -> impl Fn(u32) -> f64 + Copy + use<> {
+        let (at, distance) = (self.number(component, 0, body), self.class);
+        // SAFETY: the caller guarantees this.
+        move |class| unsafe { *at.add((class * distance) as usize) }
     }
 
     /// The address of a number.
@@ -384,7 +390,7 @@ impl Set {
         }
     }
 
-    /// Whether some threads of a team add up a component `k` of `components`.
+    /// Whether any member of a team has a component number `k` to add up, if a term has so many `components`.
     #[inline(always)]
     fn has(&self, k: usize, components: u32) -> bool {
         (k as u32) * self.team < components
@@ -631,7 +637,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         });
     }
 
-    /// `K` terms of a team from number `first` on.
+    /// Reads `K` terms of a team, the first of which has the number `first`: their factors, and those components that this thread adds up.
     ///
     /// # Safety
     /// The `teams` teams must have handed these terms over before a barrier.

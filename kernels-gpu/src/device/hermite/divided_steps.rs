@@ -156,7 +156,7 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
         // SAFETY: there is a number for each block.
         let start = unsafe { memory.starts.get(own.class as usize) };
         let by_warps = total <= BY_WARPS * own.classes;
-        let sums = Sums::new(at.partial, components, own.classes, total, by_warps);
+        let sums = |by_warps| Sums::new(at.partial, components, own.classes, total, by_warps);
         if !begun {
             let launch = Launch {
                 count: total,
@@ -174,7 +174,13 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             };
             // SAFETY: all threads of the grid call it.
             unsafe {
-                chains::pull_unit::<A, _, D>(&launch, &division, &bodies, &sums, own.class);
+                chains::pull_unit::<A, _, D>(
+                    &launch,
+                    &division,
+                    &bodies,
+                    &sums(by_warps),
+                    own.class,
+                );
             }
         }
         let own = own.again();
@@ -197,11 +203,10 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
                 if begun {
                     // The forces are known.
                 } else if by_warps {
-                    let sums = Sums::new(at.partial, components, own.classes, total, true);
+                    let sums = sums(true);
                     let sum = |value: u32| {
                         let (body, component) = (value / components, value % components);
-                        let (at, distance) = sums.line(component, start + done + body);
-                        move |class: u32| *at.add((class * distance) as usize)
+                        sums.by_class(component, start + done + body)
                     };
                     let each = values.div_ceil(WARPS);
                     if each <= 2 {
@@ -212,7 +217,7 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
                         fold::by_warps::<6, _>(sum, values, own.classes, set);
                     }
                 } else if t < values {
-                    let sums = Sums::new(at.partial, components, own.classes, total, false);
+                    let sums = sums(false);
                     let (component, body) = (t / bodies, t % bodies);
                     let value = body * components + component;
                     let sum = |class| *sums.number(component, class, start + done + body);

@@ -135,8 +135,8 @@ pub(super) unsafe fn by_warp<const K: usize>(
     sums
 }
 
-/// Folds `values` numbers of each of `parts` partial sums, with `K` numbers for each warp of the block at a time. `at` gives a function for a
-/// number, which gives this number of a partial sum, and `set` takes the result for a number, from one thread.
+/// Folds `values` numbers of each of `parts` partial sums, with `K` numbers for each warp of the block at a time. For each number, `at` returns
+/// the function that reads it from a given partial sum. One thread passes the result for each number to `set`.
 ///
 /// # Safety
 /// All threads of the block must call this with the same values, after a barrier.

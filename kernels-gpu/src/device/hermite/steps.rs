@@ -339,10 +339,7 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
             if group == 1 && !begun {
                 // SAFETY: the sums have been written; the component is below 3D and the sum below `remaining`. A barrier follows.
                 unsafe {
-                    let sum = |component| {
-                        let (at, distance) = sums.line(component, from);
-                        move |class: u32| *at.add((class * distance) as usize)
-                    };
+                    let sum = |component| sums.by_class(component, from);
                     fold::force_by_warps::<D, _>(sum, remaining, |component, value| {
                         folded.set(component as usize, value);
                     });
@@ -351,8 +348,7 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
                 let (component, k) = (t / bodies, t % bodies);
                 // SAFETY: each thread has a value of its own, and a barrier follows.
                 unsafe {
-                    let (at, distance) = sums.line(component, from + k);
-                    let sum = |class: u32| *at.add((class * distance) as usize);
+                    let sum = |class| *sums.number(component, class, from + k);
                     let sum = fold::tree(sum, remaining);
                     folded.set((k * components + component) as usize, sum);
                 }

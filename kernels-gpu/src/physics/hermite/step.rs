@@ -57,7 +57,8 @@ const fn amplification(order: u32) -> [f64; 3] {
 /// The error of a force is ε times the force itself, plus its change over ε times the position. `scale` is added to the size of the
 /// force; for a part of the force, it is the size of the whole force.
 ///
-/// Roots and quotients take long, and most steps are far from the noise. A bound without roots shows that first; it changes no result.
+/// The roots take most of the time, and most derivatives are far above the noise. An upper bound of the noise, which needs no roots, therefore
+/// decides most cases. It changes no result. `dt` is a power of two.
 #[inline(always)]
 pub fn is_noise(order: u32, x: &Taylor<f64>, dt: f64, scale: f64, epsilon: f64) -> bool {
     let measure = squared_measure(x, order as usize - 2);
@@ -68,8 +69,8 @@ pub fn is_noise(order: u32, x: &Taylor<f64>, dt: f64, scale: f64, epsilon: f64) 
     measure <= noise(order, x, dt, scale, epsilon, sqrt, sqrt)
 }
 
-/// What [`is_noise`] compares with the divisor of [`criterion`], or a number that is not less if `root` is never less than the square root, and
-/// `divisor` never greater. `dt` is a power of two.
+/// The noise of the divisor of [`criterion`] if `root` and `divisor` are the square root. If `root` is never less than the square root and
+/// `divisor` is never greater, the result is an upper bound of the noise.
 #[inline(always)]
 fn noise(
     order: u32,
@@ -94,7 +95,7 @@ fn noise(
     (size(p - 1) + low) * high + middle * middle
 }
 
-/// A number that is not less than the square root of `x`, and at most 1.07 times that: half of the exponent and of the fraction, as if the
+/// An upper bound of the square root of `x`, which exceeds it by 7 % at most. It halves the bits of the exponent and of the fraction, as if the
 /// logarithm were linear between powers of two.
 #[inline(always)]
 fn root_above(x: f64) -> f64 {
@@ -105,7 +106,7 @@ fn root_above(x: f64) -> f64 {
     }
 }
 
-/// A number that is not greater than the square root of `x`.
+/// A lower bound of the square root of `x`, which is at most 7 % less.
 #[inline(always)]
 fn root_below(x: f64) -> f64 {
     if x > 0.0 { 0.9375 * root_above(x) } else { 0.0 }
@@ -200,7 +201,7 @@ pub fn halved(longest: f64, times: u32) -> f64 {
     f64::from_bits(longest.to_bits() - ((times as u64) << FRACTION_BITS))
 }
 
-/// 1 / `step`, which is a power of two.
+/// The reciprocal of `step`, which is a power of two.
 #[inline(always)]
 pub fn reciprocal(step: f64) -> f64 {
     f64::from_bits(((2 * BIAS as u64) << FRACTION_BITS) - step.to_bits())
