@@ -120,6 +120,35 @@ fn blocks_with_a_part_of_the_stars_step_few_and_many_active_bodies_with_the_same
 }
 
 #[test]
+fn a_block_step_that_the_host_repeats_leaves_the_steps_before_it() {
+    // The first steps of a close pair are so long that the host has to repeat some of the first block steps.
+    for order in Order::ALL {
+        let spec = Specification {
+            eta: 0.2,
+            eta_start: 3.0,
+            ..Specification::new(order)
+        };
+        let bodies = Model::Plummer.build(Some(30), 7, 1.0, 3).unwrap();
+        let time = 0.0625;
+        let mut host = by_host(&spec, &bodies);
+        host.advance_to(time).unwrap();
+        // The kernels for small systems, for particles that are divided among blocks, and for any system.
+        for (few, many) in [(10, u64::MAX), (10, 30 * 30), (0, u64::MAX)] {
+            let engine = resident_emulator(1, 4, few, many, 32, None);
+            let mut device = by_device(&spec, &bodies, engine);
+            let mut launches = 0;
+            let mut count = |_| {
+                launches += 1;
+                true
+            };
+            device.advance(time, &mut count).unwrap();
+            assert!(launches > 1, "order {order}: the host takes no block step");
+            assert_same(&host, &device, &format!("order {order}, {few} {many}"));
+        }
+    }
+}
+
+#[test]
 fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
     let spec = Specification {
         iterations: 3,
