@@ -167,9 +167,9 @@ fn barriers_are_neither_dropped_nor_duplicated() {
     // There are six grid barriers with two each. There is one for the fold of a body with its own block, one before each of the two corrections, and
     // one before folded sums are overwritten.
     assert_eq!(count("hermite_steps_6", "bar.sync"), 12 + chains + 4);
-    // There are three grid barriers with two each. There is one after the stars have been read, two in the evaluation of the announcements, and two
-    // around the correction.
-    assert_eq!(count("hermite_divided_steps_6", "bar.sync"), 6 + chains + 5);
+    // There are three grid barriers with two each. There is one after the stars have been read, two in the evaluation of the announcements, one before
+    // folded sums are overwritten, one before the correction, one after that of many bodies, and one before the last steps are copied.
+    assert_eq!(count("hermite_divided_steps_6", "bar.sync"), 6 + chains + 7);
     // There is one grid barrier with two. There is one after the choice of the time, two around the list of active bodies, one after each thread
     // of a partial sum, and one after the fold.
     assert_eq!(count("hermite_small_steps_6", "bar.sync"), 2 + 5);

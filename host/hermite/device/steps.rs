@@ -356,8 +356,8 @@ impl DeviceMemory {
         let mut resident = match self.resident.take() {
             Some(resident) => resident,
             None => {
-                // Several devices and the kernel for small systems have corrected steps of even and of odd block steps.
-                let two_sets = devices > 1 || matches!(self.special, Some(Special::Small(_)));
+                // Several devices and the special kernels keep a corrected step until the next one is known to be valid.
+                let two_sets = devices > 1 || self.special.is_some();
                 Resident::new(&self.device, p, self.bodies, devices, two_sets)?
             }
         };

@@ -7,6 +7,8 @@
 //! after another, but can be computed at the same time. Then each thread of the team adds up some of the
 //! components of all these terms.
 
+mod tile;
+
 use core::mem::size_of;
 
 use cuda_std::shared::SharedSlice;
@@ -16,6 +18,7 @@ use cuda_std::warp::warp_shuffle_xor;
 use super::{Launch, Record, ratio, width};
 use crate::Vec3;
 use crate::number::{each, known_here};
+use tile::Tile;
 
 /// Largest number of partial sums of a block, whose chains of a body are in one warp.
 pub const MOST_PARTS: u32 = 16;
@@ -47,9 +50,6 @@ macro_rules! each_value {
     };
 }
 
-/// Number of source bodies in shared memory, for each thread of a block.
-const TILE_BODIES: u32 = 2;
-
 /// Number of terms that a thread computes at a time.
 const AT_ONCE: usize = 4;
 
@@ -78,7 +78,7 @@ pub(super) fn again(number: u32) -> u32 {
 /// Where the terms begin, of which there are two for each thread, in the memory of [`shared_bytes`]. Until [`pull_unit`] has located the last
 /// active body, it leaves this part to [`Bodies::locate`].
 pub(super) const fn terms_offset<A: Record<D>, const D: usize>(threads: u32) -> u32 {
-    threads * TILE_BODIES * 16 * A::WORDS as u32
+    16 * tile::words::<A, D>(threads) as u32
 }
 
 /// How the work is divided among the blocks.
@@ -113,7 +113,7 @@ impl Division {
         while each_has_two
             && parts < MOST_PARTS
             && remaining > 1
-            && 2 * parts * launch.terms <= TILE_BODIES * threads
+            && 2 * parts * launch.terms <= tile::bodies(threads)
         {
             parts *= 2;
             remaining /= 2;
@@ -251,13 +251,8 @@ impl Sums {
 
 /// A block's share of the work.
 struct Share<'a, A: Record<D>, B: Bodies<A, D>, const D: usize> {
-    launch: &'a Launch,
-    division: &'a Division,
-    bodies: &'a B,
+    tile: Tile<'a, A, B, D>,
     remaining: &'a Sums,
-    /// The class of its partial sums, which are the numbers class + remaining · k.
-    class: u32,
-    tile: SharedSlice<A::Word>,
     /// Two terms for each thread.
     terms: SharedSlice<A::Number>,
 }
@@ -277,18 +272,15 @@ pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
     unit: u32,
 ) {
     let threads = thread::block_dim_x();
-    let tile_words = A::WORDS * (TILE_BODIES * threads) as usize;
-    let room = 2 * threads as usize;
     // SAFETY: the caller provides this much shared memory.
     let share = unsafe {
         Share::<A, B, D> {
-            launch,
-            division,
-            bodies,
+            tile: Tile::of(launch, division, bodies, unit),
             remaining,
-            class: unit & (division.remaining - 1),
-            tile: SharedSlice::dynamic(0, tile_words),
-            terms: SharedSlice::dynamic(16 * tile_words, const { 1 + 3 * D } * room),
+            terms: SharedSlice::dynamic(
+                terms_offset::<A, D>(threads) as usize,
+                const { 1 + 3 * D } * 2 * threads as usize,
+            ),
         }
     };
     let mut first = ratio(unit, division.remaining) * division.bodies;
@@ -297,8 +289,10 @@ pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
     unsafe {
         let mut set = Set::of(launch, division, first, end);
         let mut motions = share.motions(&set);
-        if share.is_one_tile() {
-            share.stage(0, launch.terms);
+        if share.tile.is_whole() {
+            share.tile.stage(0, launch.terms);
+            // All threads have also located the bodies of the first set.
+            thread::sync_threads();
         }
         let is_first = !set.is_wide;
         // The bodies of the next set are read while the last sums of this one are folded. A set that is not wide is the last one.
@@ -434,53 +428,6 @@ impl<A: Record<D>, const D: usize, const K: usize> Handed<A, D, K> {
 }
 
 impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
-    /// Number of terms of each partial sum for which the tile has room.
-    #[inline(always)]
-    fn tile_terms(&self) -> u32 {
-        ratio(TILE_BODIES * thread::block_dim_x(), self.division.parts)
-    }
-
-    /// Whether the tile has room for all source bodies.
-    #[inline(always)]
-    fn is_one_tile(&self) -> bool {
-        self.launch.terms <= self.tile_terms()
-    }
-
-    /// Fills the tile with `terms` source bodies of each partial sum from number `first` on.
-    ///
-    /// # Safety
-    /// All threads of the block must call this, after a barrier; `first` + `terms` must be at most the number of terms, and `terms` at most
-    /// [`tile_terms`](Self::tile_terms).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn stage(&self, first: u32, terms: u32) {
-        let (launch, division) = (self.launch, self.division.again());
-        let (threads, t) = (again(thread::block_dim_x()), again(thread::thread_idx_x()));
-        let end = terms * division.parts;
-        // SAFETY: `at` is at most end - 1.
-        let read = |at: u32| unsafe {
-            let (term, part) = (ratio(at, division.parts), at & (division.parts - 1));
-            let sum = self.class + division.remaining * part;
-            let place = (first + term) * launch.sums + launch.first + sum * launch.stride;
-            self.bodies.source(first * division.parts + at, place)
-        };
-        // Both are read before one is written, so that the waits for memory overlap.
-        let a = read(t.min(end - 1));
-        let mut b = a;
-        if end > threads {
-            b = read((t + threads).min(end - 1));
-        }
-        // SAFETY: the tile has room for `end` bodies; barriers separate this from the reads.
-        unsafe {
-            if t < end {
-                A::stage(self.tile, t as usize, a.0, &a.1);
-            }
-            if t + threads < end {
-                A::stage(self.tile, (t + threads) as usize, b.0, &b.1);
-            }
-        }
-        thread::sync_threads();
-    }
-
     /// The motions of this thread's bodies in a set.
     ///
     /// # Safety
@@ -491,8 +438,14 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         // Both are always read: a copy of the first one would be waited for.
         // SAFETY: the caller guarantees this.
         unsafe {
-            let (first, second) = (self.bodies.locate(at(0)), self.bodies.locate(at(1)));
-            [self.bodies.active(first), self.bodies.active(second)]
+            let (first, second) = (
+                self.tile.bodies.locate(at(0)),
+                self.tile.bodies.locate(at(1)),
+            );
+            [
+                self.tile.bodies.active(first),
+                self.tile.bodies.active(second),
+            ]
         }
     }
 
@@ -503,14 +456,14 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn pull_set<const I: usize>(&self, set: &Set, i: &[A::Body; 2]) -> [A::Sum; I] {
         const { assert!(I == 1 || I == 2) };
-        let softening2 = A::number(self.launch.softening2);
+        let softening2 = A::number(self.tile.launch.softening2);
         let mut sum = [A::zero(); I];
         let mut done = 0;
         // SAFETY: all threads of the block call it.
-        while let Some(staged) = unsafe { self.next_tile(&mut done) } {
+        while let Some(staged) = unsafe { self.tile.next(&mut done) } {
             let (mut base, several) = (0, const { (AT_ONCE / I) as u32 });
             while base + several <= staged {
-                let at = |k: usize| self.staged(set, base + (k / I) as u32);
+                let at = |k: usize| self.tile.body(set.part, base + (k / I) as u32);
                 let [a, b, c, d] = [at(0), at(1), at(2), at(3)];
                 let (all, _) = A::terms_of(
                     [&i[0], &i[1 % I], &i[2 % I], &i[3 % I]],
@@ -522,7 +475,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                 base += several;
             }
             while base < staged {
-                let (mass, j) = self.staged(set, base);
+                let (mass, j) = self.tile.body(set.part, base);
                 each!(I, |k| A::pull(
                     &i[k % 2],
                     &j,
@@ -534,33 +487,6 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
             }
         }
         sum
-    }
-
-    /// Fills the tile with the next terms of each partial sum, unless all are in it anyway. Returns their number, or `None` after the last ones.
-    /// `done` is the number of terms so far. (A closure for each tile might not be inlined.)
-    ///
-    /// # Safety
-    /// All threads of the block must call this.
-    #[inline(always)]
-    unsafe fn next_tile(&self, done: &mut u32) -> Option<u32> {
-        let staged = (self.launch.terms - *done).min(self.tile_terms());
-        if staged == 0 {
-            return None;
-        }
-        if !self.is_one_tile() {
-            thread::sync_threads();
-            // SAFETY: these are terms of the partial sums.
-            unsafe { self.stage(*done, staged) };
-        }
-        *done += staged;
-        Some(staged)
-    }
-
-    /// The source body of a term of this thread's partial sum, which is in the tile.
-    #[inline(always)]
-    fn staged(&self, set: &Set, term: u32) -> (A::Number, A::Body) {
-        // SAFETY: the term is staged.
-        unsafe { A::staged(self.tile, (term * self.division.parts + set.part) as usize) }
     }
 
     /// Computes the sums for a set with teams of several threads, and writes the results. The members of a team compute terms at the same time; then
@@ -575,14 +501,17 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
             team, member, own, ..
         } = *set;
         let teams = ratio(thread::block_dim_x(), team);
-        let softening2 = A::number(self.launch.softening2);
+        let softening2 = A::number(self.tile.launch.softening2);
         let mut sums = [[A::number(0.0); 2]; MOST_OF_MEMBER];
         let mut done = 0;
         // SAFETY: all threads of the block call it.
-        while let Some(staged) = unsafe { self.next_tile(&mut done) } {
+        while let Some(staged) = unsafe { self.tile.next(&mut done) } {
             let mut base = 0;
             while base < staged {
-                let term = |k: u32| self.staged(set, (base + k * team + member).min(staged - 1));
+                let term = |k: u32| {
+                    self.tile
+                        .body(set.part, (base + k * team + member).min(staged - 1))
+                };
                 let (a, b) = (term(0), term(1));
                 let (all, _) = A::terms_of([i; 2], [&a.1, &b.1], [a.0, b.0], softening2);
                 // SAFETY: the terms are below 2 · threads, and each belongs to one thread.
@@ -620,7 +549,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
             if set.has(n, components) {
                 let component = set.component(n);
                 let mut value = A::total(&sums[n], component < 3);
-                let mut distance = self.division.parts / 2;
+                let mut distance = self.tile.division.parts / 2;
                 while distance > 0 {
                     // SAFETY: whole warps call it.
                     value += unsafe { warp_shuffle_xor(u32::MAX, value, distance, 32) }.0;
@@ -630,7 +559,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                     let body = set.first + set.body;
                     // SAFETY: the numbers are those of the class, and each belongs to one thread.
                     unsafe {
-                        *self.remaining.number(component, self.class, body) = value;
+                        *self.remaining.number(component, self.tile.class, body) = value;
                     }
                 }
             }
@@ -682,7 +611,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                 values[at + 2] = totals[d].z;
             });
         });
-        let parts = again(self.division.parts);
+        let parts = again(self.tile.division.parts);
         // The values of this thread are some from number `first` on.
         let (mut first, mut count) = (0, number as u32);
         each!(const { MOST_PARTS.ilog2() as usize }, |level| {
@@ -720,7 +649,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                     let component = if second { value - components } else { value };
                     let body = set.first + body;
                     // SAFETY: the numbers are those of the class, and each belongs to one thread.
-                    unsafe { *self.remaining.number(component, self.class, body) = values[k] };
+                    unsafe { *self.remaining.number(component, self.tile.class, body) = values[k] };
                 }
             });
         }

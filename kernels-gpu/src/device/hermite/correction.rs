@@ -56,8 +56,17 @@ impl Start {
     }
 }
 
-/// Corrects the active body that was at `start`, on which `force` acts, and, after the last iteration, chooses its next step. Returns its
-/// motion and the next step, which is 0 before the last iteration, and -∞ if the host has to perform the block.
+/// An active body after its correction.
+#[derive(Clone, Copy)]
+pub(super) struct Corrected {
+    pub motion: Taylor<f64>,
+    /// The next step: 0 before the last iteration, and -∞ if the host has to perform the block.
+    pub step: f64,
+    /// The event to count, or 0.
+    pub event: f64,
+}
+
+/// Corrects the active body that was at `start`, on which `force` acts, and, after the last iteration, chooses its next step.
 ///
 /// # Safety
 /// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
@@ -69,7 +78,7 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
     start: &Start,
     force: &[Vec3<f64>; D],
     last: bool,
-) -> (Taylor<f64>, f64) {
+) -> Corrected {
     let Start {
         place,
         before,
@@ -86,11 +95,11 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
         unsafe { put(moved.add(2 + 3 * n), y[n]) };
         n += 1;
     }
-    let mut step = 0.0;
+    let (mut step, mut event) = (0.0, 0.0);
     if last {
         // SAFETY: as above.
         unsafe {
-            step = choose_step::<P, MANY>(job, at, block, moved, &y, before);
+            (step, event) = choose_step::<P, MANY>(job, at, block, moved, &y, before);
             if MANY {
                 job.devices.others(at.everywhere, |other| {
                     let to = moved_by::<P, MANY>(job, other.moved, block.number);
@@ -104,11 +113,15 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
             }
         }
     }
-    (y, step)
+    Corrected {
+        motion: y,
+        step,
+        event,
+    }
 }
 
-/// Chooses the next step of a body after a step of length `before` to `y`, which it returns. If the host has to perform the block, it stops all
-/// threads and returns -∞.
+/// Chooses the next step of a body after a step of length `before` to `y`. Returns it, and the event to count. If the host has to perform the
+/// block, it stops all threads, and the step is -∞.
 ///
 /// # Safety
 /// The same as for [`correct_body`]; `moved` must be the body's record.
@@ -120,7 +133,7 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
     moved: *mut f64,
     y: &Taylor<f64>,
     before: f64,
-) -> f64 {
+) -> (f64, f64) {
     // What only depends on these would be computed before the loop over block steps, and take registers from the loop over pairs.
     let job = &Steps {
         accuracy: Accuracy {
@@ -134,8 +147,15 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
     let forced = job.shortest > 0.0;
     let limits = job.limits(block.time);
     let verdict = judge(P as u32, &job.accuracy, &limits, y, before);
+    let event = if verdict.noisy {
+        IS_NOISY
+    } else if verdict.clamped {
+        IS_CLAMPED
+    } else {
+        0.0
+    };
     let stops = !verdict.finite || verdict.abrupt || (verdict.clamped && !forced);
-    // SAFETY: the caller guarantees this; levels are below LEVELS.
+    // SAFETY: the caller guarantees this.
     unsafe {
         if stops {
             let sign = stop_sign::<MANY>(block.number);
@@ -147,17 +167,39 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
             }
         }
         *moved = verdict.step;
-        *moved.add(1) = if verdict.noisy {
-            IS_NOISY
-        } else if verdict.clamped {
-            IS_CLAMPED
-        } else {
-            0.0
-        };
-        let (old, new) = (
-            halvings(job.longest, before),
-            halvings(job.longest, verdict.step),
-        );
+        *moved.add(1) = event;
+    }
+    let step = if stops {
+        f64::NEG_INFINITY
+    } else {
+        verdict.step
+    };
+    (step, event)
+}
+
+/// Moves a body that was at `start` to the number of bodies with steps of its new length, from which
+/// [`steps`](super::steps::steps) finds the next block step.
+///
+/// # Safety
+/// The pointers must be valid as [`State`] requires.
+#[inline(always)]
+pub(super) unsafe fn change_levels<const MANY: bool>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    start: &Start,
+    corrected: &Corrected,
+) {
+    // There is no next step before the last iteration, or if the host has to perform the block.
+    if corrected.step <= 0.0 {
+        return;
+    }
+    let (old, new) = (
+        halvings(job.longest, start.before),
+        halvings(job.longest, corrected.step),
+    );
+    // SAFETY: the caller guarantees this; levels are below LEVELS.
+    unsafe {
         if !MANY {
             change_level(at.levels, old, new);
         } else if old != new {
@@ -167,11 +209,6 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
                 atomic_fetch_add_relaxed_u32_system(changes.add(new as usize), 1);
             });
         }
-    }
-    if stops {
-        f64::NEG_INFINITY
-    } else {
-        verdict.step
     }
 }
 

@@ -11,19 +11,22 @@ mod memory;
 
 use cuda_std::{GridBarrier, thread};
 
-use super::chains::{self, Bodies, Division, MOST_PARTS, MOST_REMAINING, Sums};
+use super::chains::{self, Bodies, MOST_PARTS, MOST_REMAINING, Sums};
 use super::problem::{Block, State, Steps};
 use super::record::vectors_of;
 use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
 use super::{Launch, Record, fold, vectors, width};
-use memory::{Corrected, Memory, Own, WARPS, most_found};
 pub use memory::{MOST_STARS, shared_bytes};
+use memory::{Memory, Own, WARPS, most_found};
 
 /// Number of threads of a block.
 pub const THREADS: u32 = 256;
 
 /// Number of active bodies for each block up to which warps fold the sums, and not threads.
 const BY_WARPS: u32 = 8;
+
+/// No star, which is never due.
+const NONE_CORRECTED: (u32, f64) = (0, f64::INFINITY);
 
 /// The number of blocks among which the stars are divided if so many can be resident: a power of two, and 0 if these are too few for `sums`
 /// partial sums.
@@ -81,31 +84,27 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
     let components = const { 3 * D as u32 };
     let leader = thread::index_1d() == 0;
     // SAFETY: the caller guarantees the memory; a barrier separates reading the stars from their use.
-    let (memory, mut said) = unsafe {
+    let memory = unsafe {
         let memory = Memory::<P>::of::<A, D>(&own);
         memory.load(job, at, &own);
         thread::sync_threads();
-        let said = memory.announce::<D>(at, &own, &memory.lists[0]);
+        if own.thread < 32 {
+            let first = memory.first_due(&own, f64::NAN);
+            memory.announce::<D>(at, &own, NONE_CORRECTED, first);
+            memory.note_rest(&own, first);
+        }
         barrier.wait();
-        (memory, said)
+        memory
     };
-    // The list of the announced bodies, and that of those corrected in the last block step.
-    let mut odd = false;
-    // The last block step is not counted before all threads know whether it is valid: its end, the number of its active bodies, and those of
-    // this block, whose corrected steps are copied while the block waits for others.
-    let (mut next, mut total) = (job.time, 0u32);
-    let mut last = Corrected {
-        list: memory.lists[1],
-        count: 0,
-        time: next,
-    };
+    // The last block step is not counted before all threads know whether it is valid: its end, and the number of its active bodies. The other
+    // time is the end of one that is not valid.
+    let (mut next, mut total, mut invalid) = (job.time, 0u32, f64::NAN);
     let (mut time, mut number, mut taken, mut ended) = (job.time, 0, 0u64, 0);
     memory.start(&own);
     loop {
         let own = own.again();
         // SAFETY: as above.
         let memory = unsafe { Memory::<P>::of::<A, D>(&own) };
-        let list = memory.lists[odd as usize];
         // SAFETY: all threads of the block call it, after a barrier.
         let (first_due, due) = unsafe { memory.agree(at, &own) };
         if number > 0 {
@@ -113,7 +112,7 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             if first_due == f64::NEG_INFINITY {
                 ended = FOR_HOST;
                 number -= 1;
-                last.count = 0;
+                invalid = next;
                 break;
             }
             if leader {
@@ -132,14 +131,14 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             break;
         }
         let begun = number == 0 && job.begun.total > 0;
-        let active = if said.time == next { said.count } else { 0 };
         // The kernel for forces also takes block steps for which there is no room.
         let too_many = total > job.room.min(const { most_found::<A, D>() });
         if (total >= job.many || too_many) && !begun {
             memory.lap(&own, 0);
             // SAFETY: no block reads announced motions before it has come to this end as well.
             unsafe {
-                memory.begin::<D>(job, at, &own, &list, active, next);
+                let active = memory.active(&own, total);
+                memory.begin::<D>(job, at, &own, active, next);
                 if leader {
                     hand_over(at.report, total, total);
                 }
@@ -153,19 +152,12 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             number,
         };
         memory.lap(&own, 0);
-        // SAFETY: there is a number for each block.
-        let start = unsafe { memory.starts.get(own.class as usize) };
         let by_warps = total <= BY_WARPS * own.classes;
         let sums = |by_warps| Sums::new(at.partial, components, own.classes, total, by_warps);
         if !begun {
             let launch = Launch {
                 count: total,
                 ..job.force
-            };
-            let division = Division {
-                parts: own.parts,
-                remaining: own.classes,
-                bodies: total,
             };
             let bodies = Agreed {
                 memory: &memory,
@@ -176,7 +168,7 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
             unsafe {
                 chains::pull_unit::<A, _, D>(
                     &launch,
-                    &division,
+                    &own.division(total),
                     &bodies,
                     &sums(by_warps),
                     own.class,
@@ -186,15 +178,22 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
         let own = own.again();
         // SAFETY: as above.
         let memory = unsafe { Memory::<P>::of::<A, D>(&own) };
-        let (t, list) = (own.thread, memory.lists[odd as usize]);
-        last.list = memory.lists[!odd as usize];
+        let t = own.thread;
+        // SAFETY: there is a number for each block.
+        let start = unsafe { memory.starts.get(own.class as usize) };
+        // SAFETY: the blocks have agreed.
+        let active = unsafe { memory.active(&own, total) };
         // All blocks have also read what is announced before one of them announces again.
-        // SAFETY: all threads of the grid call it; the last block step is valid.
-        unsafe { barrier.wait_meanwhile(|| memory.settle(job, at, &own, &last)) };
-        last.count = 0;
+        // SAFETY: all threads of the grid call it.
+        unsafe { barrier.wait() };
         let most = if begun { THREADS } else { THREADS / components };
         let mut done = 0;
+        let mut corrected = NONE_CORRECTED;
         while done < active {
+            if done > 0 {
+                // The folded forces are overwritten.
+                thread::sync_threads();
+            }
             let bodies = (active - done).min(most);
             let values = components * bodies;
             // SAFETY: the sums have been written before a barrier, and a barrier follows.
@@ -236,37 +235,50 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
                         let at_force = (t * components) as usize;
                         vectors_of::<D>(|k| memory.folded.get(at_force + k))
                     };
-                    let star = list.get((done + t) as usize);
-                    memory.correct::<D>(job, at, &own, &block, star, &force);
+                    let star = memory.list.get((done + t) as usize);
+                    let due = memory.correct::<D>(job, at, &own, &block, star, &force);
+                    corrected = (star, due);
                 }
             }
             memory.lap(&own, 2);
             done += bodies;
-            // The folded forces are overwritten; the stars are read.
-            thread::sync_threads();
         }
         let own = own.again();
         // SAFETY: as above.
         let memory = unsafe { Memory::<P>::of::<A, D>(&own) };
+        let mut announced = f64::NAN;
         if active > 0 {
-            let list = memory.lists[odd as usize];
-            last = Corrected {
-                list,
-                count: active,
-                time: next,
-            };
-            odd = !odd;
-            let list = memory.lists[odd as usize];
-            // SAFETY: all threads of the block call it, after a barrier that follows the correction.
-            said = unsafe { memory.announce::<D>(at, &own, &list) };
+            // With few active bodies, the first warp has corrected them all.
+            let is_alone = active <= most.min(32);
+            if !is_alone {
+                thread::sync_threads();
+            }
+            if t < 32 {
+                // SAFETY: one warp calls it, after it has corrected all active bodies, or after a barrier.
+                unsafe {
+                    let rest = if is_alone {
+                        memory.rest()
+                    } else {
+                        corrected = NONE_CORRECTED;
+                        memory.first_due(&own, f64::NAN)
+                    };
+                    announced = memory.announce::<D>(at, &own, corrected, rest);
+                }
+            }
         }
-        // SAFETY: all threads of the grid call it.
-        unsafe { barrier.wait() };
+        // SAFETY: all threads of the grid call it; the stars have been corrected before a barrier.
+        unsafe {
+            barrier.wait_meanwhile(|| {
+                if active > 0 && t < 32 {
+                    memory.note_rest(&own, announced);
+                }
+            });
+        }
         memory.lap(&own, 1);
         number += 1;
     }
-    // SAFETY: the last block step is valid, or none of its bodies are left.
-    unsafe { memory.settle(job, at, &own, &last) };
+    // SAFETY: all threads of the block call it, after a barrier.
+    unsafe { memory.settle(job, at, &own, invalid) };
     if leader {
         // SAFETY: the report is valid.
         unsafe {

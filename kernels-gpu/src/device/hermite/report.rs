@@ -47,6 +47,8 @@ pub const FOR_HOST: u64 = 2;
 /// Value of [`ENDED`] if the forces of the next block have to be computed by their own kernel.
 pub const FOR_FORCES: u64 = 4;
 
+/// Adds `by` to a number of the report, modulo 2⁶⁴.
+///
 /// # Safety
 /// `report` must be valid at index `what`.
 #[inline(always)]

@@ -167,10 +167,10 @@ unsafe fn settle_star<const P: usize, const D: usize, const MANY: bool>(
             let rest = at.rest.add(index * REST_WIDTH);
             let moved = moved_by::<P, MANY>(job, at.moved, block.number + 1);
             let moved = moved.add(index * const { moved_width(P) });
-            let (next, what) = two(moved);
+            let (next, event) = two(moved);
             motion = aligned_vectors(moved.add(2));
             let others = aligned_vectors::<2>(moved.add(2 + 3 * P));
-            count_step(job, at, step, what);
+            count_step(job, at, step, event);
             (time, step) = (block.before, next);
             *star.add(1) = time;
             put_all(star.add(2), &motion);
@@ -186,27 +186,23 @@ unsafe fn settle_star<const P: usize, const D: usize, const MANY: bool>(
     }
 }
 
-/// Copies two numbers of a corrected step that ends at `time`, from number `pair` of its record on, to the star at `place`. With the first
-/// two it counts the step, whose length `taken` gives.
+/// Copies two numbers of a corrected step that ends at `time`, from number `pair` of its record on, to the star at `place`.
 ///
 /// # Safety
 /// The pointers must be valid as [`State`] requires, the place must be that of a body, and no other thread may use these numbers.
 #[inline(always)]
 pub(super) unsafe fn put_moved<const P: usize>(
-    job: &Steps,
     at: &State,
     time: f64,
     place: usize,
     pair: usize,
     (a, b): (f64, f64),
-    taken: impl FnOnce() -> f64,
 ) {
     // SAFETY: the caller guarantees this.
     unsafe {
         let star = at.stars.add(place * const { star_width(P) });
         let rest = at.rest.add(place * REST_WIDTH);
         if pair == 0 {
-            count_step(job, at, taken(), b);
             *star.add(1) = time;
             *rest = a;
         } else if pair < const { star_width(P) } {
@@ -220,20 +216,32 @@ pub(super) unsafe fn put_moved<const P: usize>(
     }
 }
 
-/// Counts a step of length `taken`, and what it was.
+/// Counts a step of the length `taken`, and its event.
 ///
 /// # Safety
 /// The report must be valid.
 #[inline(always)]
-unsafe fn count_step(job: &Steps, at: &State, taken: f64, what: f64) {
+pub(super) unsafe fn count_step(job: &Steps, at: &State, taken: f64, event: f64) {
     let level = halvings(job.longest, taken);
     // SAFETY: the caller guarantees this; a level is below LEVELS.
     unsafe {
         count_up(at.report, LENGTHS + level as usize, 1);
-        if what == IS_NOISY {
-            count_up(at.report, NOISY, 1);
-        } else if what == IS_CLAMPED {
-            count_up(at.report, CLAMPED, 1);
+        count_event(at, event, 1);
+    }
+}
+
+/// Adds `by` to the number of events of this kind; 0 is no event.
+///
+/// # Safety
+/// The report must be valid.
+#[inline(always)]
+pub(super) unsafe fn count_event(at: &State, event: f64, by: u64) {
+    // SAFETY: the caller guarantees this.
+    unsafe {
+        if event == IS_NOISY {
+            count_up(at.report, NOISY, by);
+        } else if event == IS_CLAMPED {
+            count_up(at.report, CLAMPED, by);
         }
     }
 }

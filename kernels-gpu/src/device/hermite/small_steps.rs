@@ -19,7 +19,7 @@ use super::correction::{Start, correct_body};
 use super::problem::{Block, REST_WIDTH, STOPPED, State, Steps, moved_width};
 use super::record::{two, vectors_of};
 use super::report::{ACTIVE, AT_END, FOR_HOST, count_up, tell};
-use super::settle::{put_moved, votes_before};
+use super::settle::{count_step, put_moved, votes_before};
 use super::shared_stars::{self, SharedStars};
 use super::{Launch, Record, fold, ratio, star_width};
 use crate::Vec3;
@@ -361,8 +361,11 @@ impl<A: Record<D>, const P: usize, const D: usize> Memory<A, P, D> {
             unsafe {
                 let place = self.active.get((first + item / pairs * grid) as usize) as usize;
                 let numbers = two(at.moved.add(place * const { moved_width(P) } + pair));
-                let taken = || block.time - *at.stars.add(place * const { star_width(P) } + 1);
-                put_moved::<P>(job, at, block.time, place, pair, numbers, taken);
+                if pair == 0 {
+                    let taken = block.time - *at.stars.add(place * const { star_width(P) } + 1);
+                    count_step(job, at, taken, numbers.1);
+                }
+                put_moved::<P>(at, block.time, place, pair, numbers);
             }
             item += 32;
         }

@@ -20,7 +20,7 @@ use cuda_std::shared::SharedSlice;
 use cuda_std::{GridBarrier, thread};
 
 use super::chains::{self, Division, Predicted, Sums};
-use super::correction::{Start, correct_body, replace};
+use super::correction::{Start, change_levels, correct_body, replace};
 use super::levels::{number_of, of_lane, settle_levels, shortest_step};
 use super::problem::{Block, COUNTS, STOPPED, State, Steps, TOTALS, counter, stop_sign};
 use super::record::vectors_of;
@@ -278,7 +278,8 @@ unsafe fn step_one<A: Record<D>, const P: usize, const D: usize, const MANY: boo
         unsafe {
             let start = Start::of::<P>(block, place, |k| star.get(k));
             let force = vectors_of::<D>(|k| force.get(k));
-            correct_body::<P, D, MANY>(job, at, block, &start, &force, last);
+            let corrected = correct_body::<P, D, MANY>(job, at, block, &start, &force, last);
+            change_levels::<MANY>(job, at, block, &start, &corrected);
         }
     }
     clock() - begin
@@ -369,7 +370,9 @@ unsafe fn step_many<A: Record<D>, const P: usize, const D: usize, const MANY: bo
                     } else {
                         vectors_of::<D>(|n| folded.get((t * components) as usize + n))
                     };
-                    correct_body::<P, D, MANY>(job, at, block, &start, &force, last);
+                    let corrected =
+                        correct_body::<P, D, MANY>(job, at, block, &start, &force, last);
+                    change_levels::<MANY>(job, at, block, &start, &corrected);
                 }
             }
             correcting += clock() - begin;

@@ -4,25 +4,27 @@
 use cuda_std::misc::clock;
 use cuda_std::shared::{F2, SharedSlice};
 use cuda_std::thread;
-use cuda_std::warp::{warp_shuffle_idx, warp_shuffle_xor, warp_vote_ballot};
+use cuda_std::warp::{sync_warp, warp_shuffle_idx, warp_shuffle_xor, warp_vote_ballot};
 
-use super::super::chains::{self, MOST_REMAINING, again};
-use super::super::correction::{Start, correct_body};
+use super::super::chains::{self, Division, MOST_REMAINING, again};
+use super::super::correction::{Corrected, Start, correct_body};
 use super::super::neighbours::sum_before;
-use super::super::problem::{ANNOUNCED, Block, REST_WIDTH, State, Steps, moved_width};
+use super::super::problem::{ANNOUNCED, Block, REST_WIDTH, State, Steps, moved_by, moved_width};
 use super::super::record::{put_predicted, two};
-use super::super::settle::{put_moved, votes_before};
+use super::super::report::{LENGTHS, count_up};
+use super::super::settle::{count_event, put_moved, votes_before};
 use super::super::shared_stars::{self, SharedStars};
 use super::super::{Launch, Record, ratio, star_width, width};
 use super::THREADS;
 use crate::number::each;
+use crate::physics::hermite::step::halvings;
 
 /// The bytes of dynamic shared memory of each of so many blocks for a system of `sums` partial sums with `terms` bodies each, with `D` forces.
 pub const fn shared_bytes<A: Record<D>, const D: usize>(sums: u32, terms: u32, blocks: u32) -> u32 {
     let stars = sums / blocks * terms;
     let of_chains = chains::shared_bytes::<A, D>(THREADS);
     let of_stars = shared_stars::bytes(2 * D, stars);
-    of_chains + of_stars + 8 * (2 * stars + 2 * WARPS + LAPS) + 4 * (2 * stars + blocks)
+    of_chains + of_stars + 8 * (2 * stars + 2 * WARPS + LAPS + 1) + 4 * (2 * stars + blocks)
 }
 
 pub(super) const WARPS: u32 = THREADS / 32;
@@ -72,6 +74,16 @@ impl Own {
             parts: again(self.parts),
             stars: again(self.stars),
             thread: again(self.thread),
+        }
+    }
+
+    /// How the forces on so many bodies are divided among the blocks.
+    #[inline(always)]
+    pub fn division(&self, bodies: u32) -> Division {
+        Division {
+            parts: self.parts,
+            remaining: self.classes,
+            bodies,
         }
     }
 
@@ -131,10 +143,16 @@ pub(super) struct Memory<const P: usize> {
     pub stars: SharedStars<P>,
     /// The time at which each star is due.
     pub due: SharedSlice<f64>,
-    /// The step that each star has completed.
-    pub taken: SharedSlice<f64>,
-    /// The stars that are announced, of even block steps and of odd ones.
-    pub lists: [SharedSlice<u32>; 2],
+    /// The last step that each star has completed in this launch.
+    taken: SharedSlice<f64>,
+    /// How many steps each star has completed in this launch.
+    completed: SharedSlice<u16>,
+    /// How many of these were as long as the last one, without any in between that were not. They are not in the report yet.
+    alike: SharedSlice<u16>,
+    /// The earliest time at which a body is due that is not announced.
+    rest: SharedSlice<f64>,
+    /// The stars that are announced.
+    pub list: SharedSlice<u32>,
     /// What the warps have agreed on: times, and numbers as bits.
     pub said: SharedSlice<F2>,
     /// The number of the first active body of each block.
@@ -157,8 +175,11 @@ impl<const P: usize> Memory<P> {
         let due = first + shared_stars::bytes(P, own.stars) as usize;
         let said = due + 16 * stars;
         let laps = said + const { 16 * WARPS as usize };
-        let lists = laps + const { 8 * LAPS as usize };
-        let starts = lists + 8 * stars;
+        let rest = laps + const { 8 * LAPS as usize };
+        let list = rest + 8;
+        let starts = list + 4 * stars;
+        let completed = starts + 4 * own.classes as usize;
+        let alike = completed + 2 * stars;
         // SAFETY: the caller provides this much shared memory.
         unsafe {
             Self {
@@ -166,10 +187,10 @@ impl<const P: usize> Memory<P> {
                 stars: SharedStars::dynamic(first, stars),
                 due: SharedSlice::dynamic(due, stars),
                 taken: SharedSlice::dynamic(due + 8 * stars, stars),
-                lists: [
-                    SharedSlice::dynamic(lists, stars),
-                    SharedSlice::dynamic(lists + 4 * stars, stars),
-                ],
+                completed: SharedSlice::dynamic(completed, stars),
+                alike: SharedSlice::dynamic(alike, stars),
+                rest: SharedSlice::dynamic(rest, 1),
+                list: SharedSlice::dynamic(list, stars),
                 said: SharedSlice::dynamic(said, const { WARPS as usize }),
                 starts: SharedSlice::dynamic(starts, own.classes as usize),
                 found: SharedSlice::dynamic(
@@ -228,73 +249,112 @@ impl<const P: usize> Memory<P> {
                     due = step + *at.stars.add(place as usize * const { star_width(P) } + 1);
                 }
                 self.due.set(star as usize, due);
+                self.completed.set(star as usize, 0);
+                self.alike.set(star as usize, 0);
                 star += THREADS;
             }
         }
     }
 
-    /// Announces when the bodies of this block are due next, and their motions at that time, and lists them.
+    /// The earliest time at which a body of this block is due, without those that are due at the time `except`.
     ///
     /// # Safety
-    /// The pointers must be valid as [`State`] requires. All threads of the block must call this, after a barrier.
+    /// The stars must have been set before a barrier. Whole warps must call this.
+    #[inline(always)]
+    pub unsafe fn first_due(&self, own: &Own, except: f64) -> f64 {
+        // Several are read before one is used, so that the waits overlap.
+        let (mut least, mut first) = (f64::INFINITY, own.thread % 32);
+        while first < own.stars {
+            let mut due = [f64::INFINITY; AT_ONCE];
+            // SAFETY: the caller guarantees this.
+            each!(AT_ONCE, |k| due[k] =
+                unsafe { self.due_at(own, first + 32 * k as u32) });
+            each!(AT_ONCE, |k| if due[k] != except {
+                least = lesser(least, due[k]);
+            });
+            first += const { 32 * AT_ONCE as u32 };
+        }
+        // SAFETY: whole warps call it.
+        unsafe { least_of_warp(least) }
+    }
+
+    /// When a star is due; never if there is no such star.
+    ///
+    /// # Safety
+    /// The stars must have been set before a barrier.
+    #[inline(always)]
+    unsafe fn due_at(&self, own: &Own, star: u32) -> f64 {
+        if star < own.stars {
+            // SAFETY: the caller guarantees this.
+            unsafe { self.due.get(star as usize) }
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Announces when the bodies of this block are due next, and their motions at that time, and lists them. Returns that time. `corrected` is a
+    /// star that this lane has corrected, and when it is due; `rest` is the earliest time at which any other body is due.
+    ///
+    /// # Safety
+    /// The pointers must be valid as [`State`] requires. One warp of the block must call this. All other stars must have been set before a barrier.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn announce<const D: usize>(
         &self,
         at: &State,
         own: &Own,
-        list: &SharedSlice<u32>,
-    ) -> Announcement {
-        let (t, lane) = (own.thread, own.thread % 32);
-        // SAFETY: the stars have been set before a barrier; whole warps vote; only this block writes to its part of the predicted bodies.
+        corrected: (u32, f64),
+        rest: f64,
+    ) -> f64 {
+        let lane = own.thread % 32;
+        // SAFETY: the whole warp calls it; the caller guarantees the rest. Only this block writes to its part of the predicted bodies.
         unsafe {
-            let due_at = |star: u32| {
-                if star < own.stars {
-                    self.due.get(star as usize)
-                } else {
-                    f64::INFINITY
-                }
-            };
-            // Every warp looks at all stars, so that none waits for another. Several are read before one is used, so that the waits overlap.
-            let (mut least, mut first) = (f64::INFINITY, lane);
-            while first < own.stars {
-                let mut due = [f64::INFINITY; AT_ONCE];
-                each!(AT_ONCE, |k| due[k] = due_at(first + 32 * k as u32));
-                each!(AT_ONCE, |k| least = lesser(least, due[k]));
-                first += const { 32 * AT_ONCE as u32 };
-            }
-            let time = least_of_warp(least);
+            let time = lesser(least_of_warp(corrected.1), rest);
+            let are_all_corrected = time < rest;
+            let end = if are_all_corrected { 32 } else { own.stars };
+            // The lanes read what others have set.
+            sync_warp(u32::MAX);
             let (mut count, mut first) = (0, 0);
-            while first < own.stars {
-                // Each group of 32 stars has a warp that lists its bodies; these are adjacent warps for adjacent groups.
-                let mine = (t / 32).wrapping_sub(first / 32) % WARPS;
-                let (mut votes, mut to) = (0, count);
-                each!(AT_ONCE, |k| {
-                    let due = due_at(first + 32 * k as u32 + lane);
-                    let all = warp_vote_ballot(u32::MAX, time < f64::INFINITY && due == time);
-                    to += if (k as u32) < mine {
-                        all.count_ones()
-                    } else {
-                        0
-                    };
-                    votes = if k as u32 == mine { all } else { votes };
-                    count += all.count_ones();
-                });
+            while first < end {
+                let (star, due) = if are_all_corrected {
+                    corrected
+                } else {
+                    (first + lane, self.due_at(own, first + lane))
+                };
+                let votes = warp_vote_ballot(u32::MAX, time < f64::INFINITY && due == time);
                 if votes >> lane & 1 != 0 {
-                    let star = first + 32 * mine + lane;
-                    let to = to + votes_before(votes, lane);
-                    list.set(to as usize, star);
+                    let to = count + votes_before(votes, lane);
+                    self.list.set(to as usize, star);
                     let (mass, motion) = self.stars.predicted::<D>(star, time);
                     let to = (own.class * own.stars + to) as usize;
                     put_predicted(at.predicted.add(to * const { width(D) }), mass, &motion);
                 }
-                first += const { 32 * AT_ONCE as u32 };
+                count += votes.count_ones();
+                first += 32;
             }
-            if t == 0 {
+            if lane == 0 {
                 let to = announced(at).add(2 * own.class as usize);
                 *to = time;
                 *to.add(1) = f64::from_bits(u64::from(count));
             }
-            Announcement { time, count }
+            time
+        }
+    }
+
+    /// Number of active bodies of this block, if there are `total` in all.
+    ///
+    /// # Safety
+    /// The blocks must have agreed.
+    #[inline(always)]
+    pub unsafe fn active(&self, own: &Own, total: u32) -> u32 {
+        let next = own.class + 1;
+        // SAFETY: there is a number for each block.
+        unsafe {
+            let end = if next < own.classes {
+                self.starts.get(next as usize)
+            } else {
+                total
+            };
+            end - self.starts.get(own.class as usize)
         }
     }
 
@@ -363,30 +423,85 @@ impl<const P: usize> Memory<P> {
         }
     }
 
-    /// Copies the corrected steps of these bodies to the stars in global memory, and counts them.
+    /// Copies the last step that each star has completed to the stars in global memory. Those that end at the time `invalid` do not count: the
+    /// steps before them are copied.
     ///
     /// # Safety
-    /// All threads of the block must call this. The bodies must have been listed and corrected before a barrier, and the block step must be valid.
+    /// The pointers must be valid as [`State`] requires. All threads of the block must call this, after a barrier that follows the corrections.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn settle(&self, job: &Steps, at: &State, own: &Own, corrected: &Corrected) {
-        let pairs = const { moved_width(P) as u32 / 2 };
-        // The first thread waits for other blocks meanwhile.
-        let mut item = const { THREADS - 1 } - own.thread;
-        while item < corrected.count * pairs {
-            // SAFETY: the body is listed, its place is that of a body of this block, and each number belongs to one thread.
-            unsafe {
-                let star = corrected.list.get((item / pairs) as usize);
-                let place = own.place(&job.force, star) as usize;
-                let pair = 2 * (item % pairs) as usize;
-                let numbers = two(at.moved.add(place * const { moved_width(P) } + pair));
-                let taken = || self.taken.get(star as usize);
-                put_moved::<P>(job, at, corrected.time, place, pair, numbers, taken);
+    pub unsafe fn settle(&self, job: &Steps, at: &State, own: &Own, invalid: f64) {
+        let moved = |star: u32, completed: u32| {
+            let of_step = moved_by::<P, true>(job, at.moved, u64::from(completed));
+            of_step.wrapping_add(own.place(&job.force, star) as usize * const { moved_width(P) })
+        };
+        // SAFETY: the stars have been set; each star belongs to one thread, then each pair of numbers. Only bodies complete steps. Whole warps count.
+        unsafe {
+            let mut first = own.thread & !31;
+            while first < own.stars {
+                let star = first + own.thread % 32;
+                let (mut level, mut alike) = (0, 0);
+                if star < own.stars {
+                    let completed = self.completed.get(star as usize);
+                    if completed > 0 {
+                        let taken = self.taken.get(star as usize);
+                        let time = self.stars.number(star, 1);
+                        level = halvings(job.longest, taken);
+                        alike = u32::from(self.alike.get(star as usize));
+                        if time == invalid {
+                            let event = *moved(star, u32::from(completed)).add(1);
+                            count_event(at, event, u64::MAX);
+                            alike -= 1;
+                            self.stars.set_number(star, 1, time - taken);
+                            self.completed.set(star as usize, completed - 1);
+                        }
+                    }
+                }
+                count_lengths(at, level, alike);
+                first += THREADS;
             }
-            item += THREADS;
+            thread::sync_threads();
+            let pairs = const { moved_width(P) as u32 / 2 };
+            let mut item = own.thread;
+            while item < own.stars * pairs {
+                let (star, pair) = (item / pairs, 2 * (item % pairs) as usize);
+                let completed = u32::from(self.completed.get(star as usize));
+                if completed > 0 {
+                    let numbers = two(moved(star, completed).add(pair));
+                    let place = own.place(&job.force, star) as usize;
+                    put_moved::<P>(at, self.stars.number(star, 1), place, pair, numbers);
+                }
+                item += THREADS;
+            }
         }
     }
 
-    /// Corrects the active body `star` of this block, on which `force` acts.
+    /// Notes the earliest time at which a body is due that is not announced for `time`.
+    ///
+    /// # Safety
+    /// The stars must have been set before a barrier. One warp must call this.
+    #[inline(always)]
+    pub unsafe fn note_rest(&self, own: &Own, time: f64) {
+        // SAFETY: the whole warp calls it, and one lane sets the number.
+        unsafe {
+            let rest = self.first_due(own, time);
+            if own.thread.is_multiple_of(32) {
+                self.rest.set(0, rest);
+            }
+        }
+    }
+
+    /// What [`note_rest`](Self::note_rest) has noted.
+    ///
+    /// # Safety
+    /// It must have been noted before a barrier.
+    #[inline(always)]
+    pub unsafe fn rest(&self) -> f64 {
+        // SAFETY: the caller guarantees this.
+        unsafe { self.rest.get(0) }
+    }
+
+    /// Corrects the active body `star` of this block, on which `force` acts, and counts the step. Returns when it is due next. The step is written
+    /// to the half of the memory of corrected steps that does not have the one before, which is valid if this one is not.
     ///
     /// # Safety
     /// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
@@ -399,15 +514,35 @@ impl<const P: usize> Memory<P> {
         block: &Block,
         star: u32,
         force: &[crate::Vec3<f64>; D],
-    ) {
+    ) -> f64 {
         let place = own.place(&job.force, star);
         // SAFETY: the caller guarantees this.
         unsafe {
             let start = Start::of::<P>(block, place, |k| self.stars.number(star, k));
             let taken = block.time - self.stars.number(star, 1);
-            let (motion, step) = correct_body::<P, D, false>(job, at, block, &start, force, true);
+            let completed = self.completed.get(star as usize) + 1;
+            let at = &State {
+                moved: moved_by::<P, true>(job, at.moved, u64::from(completed)),
+                ..*at
+            };
+            let Corrected {
+                motion,
+                step,
+                event,
+            } = correct_body::<P, D, false>(job, at, block, &start, force, true);
+            count_event(at, event, 1);
+            // Steps alike are counted together: many threads that add to the same number wait for each other.
+            let (last, mut alike) = (self.taken.get(star as usize), self.alike.get(star as usize));
+            if alike > 0 && last != taken {
+                let level = halvings(job.longest, last);
+                count_up(at.report, LENGTHS + level as usize, u64::from(alike));
+                alike = 0;
+            }
+            self.alike.set(star as usize, alike + 1);
             self.taken.set(star as usize, taken);
-            self.due.set(star as usize, block.time + step);
+            self.completed.set(star as usize, completed);
+            let due = block.time + step;
+            self.due.set(star as usize, due);
             self.stars.set_number(star, 1, block.time);
             let mut n = 0;
             while n < P {
@@ -416,13 +551,14 @@ impl<const P: usize> Memory<P> {
                 self.stars.set_number(star, 4 + 3 * n, motion[n].z);
                 n += 1;
             }
+            due
         }
     }
 
     /// Lists all active bodies, and predicts all bodies, for the kernel for forces.
     ///
     /// # Safety
-    /// The pointers must be valid as [`State`] requires, `list` must have the `count` active bodies of this block, and no thread may read what is
+    /// The pointers must be valid as [`State`] requires, the `count` active bodies of this block must be listed, and no thread may read what is
     /// announced any more. All threads of the block must call this.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn begin<const D: usize>(
@@ -430,7 +566,6 @@ impl<const P: usize> Memory<P> {
         job: &Steps,
         at: &State,
         own: &Own,
-        list: &SharedSlice<u32>,
         count: u32,
         time: f64,
     ) {
@@ -446,9 +581,32 @@ impl<const P: usize> Memory<P> {
             let first = self.starts.get(own.class as usize);
             let mut k = own.thread;
             while k < count {
-                let place = own.place(&job.force, list.get(k as usize));
+                let place = own.place(&job.force, self.list.get(k as usize));
                 *at.active.add((first + k) as usize) = place;
                 k += THREADS;
+            }
+        }
+    }
+}
+
+/// Counts `number` steps of the length number `level` for each lane.
+///
+/// # Safety
+/// The report must be valid, and levels below LEVELS. Whole warps must call this.
+#[inline(always)]
+unsafe fn count_lengths(at: &State, level: u32, number: u32) {
+    // SAFETY: whole warps call it; the caller guarantees the rest.
+    unsafe {
+        let mut left = warp_vote_ballot(u32::MAX, number > 0);
+        while left != 0 {
+            let of_first = warp_shuffle_idx(u32::MAX, level, left.trailing_zeros(), 32).0;
+            let is_same = number > 0 && level == of_first;
+            left &= !warp_vote_ballot(u32::MAX, is_same);
+            let number = if is_same { number } else { 0 };
+            let before = sum_before(number);
+            if thread::thread_idx_x() % 32 == 31 {
+                let sum = u64::from(before + number);
+                count_up(at.report, LENGTHS + of_first as usize, sum);
             }
         }
     }
@@ -467,12 +625,3 @@ pub(super) const fn most_found<A: Record<D>, const D: usize>() -> u32 {
 
 /// Largest number of stars of all blocks, so that 16 bits have the number of each.
 pub const MOST_STARS: u32 = 1 << 16;
-
-/// The bodies of this block that a block step has corrected.
-#[derive(Clone, Copy)]
-pub(super) struct Corrected {
-    pub list: SharedSlice<u32>,
-    pub count: u32,
-    /// The end of the block step.
-    pub time: f64,
-}
