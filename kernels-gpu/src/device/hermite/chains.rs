@@ -463,7 +463,8 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         while let Some(staged) = unsafe { self.tile.next(&mut done) } {
             let (mut base, several) = (0, const { (AT_ONCE / I) as u32 });
             while base + several <= staged {
-                let at = |k: usize| self.tile.body(set.part, base + (k / I) as u32);
+                // SAFETY: the terms are staged.
+                let at = |k: usize| unsafe { self.tile.body(set.part, base + (k / I) as u32) };
                 let [a, b, c, d] = [at(0), at(1), at(2), at(3)];
                 let (all, _) = A::terms_of(
                     [&i[0], &i[1 % I], &i[2 % I], &i[3 % I]],
@@ -475,7 +476,8 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
                 base += several;
             }
             while base < staged {
-                let (mass, j) = self.tile.body(set.part, base);
+                // SAFETY: the term is staged.
+                let (mass, j) = unsafe { self.tile.body(set.part, base) };
                 each!(I, |k| A::pull(
                     &i[k % 2],
                     &j,
@@ -509,8 +511,9 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
             let mut base = 0;
             while base < staged {
                 let term = |k: u32| {
-                    self.tile
-                        .body(set.part, (base + k * team + member).min(staged - 1))
+                    let term = (base + k * team + member).min(staged - 1);
+                    // SAFETY: the term is staged.
+                    unsafe { self.tile.body(set.part, term) }
                 };
                 let (a, b) = (term(0), term(1));
                 let (all, _) = A::terms_of([i; 2], [&a.1, &b.1], [a.0, b.0], softening2);

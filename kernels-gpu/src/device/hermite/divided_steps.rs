@@ -5,7 +5,8 @@
 //! predicted motions at that time. The next block step is at the earliest of these times, and its active bodies are those announced for
 //! that time. So the grid waits twice in a block step: for the partial sums, and for what the blocks announce.
 //!
-//! The records in global memory change only after all blocks know that a block step is valid, as in [`steps`](super::steps).
+//! The records in global memory change when the launch ends. Until then a block keeps the last two corrected steps of each of its bodies, because
+//! the last one is not valid if the host has to choose a step.
 
 mod memory;
 
@@ -25,7 +26,7 @@ pub const THREADS: u32 = 256;
 /// Number of active bodies for each block up to which warps fold the sums, and not threads.
 const BY_WARPS: u32 = 8;
 
-/// No star, which is never due.
+/// What a lane that has corrected no star tells [`Memory::announce`]: a star that is never due.
 const NONE_CORRECTED: (u32, f64) = (0, f64::INFINITY);
 
 /// The number of blocks among which the stars are divided if so many can be resident: a power of two, and 0 if these are too few for `sums`
@@ -96,8 +97,8 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
         barrier.wait();
         memory
     };
-    // The last block step is not counted before all threads know whether it is valid: its end, and the number of its active bodies. The other
-    // time is the end of one that is not valid.
+    // The last block step is not counted before all threads know whether it is valid: its end, and the number of its active bodies. `invalid` is its
+    // end if it is not.
     let (mut next, mut total, mut invalid) = (job.time, 0u32, f64::NAN);
     let (mut time, mut number, mut taken, mut ended) = (job.time, 0, 0u64, 0);
     memory.start(&own);

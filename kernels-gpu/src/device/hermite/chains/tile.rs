@@ -111,10 +111,13 @@ impl<'a, A: Record<D>, B: Bodies<A, D>, const D: usize> Tile<'a, A, B, D> {
         Some(staged)
     }
 
-    /// The source body of a term of partial sum number `part` of the block, which is in the tile.
+    /// The source body of number `term` of those in the tile, of partial sum number `part` of the block.
+    ///
+    /// # Safety
+    /// The body must have been staged before a barrier.
     #[inline(always)]
-    pub fn body(&self, part: u32, term: u32) -> (A::Number, A::Body) {
-        // SAFETY: the term is staged.
+    pub unsafe fn body(&self, part: u32, term: u32) -> (A::Number, A::Body) {
+        // SAFETY: the caller guarantees this.
         unsafe { A::staged(self.memory, (term * self.division.parts + part) as usize) }
     }
 }

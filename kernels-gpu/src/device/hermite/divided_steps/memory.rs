@@ -343,7 +343,7 @@ impl<const P: usize> Memory<P> {
     /// Number of active bodies of this block, if there are `total` in all.
     ///
     /// # Safety
-    /// The blocks must have agreed.
+    /// All threads of the block must have called [`agree`](Self::agree), which returns `total`.
     #[inline(always)]
     pub unsafe fn active(&self, own: &Own, total: u32) -> u32 {
         let next = own.class + 1;
@@ -475,7 +475,7 @@ impl<const P: usize> Memory<P> {
         }
     }
 
-    /// Notes the earliest time at which a body is due that is not announced for `time`.
+    /// Notes when the first body is due of those that are not due at `time`, which is announced.
     ///
     /// # Safety
     /// The stars must have been set before a barrier. One warp must call this.
@@ -500,8 +500,8 @@ impl<const P: usize> Memory<P> {
         unsafe { self.rest.get(0) }
     }
 
-    /// Corrects the active body `star` of this block, on which `force` acts, and counts the step. Returns when it is due next. The step is written
-    /// to the half of the memory of corrected steps that does not have the one before, which is valid if this one is not.
+    /// Corrects the active body `star` of this block, on which `force` acts, and counts the step. Returns when it is due next. Even
+    /// and odd steps of a body have memory of their own, so that the step before is still there if this one turns out not to be valid.
     ///
     /// # Safety
     /// The pointers must be valid as [`State`] requires, and no other thread may work on the body.
