@@ -162,11 +162,11 @@ fn barriers_are_neither_dropped_nor_duplicated() {
     // There are two barriers around a tile in each of the two forms of its loop, and two around the fold of the rows.
     assert_eq!(count("hermite_tiles_6", "bar.sync"), 6);
     // Chains have one barrier after the first tile, two around every further tile for each of the three kinds of sets, one before the first team
-    // that follows other sets, two around the terms of a team, and one at the end.
-    let chains = 1 + 6 + 1 + 2 + 1;
-    // There are six grid barriers with two each. There is one for the fold of a body with its own block, one before each of the two corrections, and
-    // one before folded sums are overwritten.
-    assert_eq!(count("hermite_steps_6", "bar.sync"), 12 + chains + 4);
+    // that follows other sets, and two around the terms of a team.
+    let chains = 1 + 6 + 1 + 2;
+    // There are six grid barriers with two each. There is one after each unit of chains, one for the fold of a body with its own block, one before
+    // each of the two corrections, and one before folded sums are overwritten.
+    assert_eq!(count("hermite_steps_6", "bar.sync"), 12 + chains + 5);
     // There are three grid barriers with two each. There is one after the stars have been read, two in the evaluation of the announcements, one before
     // folded sums are overwritten, one before the correction, one after that of many bodies, and one before the last steps are copied.
     assert_eq!(count("hermite_divided_steps_6", "bar.sync"), 6 + chains + 7);

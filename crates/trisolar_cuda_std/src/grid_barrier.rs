@@ -1,5 +1,7 @@
 //! A barrier for all threads of a grid.
 
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
 use core::sync::atomic::AtomicU32;
 
 use crate::atomic::intrinsics::{
@@ -17,6 +19,8 @@ pub struct GridBarrier {
     arrived: *const AtomicU32,
     /// Number of arrivals that ends the current wait.
     goal: u32,
+    /// The result of [`this_thread`].
+    thread: usize,
 }
 
 impl GridBarrier {
@@ -24,7 +28,21 @@ impl GridBarrier {
     #[inline(always)]
     #[must_use]
     pub fn new(arrived: *const AtomicU32) -> Self {
-        Self { arrived, goal: 0 }
+        Self {
+            arrived,
+            goal: 0,
+            thread: this_thread(),
+        }
+    }
+
+    /// Tells the barrier the number of this thread in its block, where a register has it anyway. To read it again takes as long as a barrier of
+    /// the block.
+    ///
+    /// # Safety
+    /// It must be the number of this thread.
+    #[inline(always)]
+    pub unsafe fn set_thread(&mut self, thread: u32) {
+        self.thread = thread as usize;
     }
 
     /// Waits until all threads of the grid have arrived. Their earlier writes are then visible to all of them.
@@ -99,11 +117,16 @@ impl GridBarrier {
     /// Counts the arrival of this block, and makes its writes visible before.
     ///
     /// # Safety
-    /// The counter must be valid.
+    /// The counter must be valid. The first thread of the block must call this.
     #[inline(always)]
     unsafe fn arrive(&self) {
-        // SAFETY: the caller guarantees this.
-        unsafe { atomic_fetch_add_release_u32_device(self.arrived.cast_mut().cast(), 1) };
+        // To threads of a warp that add to the same address, ptxas has one add for all. The search for the one takes longer than a barrier of the
+        // block. This address depends on the thread, as far as ptxas knows.
+        let arrived = self.arrived.wrapping_add(self.thread);
+        // SAFETY: the caller guarantees this; the number of the first thread is 0.
+        unsafe {
+            atomic_fetch_add_release_u32_device(arrived.cast_mut().cast(), 1);
+        }
     }
 
     /// Waits for this number of arrivals, and orders reads of the other blocks' writes after it.
@@ -119,5 +142,24 @@ impl GridBarrier {
             #[cfg(not(target_arch = "nvptx64"))]
             thread::nanosleep(0);
         }
+    }
+}
+
+/// The number of this thread in its block, of which the compiler knows nothing. (It would know that a result of `thread_idx_x` that has been compared
+/// with 0 is 0.)
+#[inline(always)]
+fn this_thread() -> usize {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let number: u32;
+        // SAFETY: the instruction reads a special register.
+        unsafe {
+            asm!("mov.u32 {}, %tid.x;", out(reg32) number, options(pure, nomem, nostack, preserves_flags));
+        }
+        number as usize
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        thread::thread_idx_x() as usize
     }
 }

@@ -61,6 +61,21 @@ impl Real for f64 {
     }
 
     #[inline(always)]
+    fn inv_cubes_if_ordinary<const K: usize>(r2: [Self; K], ranges: &mut u32) -> [Self; K] {
+        let mut w = r2;
+        each!(K, |k| {
+            *ranges |= inv_cube::range(r2[k]);
+            w[k] = inv_cube::ordinary(r2[k]);
+        });
+        w
+    }
+
+    #[inline(always)]
+    fn were_ordinary(ranges: u32) -> bool {
+        inv_cube::are_ordinary(ranges)
+    }
+
+    #[inline(always)]
     fn inv_cube_or_zero(self) -> Self {
         inv_cube::inv_cube_or_zero(self)
     }
@@ -115,5 +130,25 @@ pub fn fma(a: f64, b: f64, c: f64) -> f64 {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         f64::mul_add(a, b, c)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_test_finds_what_the_loop_could_not_compute() {
+        let ordinary = [5.5e-20, 1.0, 1.8e19];
+        let mut ranges = 0;
+        let found = f64::inv_cubes_if_ordinary(ordinary, &mut ranges);
+        assert!(f64::were_ordinary(ranges));
+        assert_eq!(found, f64::inv_cubes(ordinary));
+        for other in [0.0, 5.4e-20, 1.9e19, f64::INFINITY, f64::NAN, -1.0] {
+            let mut ranges = 0;
+            f64::inv_cubes_if_ordinary([1.0, other], &mut ranges);
+            f64::inv_cubes_if_ordinary([2.0, 3.0], &mut ranges);
+            assert!(!f64::were_ordinary(ranges), "{other}");
+        }
     }
 }

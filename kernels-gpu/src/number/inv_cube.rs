@@ -84,7 +84,7 @@ impl Seeded for f64 {
 
     #[inline(always)]
     fn guess(self) -> (f32, f32) {
-        let t = offset(self);
+        let t = range(self);
         let m = (t << 3).wrapping_add(MANTISSA_BASE);
         let y = GUESS_BASE.wrapping_sub(t << 2);
         (f32::from_bits(m), f32::from_bits(y))
@@ -93,7 +93,7 @@ impl Seeded for f64 {
     #[inline(always)]
     fn guess_single(self) -> (f32, f32) {
         let m = ((self.to_bits() >> 29) as u32).wrapping_sub(SINGLE_BASE);
-        let t = offset(self);
+        let t = range(self);
         let y = GUESS_BASE.wrapping_sub(t << 2);
         (f32::from_bits(m), f32::from_bits(y))
     }
@@ -101,9 +101,8 @@ impl Seeded for f64 {
     #[inline(always)]
     fn all_ordinary<const K: usize>(r2: &[f64; K]) -> bool {
         let mut union = 0;
-        each!(K, |k| union |= offset(r2[k]));
-        // ORDINARY_WIDTH is a power of two, so the union of the offsets is below it exactly if all offsets are.
-        union < ORDINARY_WIDTH
+        each!(K, |k| union |= range(r2[k]));
+        are_ordinary(union)
     }
 
     #[inline(always)]
@@ -150,9 +149,16 @@ pub(super) fn upper_alone(x: f64) -> u32 {
     }
 }
 
+/// Whether all numbers are ordinary, the union of whose [`range`]s is `union`.
+#[inline(always)]
+pub(super) fn are_ordinary(union: u32) -> bool {
+    // ORDINARY_WIDTH is a power of two, so the union is below it exactly if all ranges are.
+    union < ORDINARY_WIDTH
+}
+
 /// The upper half of the bits, less the base of the ordinary range.
 #[inline(always)]
-fn offset(x: f64) -> u32 {
+pub(super) fn range(x: f64) -> u32 {
     upper(x).wrapping_sub(ORDINARY_BASE)
 }
 
@@ -239,7 +245,7 @@ pub fn ordinary_single<R: Seeded>(r2: R) -> R {
 /// r⁻³ for any r²; see the module's documentation.
 #[inline(always)]
 pub fn inv_cube(r2: f64) -> f64 {
-    if offset(r2) < ORDINARY_WIDTH {
+    if range(r2) < ORDINARY_WIDTH {
         ordinary(r2)
     } else {
         scaled(r2)
@@ -249,7 +255,7 @@ pub fn inv_cube(r2: f64) -> f64 {
 /// r⁻³ for any r², but 0 for r² = 0.
 #[inline(always)]
 pub fn inv_cube_or_zero(r2: f64) -> f64 {
-    if offset(r2) < ORDINARY_WIDTH {
+    if range(r2) < ORDINARY_WIDTH {
         ordinary(r2)
     } else {
         extraordinary_or_zero(r2)

@@ -252,6 +252,19 @@ pub trait Real:
         w
     }
 
+    /// [`inv_cubes`](Self::inv_cubes) without the slow path: a number that needs it gets a meaningless result. `ranges`, at first 0, collects what
+    /// [`were_ordinary`](Self::were_ordinary) needs. So a loop has no branches, and one test follows it.
+    #[inline(always)]
+    fn inv_cubes_if_ordinary<const K: usize>(r2: [Self; K], _ranges: &mut u32) -> [Self; K] {
+        Self::inv_cubes(r2)
+    }
+
+    /// Whether all numbers whose `ranges` have been collected have got right results.
+    #[inline(always)]
+    fn were_ordinary(_ranges: u32) -> bool {
+        true
+    }
+
     /// Whether `self`, which is not negative, is 0.
     #[inline(always)]
     fn is_zero(self) -> Self::Mask {

@@ -16,8 +16,8 @@ use cuda_std::thread;
 use cuda_std::warp::warp_shuffle_xor;
 
 use super::{Launch, Record, ratio, width};
-use crate::Vec3;
 use crate::number::{each, known_here};
+use crate::{Real, Vec3};
 use tile::Tile;
 
 /// Largest number of partial sums of a block, whose chains of a body are in one warp.
@@ -262,7 +262,7 @@ struct Share<'a, A: Record<D>, B: Bodies<A, D>, const D: usize> {
 /// # Safety
 /// `bodies` must have sums · terms source bodies and `count` active ones, and `remaining` must be for this division and as many bodies, and
 /// valid. The dynamic shared memory must have [`shared_bytes`]. All threads of the block must call this with the same unit, less
-/// than [`Division::units`]. It ends with a barrier, so that the next call may follow.
+/// than [`Division::units`]. A barrier must follow before the shared memory is used again.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
     launch: &Launch,
@@ -319,8 +319,6 @@ pub(super) unsafe fn pull_unit<A: Record<D>, B: Bodies<A, D>, const D: usize>(
             }
         }
     }
-    // The shared memory is used again.
-    thread::sync_threads();
 }
 
 /// The bodies whose chains a block computes at a time, and the part of a thread in them.
@@ -340,11 +338,27 @@ struct Set {
     team: u32,
     /// The number of this thread in its team.
     member: u32,
-    /// The team of this thread. Teams without a chain do the same as that of the last one, and write nothing.
+    /// The team of this thread. There may be more teams than chains.
     own: u32,
     /// The partial sum of the chain, and its first body. The chains of a body belong to adjacent threads.
     part: u32,
     body: u32,
+}
+
+/// Number of threads of a team: the largest power of two for which there are enough `threads` for so many chains, and which is less than the
+/// number of terms; or 1 if it would be less than [`LEAST_TEAM`].
+#[inline(always)]
+fn team_of(threads: u32, chains: u32, terms: u32) -> u32 {
+    let by_threads = threads.ilog2() - ceil_log2(chains).min(threads.ilog2());
+    let by_terms = ceil_log2(terms).max(1) - 1;
+    let team = 1 << by_threads.min(by_terms);
+    if team < LEAST_TEAM { 1 } else { team }
+}
+
+/// The logarithm of the least power of two that is not below `x`, which is at least 1.
+#[inline(always)]
+fn ceil_log2(x: u32) -> u32 {
+    32 - (x - 1).leading_zeros()
 }
 
 impl Set {
@@ -360,13 +374,11 @@ impl Set {
         let bodies = left.min(2 * most);
         let of_thread = if is_wide { (bodies + 1) >> 1 } else { bodies };
         let chains = division.parts * of_thread;
-        let mut team = 1;
-        while !is_wide && 2 * team * chains <= threads && 2 * team < launch.terms {
-            team *= 2;
-        }
-        if team < LEAST_TEAM {
-            team = 1;
-        }
+        let team = if is_wide {
+            1
+        } else {
+            team_of(threads, chains, launch.terms)
+        };
         let teams = ratio(threads, team);
         let own = t & (teams - 1);
         let chain = own.min(chains - 1);
@@ -386,8 +398,14 @@ impl Set {
 
     /// Whether any member of a team has a component number `k` to add up, if a term has so many `components`.
     #[inline(always)]
-    fn has(&self, k: usize, components: u32) -> bool {
+    fn any_has(&self, k: usize, components: u32) -> bool {
         (k as u32) * self.team < components
+    }
+
+    /// Whether this thread has a component number `k` to add up.
+    #[inline(always)]
+    fn has(&self, k: usize, components: u32) -> bool {
+        self.own < self.chains && self.component(k) < components
     }
 
     /// Component `k` of those that this thread of a team adds up. The last one may be beyond those that there are.
@@ -403,25 +421,27 @@ impl Set {
     }
 }
 
-/// What a member of a team adds up: the factors of `K` terms, and some of their components.
+/// What a member of a team adds up: the factors of `K` terms, and up to `N` of their components.
 #[derive(Clone, Copy)]
-struct Handed<A: Record<D>, const D: usize, const K: usize> {
+struct Handed<A: Record<D>, const D: usize, const K: usize, const N: usize> {
     factors: [A::Number; K],
-    components: [[A::Number; K]; MOST_OF_MEMBER],
+    components: [[A::Number; K]; N],
 }
 
-impl<A: Record<D>, const D: usize, const K: usize> Handed<A, D, K> {
+impl<A: Record<D>, const D: usize, const K: usize, const N: usize> Handed<A, D, K, N> {
     /// Adds the terms to the sums of their components, one after another.
     #[inline(always)]
     fn add_to(&self, set: &Set, sums: &mut [[A::Number; 2]; MOST_OF_MEMBER]) {
-        each!(MOST_OF_MEMBER, |n| if set.has(n, const { 3 * D as u32 }) {
+        each!(N, |n| if let Some(sum) = sums.get_mut(n)
+            && (n == 0 || set.has(n, const { 3 * D as u32 }))
+        {
             let is_first = set.component(n) < 3;
             let x = &self.components[n];
             each!(K, |k| A::add_component(
                 self.factors[k],
                 x[k],
                 is_first,
-                &mut sums[n]
+                sum
             ));
         });
     }
@@ -462,18 +482,26 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         // SAFETY: all threads of the block call it.
         while let Some(staged) = unsafe { self.tile.next(&mut done) } {
             let (mut base, several) = (0, const { (AT_ONCE / I) as u32 });
+            let of_thread = [&i[0], &i[1 % I], &i[2 % I], &i[3 % I]];
+            // SAFETY: the terms are staged.
+            let at =
+                |base: u32, k: usize| unsafe { self.tile.body(set.part, base + (k / I) as u32) };
+            // At order 4, one test follows the loop: without branches in it, the computations of several terms overlap more. At the higher orders
+            // the loop would then need more registers than there are.
+            let (before, mut ranges) = (sum, 0);
             while base + several <= staged {
-                // SAFETY: the terms are staged.
-                let at = |k: usize| unsafe { self.tile.body(set.part, base + (k / I) as u32) };
-                let [a, b, c, d] = [at(0), at(1), at(2), at(3)];
-                let (all, _) = A::terms_of(
-                    [&i[0], &i[1 % I], &i[2 % I], &i[3 % I]],
-                    [&a.1, &b.1, &c.1, &d.1],
-                    [a.0, b.0, c.0, d.0],
-                    softening2,
-                );
+                let [a, b, c, d] = [at(base, 0), at(base, 1), at(base, 2), at(base, 3)];
+                let (j, mass) = ([&a.1, &b.1, &c.1, &d.1], [a.0, b.0, c.0, d.0]);
+                let (all, _) = if const { D == 2 } {
+                    A::terms_if_ordinary(of_thread, j, mass, softening2, &mut ranges)
+                } else {
+                    A::terms_of(of_thread, j, mass, softening2)
+                };
                 each!(AT_ONCE, |k| A::add(all[k].0, &all[k].1, &mut sum[k % I]));
                 base += several;
+            }
+            if !A::Number::were_ordinary(ranges) {
+                (sum, base) = (before, 0);
             }
             while base < staged {
                 // SAFETY: the term is staged.
@@ -510,37 +538,32 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         while let Some(staged) = unsafe { self.tile.next(&mut done) } {
             let mut base = 0;
             while base < staged {
-                let term = |k: u32| {
-                    let term = (base + k * team + member).min(staged - 1);
-                    // SAFETY: the term is staged.
-                    unsafe { self.tile.body(set.part, term) }
-                };
-                let (a, b) = (term(0), term(1));
-                let (all, _) = A::terms_of([i; 2], [&a.1, &b.1], [a.0, b.0], softening2);
-                // SAFETY: the terms are below 2 · threads, and each belongs to one thread.
-                unsafe {
-                    self.hand_over(member * teams + own, &all[0]);
-                    self.hand_over((team + member) * teams + own, &all[1]);
+                // The others would only keep the shared memory busy.
+                if own < set.chains {
+                    let term = |k: u32| {
+                        let term = (base + k * team + member).min(staged - 1);
+                        // SAFETY: the term is staged.
+                        unsafe { self.tile.body(set.part, term) }
+                    };
+                    let (a, b) = (term(0), term(1));
+                    let (all, _) = A::terms_of([i; 2], [&a.1, &b.1], [a.0, b.0], softening2);
+                    // SAFETY: the terms are below 2 · threads, and each belongs to one thread.
+                    unsafe {
+                        self.hand_over(member * teams + own, &all[0]);
+                        self.hand_over((team + member) * teams + own, &all[1]);
+                    }
                 }
                 thread::sync_threads();
-                let ready = (staged - base).min(2 * team);
-                let mut term = 0;
-                // SAFETY: the team has handed these terms over before the barrier.
-                unsafe {
-                    if ready >= READ_AT_ONCE as u32 {
-                        let mut next = self.handed::<READ_AT_ONCE>(set, teams, 0);
-                        while term + READ_AT_ONCE as u32 <= ready {
-                            let terms = next;
-                            term += READ_AT_ONCE as u32;
-                            // After the last ones, some are read again and not used.
-                            let first = term.min(ready - READ_AT_ONCE as u32);
-                            next = self.handed::<READ_AT_ONCE>(set, teams, first);
-                            terms.add_to(set, &mut sums);
+                if set.has(0, components) {
+                    let ready = (staged - base).min(2 * team);
+                    // SAFETY: the team has handed these terms over before the barrier.
+                    unsafe {
+                        // The loop for one component is a third as long as that for several.
+                        if team >= components {
+                            self.add_up::<1>(set, teams, ready, &mut sums);
+                        } else {
+                            self.add_up::<MOST_OF_MEMBER>(set, teams, ready, &mut sums);
                         }
-                    }
-                    while term < ready {
-                        self.handed::<1>(set, teams, term).add_to(set, &mut sums);
-                        term += 1;
                     }
                 }
                 thread::sync_threads();
@@ -549,7 +572,7 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         }
         each!(MOST_OF_MEMBER, |n| {
             // All threads of the block decide the same.
-            if set.has(n, components) {
+            if set.any_has(n, components) {
                 let component = set.component(n);
                 let mut value = A::total(&sums[n], component < 3);
                 let mut distance = self.tile.division.parts / 2;
@@ -569,12 +592,59 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         });
     }
 
+    /// Adds the first `ready` terms of a team to the sums of up to `N` components.
+    ///
+    /// # Safety
+    /// The `teams` teams must have handed these terms over before a barrier. The thread must have a component to add up.
+    #[inline(always)]
+    unsafe fn add_up<const N: usize>(
+        &self,
+        set: &Set,
+        teams: u32,
+        ready: u32,
+        sums: &mut [[A::Number; 2]; MOST_OF_MEMBER],
+    ) {
+        let mut term = 0;
+        // SAFETY: the caller guarantees this.
+        unsafe {
+            const AT_ONCE: u32 = READ_AT_ONCE as u32;
+            if ready >= AT_ONCE {
+                // After the last ones, some are read again and not used.
+                let read = |first: u32| {
+                    self.handed::<READ_AT_ONCE, N>(set, teams, first.min(ready - AT_ONCE))
+                };
+                // The next ones are read while these are added up. Two in turn need no copies.
+                let mut even = read(0);
+                while term + AT_ONCE <= ready {
+                    let odd = read(term + AT_ONCE);
+                    even.add_to(set, sums);
+                    term += AT_ONCE;
+                    if term + AT_ONCE > ready {
+                        break;
+                    }
+                    even = read(term + AT_ONCE);
+                    odd.add_to(set, sums);
+                    term += AT_ONCE;
+                }
+            }
+            while term < ready {
+                self.handed::<1, N>(set, teams, term).add_to(set, sums);
+                term += 1;
+            }
+        }
+    }
+
     /// Reads `K` terms of a team, the first of which has the number `first`: their factors, and those components that this thread adds up.
     ///
     /// # Safety
-    /// The `teams` teams must have handed these terms over before a barrier.
+    /// The same as for [`add_up`](Self::add_up), with terms that are ready.
     #[inline(always)]
-    unsafe fn handed<const K: usize>(&self, set: &Set, teams: u32, first: u32) -> Handed<A, D, K> {
+    unsafe fn handed<const K: usize, const N: usize>(
+        &self,
+        set: &Set,
+        teams: u32,
+        first: u32,
+    ) -> Handed<A, D, K, N> {
         let read = |number: u32| {
             let mut numbers = [A::number(0.0); K];
             each!(K, |k| {
@@ -586,11 +656,10 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         };
         let mut terms = Handed {
             factors: read(0),
-            components: [[A::number(0.0); K]; MOST_OF_MEMBER],
+            components: [[A::number(0.0); K]; N],
         };
-        each!(MOST_OF_MEMBER, |n| if set.has(n, const { 3 * D as u32 }) {
-            let component = set.component(n).min(const { 3 * D as u32 - 1 });
-            terms.components[n] = read(1 + component);
+        each!(N, |n| if n == 0 || set.has(n, const { 3 * D as u32 }) {
+            terms.components[n] = read(1 + set.component(n));
         });
         terms
     }
@@ -697,6 +766,23 @@ mod tests {
             count,
             first: 0,
             stride: 1,
+        }
+    }
+
+    #[test]
+    fn a_team_is_as_large_as_threads_and_terms_allow() {
+        for threads in [64, 128, 256] {
+            for chains in 1..=threads {
+                for terms in 1..70 {
+                    let mut team = 1;
+                    while 2 * team * chains <= threads && 2 * team < terms {
+                        team *= 2;
+                    }
+                    let expected = if team < LEAST_TEAM { 1 } else { team };
+                    let found = team_of(threads, chains, terms);
+                    assert_eq!(found, expected, "{threads} {chains} {terms}");
+                }
+            }
         }
     }
 

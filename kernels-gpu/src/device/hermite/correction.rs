@@ -12,8 +12,8 @@ use super::levels::{LEVELS, change_level, changes_by};
 use super::problem::{
     Block, IS_CLAMPED, IS_NOISY, STOPPED, State, Steps, moved_by, moved_width, stop_sign,
 };
-use super::record::vectors_of;
-use super::{put, put_all, star_width, vectors, width};
+use super::record::{put_two, vectors_of};
+use super::{put_all, star_width, vectors, width};
 use crate::Real;
 use crate::Vec3;
 use crate::physics::hermite::correct::correct;
@@ -86,32 +86,30 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
     } = *start;
     let place = place as usize;
     let y = correct::<f64, D>(&x, force, 0.5 * before, 2.0 * reciprocal(before));
-    let moved = moved_by::<P, MANY>(job, at.moved, block.number);
-    // SAFETY: the caller guarantees this.
-    let moved = unsafe { moved.add(place * const { moved_width(P) }) };
-    let mut n = 0;
-    while n < P + 2 {
-        // SAFETY: a record has this many vectors.
-        unsafe { put(moved.add(2 + 3 * n), y[n]) };
-        n += 1;
-    }
-    let (mut step, mut event) = (0.0, 0.0);
+    let (mut verdict, mut event) = (0.0, 0.0);
+    let mut step = 0.0;
     if last {
+        // SAFETY: the caller guarantees this.
+        (verdict, event, step) = unsafe { choose_step::<P, MANY>(job, at, block, &y, before) };
+    }
+    // SAFETY: the caller guarantees this.
+    let write = |moved: *mut f64| unsafe {
+        let moved = moved_by::<P, MANY>(job, moved, block.number);
+        put_corrected::<P>(
+            moved.add(place * const { moved_width(P) }),
+            verdict,
+            event,
+            &y,
+        );
+    };
+    // Last: the registers with the numbers could not be used again before the memory has taken them.
+    write(at.moved);
+    if MANY && last {
         // SAFETY: as above.
         unsafe {
-            (step, event) = choose_step::<P, MANY>(job, at, block, moved, &y, before);
-            if MANY {
-                job.devices.others(at.everywhere, |other| {
-                    let to = moved_by::<P, MANY>(job, other.moved, block.number);
-                    let to = to.add(place * const { moved_width(P) });
-                    let mut n = 0;
-                    while n < const { moved_width(P) } {
-                        *to.add(n) = *moved.add(n);
-                        n += 1;
-                    }
-                });
-            }
-        }
+            job.devices
+                .others(at.everywhere, |other| write(other.moved))
+        };
     }
     Corrected {
         motion: y,
@@ -120,20 +118,39 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
     }
 }
 
-/// Chooses the next step of a body after a step of length `before` to `y`. Returns it, and the event to count. If the host has to perform the
-/// block, it stops all threads, and the step is -∞.
+/// Writes the record of a corrected step, two numbers at a time.
 ///
 /// # Safety
-/// The same as for [`correct_body`]; `moved` must be the body's record.
+/// `to` must be valid for [`moved_width`] numbers and aligned to 16 bytes.
+#[inline(always)]
+unsafe fn put_corrected<const P: usize>(to: *mut f64, step: f64, event: f64, y: &Taylor<f64>) {
+    // SAFETY: the caller guarantees this.
+    unsafe {
+        put_two(to, step, event);
+        let mut n = 0;
+        while n < P + 2 {
+            let to = to.add(2 + 3 * n);
+            put_two(to, y[n].x, y[n].y);
+            put_two(to.add(2), y[n].z, y[n + 1].x);
+            put_two(to.add(4), y[n + 1].y, y[n + 1].z);
+            n += 2;
+        }
+    }
+}
+
+/// Chooses the next step of a body after a step of length `before` to `y`. Returns it, the event to count, and the step again, which is -∞ if
+/// the host has to perform the block. In that case, all threads are to stop.
+///
+/// # Safety
+/// The same as for [`correct_body`].
 #[inline(always)]
 unsafe fn choose_step<const P: usize, const MANY: bool>(
     job: &Steps,
     at: &State,
     block: &Block,
-    moved: *mut f64,
     y: &Taylor<f64>,
     before: f64,
-) -> (f64, f64) {
+) -> (f64, f64, f64) {
     // What only depends on these would be computed before the loop over block steps, and take registers from the loop over pairs.
     let job = &Steps {
         accuracy: Accuracy {
@@ -166,15 +183,13 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
                 });
             }
         }
-        *moved = verdict.step;
-        *moved.add(1) = event;
     }
     let step = if stops {
         f64::NEG_INFINITY
     } else {
         verdict.step
     };
-    (step, event)
+    (verdict.step, event, step)
 }
 
 /// Moves a body that was at `start` to the number of bodies with steps of its new length, from which

@@ -12,7 +12,7 @@ mod memory;
 
 use cuda_std::{GridBarrier, thread};
 
-use super::chains::{self, Bodies, MOST_PARTS, MOST_REMAINING, Sums};
+use super::chains::{self, Bodies, MOST_PARTS, Sums};
 use super::problem::{Block, State, Steps};
 use super::record::vectors_of;
 use super::report::{ACTIVE, AT_END, FOR_FORCES, FOR_HOST, count_up, hand_over, tell};
@@ -23,6 +23,9 @@ use memory::{Memory, Own, WARPS, most_found};
 /// Number of threads of a block.
 pub const THREADS: u32 = 256;
 
+/// Largest number of blocks, so that the lanes of a warp can look at what all of them announce.
+const MOST_BLOCKS: u32 = 128;
+
 /// Number of active bodies for each block up to which warps fold the sums, and not threads.
 const BY_WARPS: u32 = 8;
 
@@ -32,10 +35,10 @@ const NONE_CORRECTED: (u32, f64) = (0, f64::INFINITY);
 /// The number of blocks among which the stars are divided if so many can be resident: a power of two, and 0 if these are too few for `sums`
 /// partial sums.
 pub const fn blocks(sums: u32, resident: u32) -> u32 {
-    let mut most = if sums < MOST_REMAINING {
+    let mut most = if sums < MOST_BLOCKS {
         sums
     } else {
-        MOST_REMAINING
+        MOST_BLOCKS
     };
     while most > resident {
         most /= 2;
@@ -185,8 +188,11 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
         // SAFETY: the blocks have agreed.
         let active = unsafe { memory.active(&own, total) };
         // All blocks have also read what is announced before one of them announces again.
-        // SAFETY: all threads of the grid call it.
-        unsafe { barrier.wait() };
+        // SAFETY: all threads of the grid call it, each with its number.
+        unsafe {
+            barrier.set_thread(own.thread);
+            barrier.wait();
+        }
         let most = if begun { THREADS } else { THREADS / components };
         let mut done = 0;
         let mut corrected = NONE_CORRECTED;
@@ -209,7 +215,9 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
                         sums.by_class(component, start + done + body)
                     };
                     let each = values.div_ceil(WARPS);
-                    if each <= 2 {
+                    if each <= 1 {
+                        fold::by_warps::<1, _>(sum, values, own.classes, set);
+                    } else if each <= 2 {
                         fold::by_warps::<2, _>(sum, values, own.classes, set);
                     } else if each <= 4 {
                         fold::by_warps::<4, _>(sum, values, own.classes, set);
@@ -267,8 +275,9 @@ pub unsafe fn divided_steps<A: Record<D>, const P: usize, const D: usize>(job: &
                 }
             }
         }
-        // SAFETY: all threads of the grid call it; the stars have been corrected before a barrier.
+        // SAFETY: all threads of the grid call it, each with its number; the stars have been corrected before a barrier.
         unsafe {
+            barrier.set_thread(own.thread);
             barrier.wait_meanwhile(|| {
                 if active > 0 && t < 32 {
                     memory.note_rest(&own, announced);

@@ -36,6 +36,16 @@ pub(super) unsafe fn two(from: *const f64) -> (f64, f64) {
     (a, b)
 }
 
+/// Writes two numbers.
+///
+/// # Safety
+/// `to` must be valid for two numbers and aligned to 16 bytes.
+#[inline(always)]
+pub(super) unsafe fn put_two(to: *mut f64, a: f64, b: f64) {
+    // SAFETY: the caller guarantees this.
+    unsafe { *to.cast() = Two(a, b) };
+}
+
 /// Reads `N` vectors, an even number, two numbers at a time. Where the threads of a warp read records side by side, a load takes as long
 /// as there are records, however much of each it reads.
 ///

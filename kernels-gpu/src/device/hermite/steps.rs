@@ -416,6 +416,8 @@ unsafe fn sum_forces<A: Record<D>, const D: usize>(
     while unit < division.units(launch.count) {
         // SAFETY: the unit is the same for all threads of the block; the caller guarantees the rest.
         unsafe { chains::pull_unit::<A, _, D>(launch, &division, &bodies, &sums, unit) };
+        // The shared memory is used again.
+        thread::sync_threads();
         unit += thread::grid_dim_x();
     }
     (division.remaining, sums)

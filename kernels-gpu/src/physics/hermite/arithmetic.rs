@@ -47,27 +47,47 @@ pub trait Arithmetic<const D: usize> {
         Self::add(w, &t, sum);
     }
 
+    /// The differences of `K` pairs of bodies i and j, and the softened squares of their distances.
+    #[inline(always)]
+    #[allow(clippy::type_complexity)]
+    fn differences<const K: usize>(
+        i: [&Self::Body; K],
+        j: [&Self::Body; K],
+        softening2: Self::Number,
+    ) -> ([[Vec3<Self::Number>; D]; K], [Self::Number; K]) {
+        let mut d = [Self::difference(i[0], j[0]); K];
+        each!(K, |k| d[k] = Self::difference(i[k], j[k]));
+        let mut r2 = [softening2; K];
+        each!(K, |k| r2[k] = d[k][0].norm2_plus(softening2));
+        (d, r2)
+    }
+
     /// The contributions of `K` pairs of bodies i and j, as [`add`](Self::add) takes them, with G·m of each j; and the softened squares of
     /// the distances.
     #[inline(always)]
-    #[allow(clippy::type_complexity)]
     fn terms_of<const K: usize>(
         i: [&Self::Body; K],
         j: [&Self::Body; K],
         mass: [Self::Number; K],
         softening2: Self::Number,
-    ) -> (
-        [(Self::Number, [Vec3<Self::Number>; D]); K],
-        [Self::Number; K],
-    ) {
-        let mut d = [Self::difference(i[0], j[0]); K];
-        each!(K, |k| d[k] = Self::difference(i[k], j[k]));
-        let mut r2 = [softening2; K];
-        each!(K, |k| r2[k] = d[k][0].norm2_plus(softening2));
+    ) -> ([Term<Self::Number, D>; K], [Self::Number; K]) {
+        let (d, r2) = Self::differences(i, j, softening2);
         let inv3 = Self::Number::inv_cubes(r2);
-        let mut all = [terms(&d[0], r2[0], inv3[0], mass[0]); K];
-        each!(K, |k| all[k] = terms(&d[k], r2[k], inv3[k], mass[k]));
-        (all, r2)
+        (all_terms(&d, &r2, &inv3, &mass), r2)
+    }
+
+    /// Does the same as [`terms_of`](Self::terms_of), but does not test whether the results are right: see [`Real::inv_cubes_if_ordinary`].
+    #[inline(always)]
+    fn terms_if_ordinary<const K: usize>(
+        i: [&Self::Body; K],
+        j: [&Self::Body; K],
+        mass: [Self::Number; K],
+        softening2: Self::Number,
+        ranges: &mut u32,
+    ) -> ([Term<Self::Number, D>; K], [Self::Number; K]) {
+        let (d, r2) = Self::differences(i, j, softening2);
+        let inv3 = Self::Number::inv_cubes_if_ordinary(r2, ranges);
+        (all_terms(&d, &r2, &inv3, &mass), r2)
     }
 
     /// Adds the pull of one body on two bodies, as [`pull`](Self::pull) does for one. Returns the softened squares of the distances.
@@ -87,6 +107,22 @@ pub trait Arithmetic<const D: usize> {
 
     /// The sum itself; see [`Real::now`].
     fn now(sum: Self::Sum) -> Self::Sum;
+}
+
+/// What [`terms`] returns: a factor, and the vectors that it multiplies.
+pub type Term<R, const D: usize> = (R, [Vec3<R>; D]);
+
+/// [`terms`] of `K` pairs.
+#[inline(always)]
+fn all_terms<R: Real, const D: usize, const K: usize>(
+    d: &[[Vec3<R>; D]; K],
+    r2: &[R; K],
+    inv3: &[R; K],
+    mass: &[R; K],
+) -> [Term<R, D>; K] {
+    let mut all = [terms(&d[0], r2[0], inv3[0], mass[0]); K];
+    each!(K, |k| all[k] = terms(&d[k], r2[k], inv3[k], mass[k]));
+    all
 }
 
 /// Number of operations per pair that [`SplitF32`] takes in addition to those of [`Plain`].

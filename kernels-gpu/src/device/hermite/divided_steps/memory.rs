@@ -6,16 +6,16 @@ use cuda_std::shared::{F2, SharedSlice};
 use cuda_std::thread;
 use cuda_std::warp::{sync_warp, warp_shuffle_idx, warp_shuffle_xor, warp_vote_ballot};
 
-use super::super::chains::{self, Division, MOST_REMAINING, again};
+use super::super::chains::{self, Division, again};
 use super::super::correction::{Corrected, Start, correct_body};
 use super::super::neighbours::sum_before;
 use super::super::problem::{ANNOUNCED, Block, REST_WIDTH, State, Steps, moved_by, moved_width};
-use super::super::record::{put_predicted, two};
+use super::super::record::{put_predicted, put_two, two};
 use super::super::report::{LENGTHS, count_up};
 use super::super::settle::{count_event, put_moved, votes_before};
 use super::super::shared_stars::{self, SharedStars};
 use super::super::{Launch, Record, ratio, star_width, width};
-use super::THREADS;
+use super::{MOST_BLOCKS, THREADS};
 use crate::number::each;
 use crate::physics::hermite::step::halvings;
 
@@ -24,11 +24,13 @@ pub const fn shared_bytes<A: Record<D>, const D: usize>(sums: u32, terms: u32, b
     let stars = sums / blocks * terms;
     let of_chains = chains::shared_bytes::<A, D>(THREADS);
     let of_stars = shared_stars::bytes(2 * D, stars);
-    of_chains + of_stars + 8 * (2 * stars + 2 * WARPS + LAPS + 1) + 4 * (2 * stars + blocks)
+    of_chains + of_stars + 8 * (2 * stars + 2 + LAPS + 1) + 4 * (2 * stars + blocks)
 }
 
 pub(super) const WARPS: u32 = THREADS / 32;
-const _: () = assert!(MOST_REMAINING <= THREADS, "a thread for each announcement");
+
+/// Largest number of announcements that a lane looks at.
+const MOST_OF_LANE: usize = MOST_BLOCKS as usize / 32;
 
 /// Number of times that a block keeps: the cycles of each part of the block steps, and the time of the last of them.
 const LAPS: u32 = 4;
@@ -153,8 +155,8 @@ pub(super) struct Memory<const P: usize> {
     rest: SharedSlice<f64>,
     /// The stars that are announced.
     pub list: SharedSlice<u32>,
-    /// What the warps have agreed on: times, and numbers as bits.
-    pub said: SharedSlice<F2>,
+    /// What the blocks have agreed on: a time, and a number as bits.
+    said: SharedSlice<F2>,
     /// The number of the first active body of each block.
     pub starts: SharedSlice<u32>,
     /// Where each active body is among those that are announced, in the memory of terms.
@@ -174,7 +176,7 @@ impl<const P: usize> Memory<P> {
         let first = chains::shared_bytes::<A, D>(THREADS) as usize;
         let due = first + shared_stars::bytes(P, own.stars) as usize;
         let said = due + 16 * stars;
-        let laps = said + const { 16 * WARPS as usize };
+        let laps = said + 16;
         let rest = laps + const { 8 * LAPS as usize };
         let list = rest + 8;
         let starts = list + 4 * stars;
@@ -191,7 +193,7 @@ impl<const P: usize> Memory<P> {
                 alike: SharedSlice::dynamic(alike, stars),
                 rest: SharedSlice::dynamic(rest, 1),
                 list: SharedSlice::dynamic(list, stars),
-                said: SharedSlice::dynamic(said, const { WARPS as usize }),
+                said: SharedSlice::dynamic(said, 1),
                 starts: SharedSlice::dynamic(starts, own.classes as usize),
                 found: SharedSlice::dynamic(
                     const { chains::terms_offset::<A, D>(THREADS) as usize },
@@ -333,10 +335,27 @@ impl<const P: usize> Memory<P> {
             }
             if lane == 0 {
                 let to = announced(at).add(2 * own.class as usize);
-                *to = time;
-                *to.add(1) = f64::from_bits(u64::from(count));
+                put_two(to, time, f64::from_bits(u64::from(count)));
             }
             time
+        }
+    }
+
+    /// The numbers of the active bodies of a block, if there are `total` in all: the first, and the one after the last.
+    ///
+    /// # Safety
+    /// The first number of each block must have been set before a barrier.
+    #[inline(always)]
+    unsafe fn active_of(&self, class: u32, own: &Own, total: u32) -> (u32, u32) {
+        let next = class + 1;
+        // SAFETY: there is a number for each block.
+        unsafe {
+            let end = if next < own.classes {
+                self.starts.get(next as usize)
+            } else {
+                total
+            };
+            (self.starts.get(class as usize), end)
         }
     }
 
@@ -346,75 +365,69 @@ impl<const P: usize> Memory<P> {
     /// All threads of the block must have called [`agree`](Self::agree), which returns `total`.
     #[inline(always)]
     pub unsafe fn active(&self, own: &Own, total: u32) -> u32 {
-        let next = own.class + 1;
-        // SAFETY: there is a number for each block.
-        unsafe {
-            let end = if next < own.classes {
-                self.starts.get(next as usize)
-            } else {
-                total
-            };
-            end - self.starts.get(own.class as usize)
-        }
+        // SAFETY: the caller guarantees this.
+        let (first, end) = unsafe { self.active_of(own.class, own, total) };
+        end - first
     }
 
     /// The time of the next block step and the number of its active bodies, from what all blocks have announced. Sets the first number of each
-    /// block, and finds the first [`most_found`] active bodies: where they are among those that are announced.
+    /// block, and finds the first [`most_found`] active bodies: where they are among those that are announced. One warp does this alone: if all
+    /// warps shared it, they would have to agree as well.
     ///
     /// # Safety
     /// All threads of the block must call this, after a barrier of the grid.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn agree(&self, at: &State, own: &Own) -> (f64, u32) {
-        let (class, warp) = (own.thread, own.thread / 32);
-        // SAFETY: the blocks have announced before a barrier; whole warps call it; there is room for all blocks and warps.
+        // SAFETY: the blocks have announced before a barrier; the first warp as a whole calls it; there is room for all blocks.
         unsafe {
-            // Each thread looks at an announcement, and each warp agrees on its own.
-            let mut said = Announcement::NONE;
-            if class < own.classes {
-                let (time, count) = two(announced(at).add(2 * class as usize));
-                said = Announcement {
-                    time,
-                    count: count.to_bits() as u32,
-                };
-            }
-            let least = least_of_warp(said.time);
-            let count = if said.time == least { said.count } else { 0 };
-            let mut start = sum_before(count);
-            let last = warp_shuffle_idx(u32::MAX, start + count, 31, 32).0;
-            if own.thread.is_multiple_of(32) {
-                let last = f64::from_bits(u64::from(last));
-                self.said.set(warp as usize, F2::new(least, last));
+            if own.thread < 32 {
+                // Each lane looks at the announcements of adjacent blocks.
+                let each = own.classes.div_ceil(32);
+                let first = own.thread * each;
+                let mut said = [Announcement::NONE; MOST_OF_LANE];
+                each!(MOST_OF_LANE, |k| {
+                    let class = first + k as u32;
+                    if (k as u32) < each && class < own.classes {
+                        let (time, count) = two(announced(at).add(2 * class as usize));
+                        said[k] = Announcement {
+                            time,
+                            count: count.to_bits() as u32,
+                        };
+                    }
+                });
+                let mut least = f64::INFINITY;
+                each!(MOST_OF_LANE, |k| least = lesser(least, said[k].time));
+                let time = least_of_warp(least);
+                let mut own_count = 0;
+                each!(MOST_OF_LANE, |k| {
+                    if said[k].time != time {
+                        said[k].count = 0;
+                    }
+                    own_count += said[k].count;
+                });
+                let mut start = sum_before(own_count);
+                each!(MOST_OF_LANE, |k| {
+                    let class = first + k as u32;
+                    if (k as u32) < each && class < own.classes {
+                        self.starts.set(class as usize, start);
+                    }
+                    start += said[k].count;
+                });
+                let total = warp_shuffle_idx(u32::MAX, start, 31, 32).0;
+                if own.thread == 0 {
+                    let total = f64::from_bits(u64::from(total));
+                    self.said.set(0, F2::new(time, total));
+                }
             }
             thread::sync_threads();
-            let mut of_warp = [F2::new(0.0, 0.0); WARPS as usize];
-            each!(const { WARPS as usize }, |k| of_warp[k] = self.said.get(k));
-            let mut times = of_warp.map(|one| one.x);
-            each!(const { WARPS.ilog2() as usize }, |level| {
-                let half = const { WARPS as usize / 2 } >> level;
-                each!(const { WARPS as usize / 2 }, |k| if k < half {
-                    times[k] = lesser(times[k], times[k + half]);
-                });
-            });
-            let time = times[0];
-            start = if least == time { start } else { 0 };
-            let mut total = 0;
-            each!(
-                const { WARPS as usize },
-                |k| if of_warp[k].x.to_bits() == time.to_bits() {
-                    let count = of_warp[k].y.to_bits() as u32;
-                    total += count;
-                    start += if (k as u32) < warp { count } else { 0 };
-                }
-            );
-            if class < own.classes {
-                self.starts.set(class as usize, start);
-            }
-            if said.time == time {
-                let end = self.most_found.min(start + said.count);
-                let mut record = class * own.stars;
-                while start < end {
-                    self.found.set(start as usize, record as u16);
-                    start += 1;
+            let agreed = self.said.get(0);
+            let (time, total) = (agreed.x, agreed.y.to_bits() as u32);
+            if own.thread < own.classes {
+                let (mut at, end) = self.active_of(own.thread, own, total);
+                let mut record = own.thread * own.stars;
+                while at < end.min(self.most_found) {
+                    self.found.set(at as usize, record as u16);
+                    at += 1;
                     record += 1;
                 }
             }
