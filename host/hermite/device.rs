@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::chains::MOST_REMAINING;
@@ -30,7 +31,7 @@ use super::engine::{BlockStepOutcome, BlockStepRequest, SubsetSums, SumSubset};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Parts, Precision, Specification, Star,
 };
-use trisolar_device::{Device, Entry, Grid, Moment, Residency};
+use trisolar_device::{Device, Entry, Grid, Moment, Queue};
 use trisolar_run::{EngineError, Workers, machine};
 
 mod array;
@@ -39,8 +40,6 @@ mod steps;
 
 /// Threads per block of force kernels with tiles on a GPU: few, because few particles are active at a time.
 const TILE_BLOCK_THREADS: u32 = 64;
-/// Threads of these blocks that a multiprocessor holds at order 4.
-const ORDER_4_THREADS: u32 = 640;
 /// Number of these blocks that a multiprocessor runs at a time, by their registers.
 const TILE_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 
@@ -303,6 +302,40 @@ impl DeviceEngine {
         self.host.truncate(length);
         Ok(())
     }
+
+    /// Computes forces. Returns the marks before and after those of each device, if they are wanted.
+    fn compute_forces(
+        &mut self,
+        subset: SumSubset,
+        places: &[u32],
+        out: &mut [Forces],
+        is_timed: bool,
+    ) -> Result<Vec<[Moment; 2]>, HermiteError> {
+        self.divide(subset);
+        let block = self.block;
+        let (mut d, mut marks) = (0, Vec::new());
+        for memory in self.each() {
+            d = memory.order.derivatives();
+            memory.list(places)?;
+            marks.extend(memory.force(places.len(), block, is_timed)?);
+        }
+        self.collect(subset, 3 * d * places.len())?;
+        for (numbers, out) in self.host.chunks_exact(3 * d).zip(out) {
+            *out = [Vec3 {
+                x: 0.0,
+                y: 0.0,
+                z: 0.0,
+            }; 4];
+            for (v, n) in out.iter_mut().zip(numbers.chunks_exact(3)) {
+                *v = Vec3 {
+                    x: n[0],
+                    y: n[1],
+                    z: n[2],
+                };
+            }
+        }
+        Ok(marks)
+    }
 }
 
 /// What the kernels for an order and a precision need.
@@ -447,15 +480,28 @@ impl DeviceMemory {
         self.partial_length / (3 * self.order.derivatives() * sums)
     }
 
-    /// Forces on the `count` places that are listed, for every part of this device.
-    fn force(&mut self, count: usize, block: u32) -> Result<(), EngineError> {
+    /// Forces on the `count` places that are listed, for every part of this device. Returns the marks before and after, if they are wanted.
+    fn force(
+        &mut self,
+        count: usize,
+        block: u32,
+        is_timed: bool,
+    ) -> Result<Option<[Moment; 2]>, EngineError> {
         let values = 3 * self.order.derivatives();
+        let mark = || {
+            let mark = is_timed.then(|| self.device.mark(Queue::Compute));
+            mark.transpose()
+        };
+        let begin = mark()?;
         for at in 0..self.subsets.len() {
             let (part, out) = (self.subsets[at], self.out[at].as_mut_ptr());
             self.sum_forces(part, out, count, block)?;
-            self.out[at].ask(values * count)?;
         }
-        Ok(())
+        let end = mark()?;
+        for out in &mut self.out[..self.subsets.len()] {
+            out.ask(values * count)?;
+        }
+        Ok(begin.zip(end).map(|(begin, end)| [begin, end]))
     }
 
     /// Sums the forces on the `count` places that are listed.
@@ -524,15 +570,7 @@ impl DeviceMemory {
             shape.remaining,
         );
         let shared = tiles::shared_bytes(words, self.order.derivatives(), block);
-        // At order 4 a few registers less make room for a fifth warp on each part of a multiprocessor.
-        let residency =
-            (self.order == Order::Four && self.precision == Precision::F64).then(|| Residency {
-                threads: block,
-                blocks: (ORDER_4_THREADS / block).max(1),
-            });
-        let grid = Grid::new(shape.units(launch.count, bodies), block)
-            .shared(shared)
-            .residency(residency);
+        let grid = Grid::new(shape.units(launch.count, bodies), block).shared(shared);
         let entry = tiles_entry(self.order, self.precision);
         // SAFETY: partial has room for what `force` allows, out for every body's forces.
         unsafe {
@@ -645,6 +683,18 @@ impl Engine for DeviceEngine {
         self.forces_of(SumSubset::ALL, places, out)
     }
 
+    fn time_forces(
+        &mut self,
+        places: &[u32],
+        out: &mut [Forces],
+    ) -> Result<Duration, HermiteError> {
+        let mut longest = Duration::ZERO;
+        for [begin, end] in self.compute_forces(SumSubset::ALL, places, out, true)? {
+            longest = longest.max(end.since(&begin).map_err(EngineError::from)?);
+        }
+        Ok(longest)
+    }
+
     fn neighbours(
         &mut self,
         places: &[u32],
@@ -726,30 +776,7 @@ impl SubsetSums for DeviceEngine {
         places: &[u32],
         out: &mut [Forces],
     ) -> Result<(), HermiteError> {
-        self.divide(subset);
-        let block = self.block;
-        let mut d = 0;
-        for memory in self.each() {
-            d = memory.order.derivatives();
-            memory.list(places)?;
-            memory.force(places.len(), block)?;
-        }
-        self.collect(subset, 3 * d * places.len())?;
-        for (numbers, out) in self.host.chunks_exact(3 * d).zip(out) {
-            *out = [Vec3 {
-                x: 0.0,
-                y: 0.0,
-                z: 0.0,
-            }; 4];
-            for (v, n) in out.iter_mut().zip(numbers.chunks_exact(3)) {
-                *v = Vec3 {
-                    x: n[0],
-                    y: n[1],
-                    z: n[2],
-                };
-            }
-        }
-        Ok(())
+        self.compute_forces(subset, places, out, false).map(|_| ())
     }
 
     fn potentials_of(&mut self, subset: SumSubset, out: &mut [f64]) -> Result<(), HermiteError> {

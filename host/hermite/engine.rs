@@ -1,6 +1,6 @@
 //! The engines that predict particles and sum their forces: one trait, selected at run time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernels_gpu::Vec3;
 
@@ -202,6 +202,20 @@ pub trait Engine {
     /// # Errors
     /// As the device.
     fn forces(&mut self, places: &[u32], out: &mut [Forces]) -> Result<(), HermiteError>;
+
+    /// Does the same as [`forces`](Self::forces). Returns the time that the forces take; on devices, without copies between them and the host.
+    ///
+    /// # Errors
+    /// As the device.
+    fn time_forces(
+        &mut self,
+        places: &[u32],
+        out: &mut [Forces],
+    ) -> Result<Duration, HermiteError> {
+        let begin = Instant::now();
+        self.forces(places, out)?;
+        Ok(begin.elapsed())
+    }
 
     /// Neighbours of the predicted particles at `places` within the radii whose squares are given
     /// ([`is_neighbour`](kernels_gpu::hermite::ahmad_cohen::is_neighbour)), ascending.
