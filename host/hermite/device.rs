@@ -303,7 +303,8 @@ impl DeviceEngine {
         Ok(())
     }
 
-    /// Computes forces. Returns the marks before and after those of each device, if they are wanted.
+    /// Computes the forces of [`forces_of`](SubsetSums::forces_of). If they are timed, returns marks in the queue of each device before and after
+    /// its forces.
     fn compute_forces(
         &mut self,
         subset: SumSubset,
@@ -480,7 +481,7 @@ impl DeviceMemory {
         self.partial_length / (3 * self.order.derivatives() * sums)
     }
 
-    /// Forces on the `count` places that are listed, for every part of this device. Returns the marks before and after, if they are wanted.
+    /// Forces on the `count` places that are listed, for every part of this device. If it is timed, returns marks in the queue before and after them.
     fn force(
         &mut self,
         count: usize,

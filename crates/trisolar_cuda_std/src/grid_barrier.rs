@@ -120,8 +120,8 @@ impl GridBarrier {
     /// The counter must be valid. The first thread of the block must call this.
     #[inline(always)]
     unsafe fn arrive(&self) {
-        // To threads of a warp that add to the same address, ptxas has one add for all. The search for the one takes longer than a barrier of the
-        // block. This address depends on the thread, as far as ptxas knows.
+        // If all threads of a warp add to the same address, ptxas lets one of them add for all, and to find this one takes longer than a barrier of
+        // the block. Here it cannot know that the address is the same.
         let arrived = self.arrived.wrapping_add(self.thread);
         // SAFETY: the caller guarantees this; the number of the first thread is 0.
         unsafe {

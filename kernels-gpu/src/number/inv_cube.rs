@@ -149,7 +149,7 @@ pub(super) fn upper_alone(x: f64) -> u32 {
     }
 }
 
-/// Whether all numbers are ordinary, the union of whose [`range`]s is `union`.
+/// Whether numbers are all ordinary, from the union of the bits of their [`range`]s.
 #[inline(always)]
 pub(super) fn are_ordinary(union: u32) -> bool {
     // ORDINARY_WIDTH is a power of two, so the union is below it exactly if all ranges are.

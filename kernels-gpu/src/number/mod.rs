@@ -259,7 +259,7 @@ pub trait Real:
         Self::inv_cubes(r2)
     }
 
-    /// Whether all numbers whose `ranges` have been collected have got right results.
+    /// Whether all results of the calls of [`inv_cubes_if_ordinary`](Self::inv_cubes_if_ordinary) that collected `ranges` are right.
     #[inline(always)]
     fn were_ordinary(_ranges: u32) -> bool {
         true

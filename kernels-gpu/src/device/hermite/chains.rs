@@ -345,8 +345,8 @@ struct Set {
     body: u32,
 }
 
-/// Number of threads of a team: the largest power of two for which there are enough `threads` for so many chains, and which is less than the
-/// number of terms; or 1 if it would be less than [`LEAST_TEAM`].
+/// Number of threads of a team: the largest power of two such that the teams of all chains fit into `threads` threads (a power of two, and at
+/// least the number of chains) and that is less than the number of terms. If this is less than [`LEAST_TEAM`], it is 1.
 #[inline(always)]
 fn team_of(threads: u32, chains: u32, terms: u32) -> u32 {
     let by_threads = threads.ilog2() - ceil_log2(chains).min(threads.ilog2());
@@ -355,7 +355,7 @@ fn team_of(threads: u32, chains: u32, terms: u32) -> u32 {
     if team < LEAST_TEAM { 1 } else { team }
 }
 
-/// The logarithm of the least power of two that is not below `x`, which is at least 1.
+/// The logarithm of the least power of two that is not below `x`, which is at least 1. (`next_power_of_two` has a branch.)
 #[inline(always)]
 fn ceil_log2(x: u32) -> u32 {
     32 - (x - 1).leading_zeros()
@@ -607,24 +607,24 @@ impl<A: Record<D>, B: Bodies<A, D>, const D: usize> Share<'_, A, B, D> {
         let mut term = 0;
         // SAFETY: the caller guarantees this.
         unsafe {
-            const AT_ONCE: u32 = READ_AT_ONCE as u32;
-            if ready >= AT_ONCE {
+            let several = const { READ_AT_ONCE as u32 };
+            if ready >= several {
                 // After the last ones, some are read again and not used.
                 let read = |first: u32| {
-                    self.handed::<READ_AT_ONCE, N>(set, teams, first.min(ready - AT_ONCE))
+                    self.handed::<READ_AT_ONCE, N>(set, teams, first.min(ready - several))
                 };
                 // The next ones are read while these are added up. Two in turn need no copies.
                 let mut even = read(0);
-                while term + AT_ONCE <= ready {
-                    let odd = read(term + AT_ONCE);
+                while term + several <= ready {
+                    let odd = read(term + several);
                     even.add_to(set, sums);
-                    term += AT_ONCE;
-                    if term + AT_ONCE > ready {
+                    term += several;
+                    if term + several > ready {
                         break;
                     }
-                    even = read(term + AT_ONCE);
+                    even = read(term + several);
                     odd.add_to(set, sums);
-                    term += AT_ONCE;
+                    term += several;
                 }
             }
             while term < ready {

@@ -86,21 +86,15 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
     } = *start;
     let place = place as usize;
     let y = correct::<f64, D>(&x, force, 0.5 * before, 2.0 * reciprocal(before));
-    let (mut verdict, mut event) = (0.0, 0.0);
-    let mut step = 0.0;
+    let (mut step, mut event, mut stops) = (0.0, 0.0, false);
     if last {
         // SAFETY: the caller guarantees this.
-        (verdict, event, step) = unsafe { choose_step::<P, MANY>(job, at, block, &y, before) };
+        (step, event, stops) = unsafe { choose_step::<P, MANY>(job, at, block, &y, before) };
     }
     // SAFETY: the caller guarantees this.
     let write = |moved: *mut f64| unsafe {
         let moved = moved_by::<P, MANY>(job, moved, block.number);
-        put_corrected::<P>(
-            moved.add(place * const { moved_width(P) }),
-            verdict,
-            event,
-            &y,
-        );
+        put_corrected::<P>(moved.add(place * const { moved_width(P) }), step, event, &y);
     };
     // Last: the registers with the numbers could not be used again before the memory has taken them.
     write(at.moved);
@@ -113,7 +107,7 @@ pub(super) unsafe fn correct_body<const P: usize, const D: usize, const MANY: bo
     }
     Corrected {
         motion: y,
-        step,
+        step: if stops { f64::NEG_INFINITY } else { step },
         event,
     }
 }
@@ -138,8 +132,8 @@ unsafe fn put_corrected<const P: usize>(to: *mut f64, step: f64, event: f64, y: 
     }
 }
 
-/// Chooses the next step of a body after a step of length `before` to `y`. Returns it, the event to count, and the step again, which is -∞ if
-/// the host has to perform the block. In that case, all threads are to stop.
+/// Chooses the next step of a body after a step of length `before` to `y`. Returns it, the event to count, and whether the host has to
+/// perform the block; if so, it tells all threads to stop.
 ///
 /// # Safety
 /// The same as for [`correct_body`].
@@ -150,7 +144,7 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
     block: &Block,
     y: &Taylor<f64>,
     before: f64,
-) -> (f64, f64, f64) {
+) -> (f64, f64, bool) {
     // What only depends on these would be computed before the loop over block steps, and take registers from the loop over pairs.
     let job = &Steps {
         accuracy: Accuracy {
@@ -184,12 +178,7 @@ unsafe fn choose_step<const P: usize, const MANY: bool>(
             }
         }
     }
-    let step = if stops {
-        f64::NEG_INFINITY
-    } else {
-        verdict.step
-    };
-    (verdict.step, event, step)
+    (verdict.step, event, stops)
 }
 
 /// Moves a body that was at `start` to the number of bodies with steps of its new length, from which

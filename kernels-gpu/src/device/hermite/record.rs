@@ -91,7 +91,7 @@ pub(super) unsafe fn put_predicted<const D: usize>(
     let mut k = 0;
     while k < const { width(D) / 2 } {
         // SAFETY: the caller guarantees this.
-        unsafe { *to.cast::<Two>().add(k) = Two(n[2 * k], n[2 * k + 1]) };
+        unsafe { put_two(to.add(2 * k), n[2 * k], n[2 * k + 1]) };
         k += 1;
     }
 }

@@ -76,7 +76,8 @@ pub trait Arithmetic<const D: usize> {
         (all_terms(&d, &r2, &inv3, &mass), r2)
     }
 
-    /// Does the same as [`terms_of`](Self::terms_of), but does not test whether the results are right: see [`Real::inv_cubes_if_ordinary`].
+    /// Does the same as [`terms_of`](Self::terms_of) without the slow path of r⁻³: the caller has to test `ranges` as described at
+    /// [`Real::inv_cubes_if_ordinary`].
     #[inline(always)]
     fn terms_if_ordinary<const K: usize>(
         i: [&Self::Body; K],
