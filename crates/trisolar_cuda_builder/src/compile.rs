@@ -47,6 +47,8 @@ pub struct Inputs {
     pub manifests: Vec<PathBuf>,
     /// Names and versions of all other crates, sorted.
     pub packages: Vec<(String, String)>,
+    /// The name of the kernels' package.
+    pub package: String,
 }
 
 /// Waits for other builds in a target directory, and makes them wait until the returned file is dropped.
@@ -193,23 +195,17 @@ fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
             continue;
         }
         let id = message["package_id"].as_str().unwrap_or_default();
+        // The form is `address#name@version`, or only the version where the name is the last part of the address.
+        let (address, package) = id.rsplit_once('#').unwrap_or((id, ""));
+        let (package, version) = package.split_once('@').unwrap_or_else(|| {
+            let address = address.split('?').next().unwrap_or_default();
+            (address.rsplit('/').next().unwrap_or_default(), package)
+        });
         if id.starts_with("path+") {
             found
                 .manifests
                 .extend(message["manifest_path"].as_str().map(PathBuf::from));
-        } else if let Some((_, package)) = id.rsplit_once('#') {
-            // The form is `name@version`, or only the version where the name is the last part of the address.
-            let (package, version) = package.split_once('@').unwrap_or_else(|| {
-                (
-                    id.split(['#', '?'])
-                        .next()
-                        .unwrap_or_default()
-                        .rsplit('/')
-                        .next()
-                        .unwrap_or_default(),
-                    package,
-                )
-            });
+        } else {
             found
                 .packages
                 .push((package.to_owned(), version.to_owned()));
@@ -218,6 +214,7 @@ fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
             .as_array()
             .is_some_and(|t| t.iter().any(|t| t == "cdylib"))
         {
+            package.clone_into(&mut found.package);
             name = message["target"]["name"]
                 .as_str()
                 .map(|n| n.replace('-', "_"));

@@ -29,6 +29,7 @@ mod error;
 mod legacy;
 mod link;
 mod module;
+pub mod modules;
 mod passes;
 pub mod ptx;
 mod ptxas;
@@ -42,6 +43,7 @@ use std::path::{Path, PathBuf};
 
 pub use arch::{NvvmArch, UnknownArch};
 pub use error::CudaBuilderError;
+pub use modules::Modules;
 pub use ptxas::PTXAS_VARIABLE;
 pub use record::{Record, Stale};
 pub use toolchain::RUST_SRC_VARIABLE;
@@ -345,21 +347,24 @@ impl CudaBuilder {
             eprintln!("CudaBuilder::embed is for build scripts, where cargo sets OUT_DIR");
             std::process::exit(1);
         };
-        let ptx = PathBuf::from(out).join("kernels.ptx");
-        let failure = match self.copy_to(&ptx).build() {
-            Ok(_) => return,
+        let out = PathBuf::from(out);
+        let (ptx, divided) = (out.join("kernels.ptx"), out.join("kernels.modules"));
+        let built = self.copy_to(&ptx).build_modules();
+        let written = match built {
+            Ok((modules, _)) => fs::write(&divided, modules.encoded()).map_err(at(&divided)),
             Err(missing @ CudaBuilderError::NoRustSource { .. }) => {
                 for line in missing.to_string().lines() {
                     println!("cargo::warning={line}");
                 }
                 let text = missing.to_string();
                 let first = text.lines().next().unwrap_or_default();
-                let written = fs::write(&ptx, format!("{}{first}\n", ptx::NOT_COMPILED));
-                written.map_err(at(&ptx)).err()
+                let instead = format!("{}{first}\n", ptx::NOT_COMPILED);
+                let write = |path: &PathBuf| fs::write(path, &instead).map_err(at(path));
+                write(&ptx).and_then(|()| write(&divided))
             }
-            Err(other) => Some(other),
+            Err(other) => Err(other),
         };
-        if let Some(error) = failure {
+        if let Err(error) = written {
             for line in error.to_string().lines() {
                 println!("cargo::error={line}");
             }
@@ -373,6 +378,29 @@ impl CudaBuilder {
     /// # Errors
     /// See [`CudaBuilderError`].
     pub fn build_recorded(self) -> Result<(PathBuf, Record), CudaBuilderError> {
+        self.build_all().map(|(path, record, _)| (path, record))
+    }
+
+    /// Compiles the kernels, divided into [`modules`], and also returns a record of what they were made from.
+    ///
+    /// # Errors
+    /// See [`CudaBuilderError`].
+    pub fn build_modules(self) -> Result<(Modules, Record), CudaBuilderError> {
+        let (path, record, package) = self.build_all()?;
+        let text = fs::read_to_string(&path).map_err(at(&path))?;
+        let kernels = (ptx::entry_points(&text).into_iter())
+            .map(|name| modules::Kernel {
+                package: package.clone(),
+                name: name.to_owned(),
+                module: 0,
+            })
+            .collect();
+        let texts = vec![text];
+        Ok((Modules { kernels, texts }, record))
+    }
+
+    /// The path of the PTX, its record, and the name of the package.
+    fn build_all(self) -> Result<(PathBuf, Record, String), CudaBuilderError> {
         self.reject_unsupported()?;
         let krate = self.krate()?;
         let toolchain = Toolchain::current()?;
@@ -463,7 +491,7 @@ impl CudaBuilder {
             }
             None => ptx_path,
         };
-        Ok((path, record))
+        Ok((path, record, inputs.package))
     }
 
     /// Checks whether a PTX text with a record was made from the current sources with these options. It is meant for the case

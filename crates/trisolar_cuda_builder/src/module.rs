@@ -119,7 +119,8 @@ fn manifest(metadata: &Value, host: &Path, wanted: &[String]) -> Result<String, 
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut manifest = format!(
         "# Written by cuda_builder.\n[package]\nname = {:?}\nversion = {:?}\nedition = {:?}\n\n[workspace]\n",
-        text(&package["name"]) + "-kernels",
+        // The kernels are known by the package in which they are written.
+        text(&package["name"]),
         text(&package["version"]),
         text(&package["edition"]),
     );
