@@ -16,9 +16,9 @@ use trisolar_io::{IoError, PictureFormat};
 /// The classes of a map's pixels and their colours: the body that escapes, then the other outcomes. Colour-blind readers can
 /// distinguish them.
 pub const CLASSES: [(&str, Rgb); 7] = [
-    ("body 1 escapes", [240, 178, 40]),
-    ("body 2 escapes", [70, 160, 230]),
-    ("body 3 escapes", [225, 90, 130]),
+    ("body 1 escapes", Theme::Dark.colour_of_body(0)),
+    ("body 2 escapes", Theme::Dark.colour_of_body(1)),
+    ("body 3 escapes", Theme::Dark.colour_of_body(2)),
     ("ionisation", [150, 220, 150]),
     ("collision", [250, 250, 250]),
     ("open", [120, 120, 130]),
@@ -193,15 +193,19 @@ pub fn histograms(
     };
     let names = [0, 1, 2].map(|body| format!("{} escapes", body_name(ensemble, body)));
     let density = |path: &Path, x: PlotAxis, high: f64, value: &dyn Fn(&Record) -> f64| {
-        let lines: Vec<(usize, [Vec<f64>; 2])> = (0..3_u8)
-            .map(|body| (usize::from(body), escapes(body).map(value).collect()))
-            .filter(|(_, values): &(_, Vec<f64>)| !values.is_empty())
-            .map(|(body, values)| (body, outline(&values, high)))
-            .collect();
+        // A body that never escapes keeps its place, and thus the others their colours.
+        let lines = [0, 1, 2].map(|body| {
+            let values: Vec<f64> = escapes(body).map(value).collect();
+            match values.is_empty() {
+                true => Default::default(),
+                false => outline(&values, high),
+            }
+        });
         let series: Vec<Series<'_>> = lines
             .iter()
-            .map(|(body, [x, y])| Series {
-                name: &names[*body],
+            .zip(&names)
+            .map(|([x, y], name)| Series {
+                name: if x.is_empty() { "" } else { name },
                 x,
                 y,
                 error: None,

@@ -82,6 +82,42 @@ impl Theme {
             Self::Light => [224, 224, 230],
         }
     }
+
+    /// The colours of lines and bodies: a hue has the same place in both themes. Colour-blind readers can distinguish the first seven.
+    pub(super) const fn palette(self) -> &'static [Rgb; 10] {
+        match self {
+            Self::Dark => &[
+                [252, 165, 10],
+                [86, 180, 233],
+                [226, 120, 178],
+                [52, 199, 140],
+                [240, 228, 66],
+                [221, 81, 58],
+                [160, 140, 245],
+                [210, 210, 215],
+                [150, 215, 60],
+                [176, 124, 86],
+            ],
+            Self::Light => &[
+                [213, 94, 0],
+                [0, 114, 178],
+                [190, 80, 145],
+                [0, 135, 100],
+                [140, 110, 0],
+                [175, 25, 35],
+                [90, 60, 170],
+                [70, 70, 70],
+                [105, 160, 0],
+                [125, 55, 20],
+            ],
+        }
+    }
+
+    /// The colour of a body in every picture; `body` counts from 0, so that body 1 of a legend has the colour of 0.
+    pub const fn colour_of_body(self, body: usize) -> Rgb {
+        let palette = self.palette();
+        palette[body % palette.len()]
+    }
 }
 
 pub(super) struct Canvas {

@@ -6,7 +6,6 @@ use super::IoError;
 use super::axes::{AxesStyle, below_frame, fitting, horizontal_axis, left_of_frame, vertical_axis};
 pub use super::canvas::Theme;
 use super::canvas::{Align, Canvas, PixelRect, text_width, wrap};
-use super::colour::Rgb;
 use super::npy::data_error;
 use super::picture_file::write_canvas;
 use super::ticks::Ticks;
@@ -91,49 +90,15 @@ const FRAME: [f32; 2] = [960.0, 600.0];
 /// The size of such a plot, approximately: text and lines of others are larger or smaller in proportion.
 const SHEET: [f32; 2] = [1100.0, 720.0];
 
-/// Colours of lines; the first seven are told apart by colour-blind eyes as well.
-pub(super) fn line_colour(i: usize, theme: Theme) -> Rgb {
-    colours(theme)[i % colours(theme).len()]
-}
-
 /// The pattern of a line: after as many lines as there are colours, the colours come again with other dashes.
 fn line_dashes(i: usize, theme: Theme) -> &'static [f32] {
     const PATTERNS: [&[f32]; 4] = [&[], &[9.0, 6.0], &[2.0, 5.0], &[9.0, 5.0, 2.0, 5.0]];
-    PATTERNS[i / colours(theme).len() % PATTERNS.len()]
+    PATTERNS[i / theme.palette().len() % PATTERNS.len()]
 }
 
 /// The dashes of [`line_dashes`] in a picture whose lines are `unit` times as thick.
 fn dashes(i: usize, theme: Theme, unit: f32) -> Vec<f32> {
     line_dashes(i, theme).iter().map(|d| d * unit).collect()
-}
-
-fn colours(theme: Theme) -> &'static [Rgb] {
-    match theme {
-        Theme::Dark => &[
-            [252, 165, 10],
-            [86, 180, 233],
-            [52, 199, 140],
-            [226, 120, 178],
-            [240, 228, 66],
-            [221, 81, 58],
-            [160, 140, 245],
-            [210, 210, 215],
-            [150, 215, 60],
-            [176, 124, 86],
-        ],
-        Theme::Light => &[
-            [0, 114, 178],
-            [213, 94, 0],
-            [0, 135, 100],
-            [190, 80, 145],
-            [140, 110, 0],
-            [90, 60, 170],
-            [70, 70, 70],
-            [0, 165, 190],
-            [105, 160, 0],
-            [125, 55, 20],
-        ],
-    }
 }
 
 /// The scale of an axis.
@@ -321,7 +286,7 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     };
     grid(&mut canvas, frame, &x_ticks, &y_ticks, s);
     for (i, one) in series.iter().enumerate() {
-        let colour = line_colour(i, plot.theme);
+        let colour = plot.theme.colour_of_body(i);
         let at = |px: f64, py: f64| {
             [
                 frame.x + x.fraction(px) * wide,
@@ -448,7 +413,7 @@ fn legend(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &AxesStyle, 
             width: 3.0 * s.gap(),
             height: 3.0 * thick,
         };
-        let (colour, dashes) = (line_colour(i, s.theme), dashes(i, s.theme, thick));
+        let (colour, dashes) = (s.theme.colour_of_body(i), dashes(i, s.theme, thick));
         if dashes.is_empty() {
             canvas.fill(sample, colour);
         } else {
@@ -473,7 +438,7 @@ mod tests {
         for theme in [Theme::Dark, Theme::Light] {
             for i in 0..40 {
                 for k in 0..i {
-                    let style = |i| (line_colour(i, theme), line_dashes(i, theme));
+                    let style = |i| (theme.colour_of_body(i), line_dashes(i, theme));
                     assert_ne!(style(i), style(k), "{theme:?} {i} {k}");
                 }
             }

@@ -466,7 +466,27 @@ fn a_full_disk_is_reported_when_a_picture_is_written() {
 }
 
 /// The colours of the first two lines on a dark background.
-const LINES: [[u8; 3]; 2] = [[252, 165, 10], [86, 180, 233]];
+const LINES: [[u8; 3]; 2] = [
+    Theme::Dark.colour_of_body(0),
+    Theme::Dark.colour_of_body(1),
+];
+
+#[test]
+fn a_body_has_one_colour_in_all_pictures_and_in_the_explorer() {
+    use trisolar::encounters::pictures::CLASSES;
+    let explorer = include_str!("../../host/explore/page/player.js");
+    for (body, (class, colour)) in CLASSES.iter().take(3).enumerate() {
+        assert_eq!(*class, format!("body {} escapes", body + 1));
+        let [r, g, b] = Theme::Dark.colour_of_body(body);
+        assert_eq!(*colour, [r, g, b]);
+        let hex = format!("#{r:02x}{g:02x}{b:02x}");
+        assert!(explorer.contains(&hex), "body {}: {hex}", body + 1);
+        // The same hue on white: the same order of red, green and blue, whatever the lightness.
+        let brightest = |c: [u8; 3]| (0..3).max_by_key(|k| c[*k]);
+        let light = Theme::Light.colour_of_body(body);
+        assert_eq!(brightest(light), brightest([r, g, b]));
+    }
+}
 
 #[test]
 fn lines_are_drawn_within_the_frame_and_gaps_stay_open() {

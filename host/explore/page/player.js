@@ -2,7 +2,8 @@
 
 import { brief, fit, style } from "./plot.js";
 
-export const COLOURS = ["#ffb454", "#5cc8ff", "#f2779b"];
+/** Colours of the bodies: those of all pictures. */
+export const COLOURS = ["#fca50a", "#56b4e9", "#e278b2"];
 export const CLOSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6 6 18"/></svg>';
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14l11-7z" fill="currentColor"/></svg>';
 const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14M16 5v14" stroke-width="3"/></svg>';

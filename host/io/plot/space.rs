@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     Align, AxesStyle, Canvas, IoError, LEAST_FRAME, PictureSize, PixelRect, TOO_SMALL, Theme,
     Ticks, below_frame, dashes, data_error, fitting, grid, heading, horizontal_axis, left_of_frame,
-    legend, legend_width, line_colour, vertical_axis, wrap, write_canvas,
+    legend, legend_width, vertical_axis, wrap, write_canvas,
 };
 
 /// The path of one body.
@@ -500,7 +500,7 @@ pub(super) fn paths(
         starts,
     } = style;
     for (i, body) in bodies.iter().enumerate() {
-        let colour = line_colour(i, theme);
+        let colour = theme.colour_of_body(i);
         let points: Vec<[f32; 2]> = body
             .points
             .iter()
