@@ -720,10 +720,6 @@ fn unsupported_options_on_several_ranks_are_rejected_once_with_a_reason() {
             &["divergence", "--driver", "single"],
             "the GPUs of one process",
         ),
-        (
-            &["zoom", "--cache", "exact"],
-            "the states of one process only",
-        ),
         (&["sweep", "--vary", "mass9=1,2"], "unknown parameter"),
         (&["zoom", "--out", "no/such/folder"], "does not exist"),
     ] {

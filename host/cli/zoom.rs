@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Devices, Executor, Parameter, RunOptions, Specification};
+use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::MIN_CAPTIONED_PIXELS;
 use trisolar::run::{Paths, Record};
@@ -46,9 +46,8 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     set: Vec<Rule>,
-    /// Reuse pixels of earlier frames: none, exact (where start, shift and dt have the same bits; continues from stored states and
-    /// changes no bit) or rounded (the cache of rounded coordinates of Badger's study, which is wrong; its error is measured and
-    /// printed, and the arrays are kept). Needs --precision f64 and --integrator explicit-euler
+    /// Reuse pixels of earlier frames: none, or rounded (the cache of rounded coordinates of Badger's study, which is wrong; its error
+    /// is measured and printed, and the arrays are kept). Needs --quantity divergence
     #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Cache::None)]
     cache: Cache,
 
@@ -105,7 +104,7 @@ struct Zoom {
     /// Rules in addition to those of the preset.
     set: Vec<String>,
     frames: u32,
-    /// The cache, if it is not exact; no file depends on an exact cache.
+    /// The pixels that are reused.
     cache: Cache,
     npy: bool,
     film: Vec<PathBuf>,
@@ -157,19 +156,12 @@ fn run_on(
     executor.check(&options)?;
     let (mut zoom, path, before) = args.zoom(typed)?;
     zoom.look.check(&zoom.film)?;
-    let cache = match zoom.cache {
-        Cache::None => args.cache,
-        cache => cache,
-    };
-    if cache != Cache::None && executor.processes() > 1 {
-        let reason = "it keeps the states of one process only; remove the option, or start the zoom without mpirun";
-        return Err(Failure::value(&cache.to_string(), "--cache", reason));
-    }
-    let frames = zoom.sequence(cache)?;
+    let rounded = zoom.cache == Cache::Rounded;
+    let frames = zoom.sequence()?;
     let part = args.sequence.folder.part(frames.len())?;
-    if cache != Cache::None && part.is_some() {
+    if rounded && part.is_some() {
         let reason = "it reuses pixels of all earlier frames; remove the option, or --part";
-        return Err(Failure::value(&cache.to_string(), "--cache", reason));
+        return Err(Failure::value("rounded", "--cache", reason));
     }
     let begun = args.sequence.folder.begun::<Zoom>("zoom", &path);
     // What is there must not be older than the frames.
@@ -184,7 +176,6 @@ fn run_on(
     let films = sequence::films(&zoom.film)?;
     let _claim = args.sequence.folder.claim(&path, part, &films)?;
     let style = zoom.style();
-    let rounded = zoom.cache == Cache::Rounded;
     let kind = json!({ "zoom": { "rounded": rounded } });
     let mut record = FolderArgs::record("zoom", &path, &zoom)?;
     if let Some(before) = before {
@@ -208,13 +199,12 @@ fn run_on(
         .sequence
         .settings(style, options, executor.processes(), part);
     let progress = Progress::new("zoom", args.sequence.quiet);
-    let computed = if cache == Cache::None {
+    let computed = if rounded {
+        let cached = zoom::run_rounded(executor, &frames, &folder, &settings, &progress);
+        cached.map(|(outcome, report)| (outcome, Some(report)))
+    } else {
         let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress);
         outcome.map(|outcome| (outcome, None))
-    } else {
-        let devices = Devices::new();
-        let cached = zoom::run_cached(&frames, &folder, &settings, cache, &devices, &progress);
-        cached.map(|(outcome, report)| (outcome, Some(report)))
     };
     let (mut outcome, cached) =
         computed.map_err(|e| FolderArgs::ended(e, "zoom", &folder, args.sequence.quiet))?;
@@ -239,7 +229,7 @@ fn run_on(
         report::add_files(&mut object, dataset.as_slice());
         report::json(&object)?;
     } else if !args.sequence.quiet {
-        let cached = cached.as_ref().map(|report| (cache, report));
+        let cached = cached.as_ref();
         report::to_stdout(&zoom.summary(&outcome, cached, &folder, dataset.as_deref()))?;
     }
     sequence::check(&outcome, zoom.max_error)
@@ -272,10 +262,7 @@ impl Args {
                 preset: self.preset,
                 set: self.set.iter().map(Rule::to_string).collect(),
                 frames: self.frames.unwrap_or(self.preset.frames()),
-                cache: match self.cache {
-                    Cache::Rounded => Cache::Rounded,
-                    Cache::None | Cache::Exact => Cache::None,
-                },
+                cache: self.cache,
                 npy: self.npy,
                 film: self.films.film.clone(),
                 fps: self.films.fps,
@@ -342,7 +329,7 @@ impl Zoom {
 
     /// Why the frames of a begun zoom without arrays cannot be drawn as those of this one; `None` if they can.
     fn missing_arrays(&self, there: &Self, frames: &[Frame]) -> Result<Option<String>, Failure> {
-        let before = there.sequence(Cache::None)?;
+        let before = there.sequence()?;
         let most = [&before[..], frames].map(zoom::most_steps);
         let [before, now] = [there, self].map(Self::style);
         if now.redraws(&before, self.base.quantity, most) {
@@ -383,7 +370,7 @@ impl Zoom {
     }
 
     /// The frames, after checking that the cache can be used for them.
-    fn sequence(&self, cache: Cache) -> Result<Vec<Frame>, Failure> {
+    fn sequence(&self) -> Result<Vec<Frame>, Failure> {
         let mut rules = self.preset.rules();
         for rule in &self.set {
             let refuse = |e: String| Failure::value(rule, "--set", &e);
@@ -394,21 +381,21 @@ impl Zoom {
                 "{e}\nhint: --set, --preset and --frames determine it"
             ))
         })?;
-        let checked = cache.check(frames.iter().map(|frame| &frame.specification));
-        checked.map_err(|allowed| Failure::value(&cache.to_string(), "--cache", allowed))?;
+        let checked = (self.cache).check(frames.iter().map(|frame| &frame.specification));
+        checked.map_err(|allowed| Failure::value(&self.cache.to_string(), "--cache", allowed))?;
         Ok(frames)
     }
 
     fn summary(
         &self,
         outcome: &Outcome,
-        cached: Option<(Cache, &CacheReport)>,
+        cached: Option<&CacheReport>,
         folder: &Folder,
         dataset: Option<&Path>,
     ) -> String {
         let mut lines = sequence::lines(outcome, "maps", "pixel-steps");
-        if let Some((cache, report)) = cached.filter(|(_, r)| r.pixels > 0) {
-            lines.add("cache", &cache_in_words(cache, report));
+        if let Some(report) = cached.filter(|report| report.pixels > 0) {
+            lines.add("cache", &cache_in_words(report));
         }
         let last = outcome.summaries.len().saturating_sub(1) as u32;
         let format = self.style().picture_format();
@@ -431,15 +418,9 @@ impl Zoom {
     }
 }
 
-fn cache_in_words(cache: Cache, report: &CacheReport) -> String {
+fn cache_in_words(report: &CacheReport) -> String {
     let share = |n: u64, of: u64| 100.0 * n as f64 / of.max(1) as f64;
     let reused = share(report.reused, report.pixels);
-    if cache == Cache::Exact {
-        let continued = share(report.continued, report.pixels);
-        return format!(
-            "{reused:.2} % of the pixels were reused, {continued:.2} % continued from a stored state"
-        );
-    }
     if report.checked == 0 {
         return format!("{reused:.2} % of the pixels were reused");
     }

@@ -1,6 +1,5 @@
 //! The pixels that a CPU thread is computing, which it draws from the queue and delivers in batches.
 
-use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,8 +10,8 @@ use kernels_gpu::lanes::{IDLE, LaneState, Pixel};
 use kernels_gpu::map::Job;
 use kernels_gpu::quantity::Quantity;
 
-use super::Validated;
 use super::queue::{Pace, Share};
+use super::{Validated, Value};
 use trisolar_run::{EngineError, Workers};
 
 /// Rounds of steps after which a thread reports its progress and checks for cancellation: a few milliseconds.
@@ -21,23 +20,6 @@ pub(super) const ROUNDS_PER_SLICE: u32 = 1 << 13;
 const MAX_BATCH_PIXELS: u64 = 1 << 12;
 /// Intended least duration of a batch.
 const MIN_BATCH_TIME: Duration = Duration::from_millis(2);
-
-/// The states from which pixels begin, and the destination of their results.
-pub(super) trait Work {
-    /// The data kept for a pixel.
-    type Value;
-
-    /// A value for each pixel of a span of numbers.
-    fn begin(&self, span: Range<u64>) -> Vec<Self::Value>;
-
-    /// Delivers the values of a finished span that begins with pixel `first`.
-    fn deliver(
-        &self,
-        share: Share<'_>,
-        first: u64,
-        values: &[Self::Value],
-    ) -> Result<(), EngineError>;
-}
 
 /// The data that the threads of a run share.
 pub(super) struct SharedBatches<'a> {
@@ -93,7 +75,7 @@ impl<'a> SharedBatches<'a> {
     }
 }
 
-/// Pixels that are drawn together and delivered together.
+/// Pixels that are drawn together and delivered together, and the value of each.
 struct Batch<V> {
     first: u64,
     values: Vec<V>,
@@ -103,11 +85,10 @@ struct Batch<V> {
 }
 
 /// Pixels from the queue in batches. A pixel's slot is the batch's number · [`MAX_BATCH_PIXELS`] and its place in the batch.
-pub(super) struct Batches<'a, W: Work> {
+pub(super) struct Batches<'a, V> {
     pub shared: &'a SharedBatches<'a>,
-    work: W,
     /// Batches with unfinished pixels; `None` for numbers that are free.
-    open: Vec<Option<Batch<W::Value>>>,
+    open: Vec<Option<Batch<V>>>,
     /// The next pixel of the last batch drawn, and its end.
     next: Pixel,
     end: u64,
@@ -117,11 +98,10 @@ pub(super) struct Batches<'a, W: Work> {
     failed: Option<EngineError>,
 }
 
-impl<'a, W: Work> Batches<'a, W> {
-    pub fn new(shared: &'a SharedBatches<'a>, work: W) -> Self {
+impl<'a, V: Value> Batches<'a, V> {
+    pub fn new(shared: &'a SharedBatches<'a>) -> Self {
         Self {
             shared,
-            work,
             open: Vec::new(),
             next: Pixel { number: 0, slot: 0 },
             end: 0,
@@ -145,9 +125,9 @@ impl<'a, W: Work> Batches<'a, W> {
         Some(pixel)
     }
 
-    /// The data kept for a pixel.
+    /// The value of a pixel.
     #[inline(always)]
-    pub fn value(&mut self, slot: u32) -> &mut W::Value {
+    pub fn value(&mut self, slot: u32) -> &mut V {
         let (number, place) = (
             slot / MAX_BATCH_PIXELS as u32,
             slot % MAX_BATCH_PIXELS as u32,
@@ -169,8 +149,8 @@ impl<'a, W: Work> Batches<'a, W> {
     }
 
     /// Called after at most [`ROUNDS_PER_SLICE`] rounds of steps: reports the steps of the thread and returns whether it continues. Errors are
-    /// those
-    /// of the queue and of [`Work::deliver`].
+    /// those of
+    /// the queue and of the delivery of values.
     ///
     /// Inlined into a function with the lanes' instruction set: each of its callers has one of its own.
     #[inline(always)]
@@ -226,7 +206,7 @@ impl<'a, W: Work> Batches<'a, W> {
                 self.open.len() - 1
             }
         };
-        let values = self.work.begin(span.clone());
+        let values = vec![V::default(); (span.end - span.start) as usize];
         self.open[number] = Some(Batch {
             first: span.start,
             missing: values.len(),
@@ -249,7 +229,7 @@ impl<'a, W: Work> Batches<'a, W> {
             self.size = (self.size * 2).min(MAX_BATCH_PIXELS);
         }
         let share = self.shared.share;
-        if let Err(error) = self.work.deliver(share, batch.first, &batch.values) {
+        if let Err(error) = share.deliver(batch.first, V::slice(&batch.values)) {
             self.failed.get_or_insert(error);
         }
     }

@@ -1,7 +1,6 @@
 //! The CPU engine: threads with SIMD lanes. A lane gets another pixel as soon as its pixel is done.
 
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use kernels_gpu::Real;
 use kernels_gpu::integrator::MapIntegrator;
@@ -13,7 +12,7 @@ use kernels_gpu::number::{Precision as Number, Single};
 use kernels_gpu::quantity::Quantity;
 
 use super::Specification;
-use super::batches::{Batches, ROUNDS_PER_SLICE, SharedBatches, Work};
+use super::batches::{Batches, ROUNDS_PER_SLICE, SharedBatches};
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::Share;
@@ -63,10 +62,6 @@ impl CpuEngine {
     ) -> Result<Self, EngineError> {
         let workers = Workers::with_simd(threads, simd)?;
         Ok(Self { workers })
-    }
-
-    pub(super) fn workers(&self) -> &Workers {
-        &self.workers
     }
 }
 
@@ -209,7 +204,7 @@ fn worker<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
 ) -> Result<(), EngineError> {
     let mut masses = LaneMasses::new(&shared.job.masses);
     let mut lanes = LaneState::<Q, I, R>::fresh(shared.job);
-    let mut source = Batches::new(shared, FromStart::<Q::Value>(PhantomData));
+    let mut source = Batches::<Q::Value>::new(shared);
     loop {
         let went = lanes.run_with_masses(shared.job, ROUNDS_PER_SLICE, &mut masses, &mut source);
         if !source.go_on(thread, &mut lanes, went)? {
@@ -218,22 +213,7 @@ fn worker<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     }
 }
 
-/// Computes pixels from their starts and keeps the value of each.
-struct FromStart<V>(PhantomData<V>);
-
-impl<V: Value> Work for FromStart<V> {
-    type Value = V;
-
-    fn begin(&self, span: Range<u64>) -> Vec<V> {
-        vec![V::default(); (span.end - span.start) as usize]
-    }
-
-    fn deliver(&self, share: Share<'_>, first: u64, values: &[V]) -> Result<(), EngineError> {
-        share.deliver(first, V::slice(values))
-    }
-}
-
-impl<V: Value> PixelSource<V> for Batches<'_, FromStart<V>> {
+impl<V: Value> PixelSource<V> for Batches<'_, V> {
     const OWN_MASSES: bool = true;
 
     #[inline(always)]

@@ -18,7 +18,6 @@ use kernels_gpu::quantity::Quantity as Computed;
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::{Pace, Share};
-use super::resume::Stepper;
 use super::scheduler::{self, Worker};
 use super::tiles::{self, LAUNCHES_IN_FLIGHT, Pipeline, Take};
 use super::value::Value;
@@ -60,20 +59,16 @@ pub(super) struct LaunchShape {
     pub slice: Option<Duration>,
     /// Pixels of a launch with one thread per pixel.
     pub band: u64,
-    /// Number of unfinished pixels on the device at a time.
-    pub batch: u64,
 }
 
 impl LaunchShape {
-    /// The shape for GPUs. Registers, not the block size, limit the number of resident threads. There are 64 MiB of results and
-    /// 50 MiB of items; two such portions keep any device busy.
+    /// The shape for GPUs. Registers, not the block size, limit the number of resident threads. There are 64 MiB of results.
     pub const GPU: Self = Self {
         block: 128,
         blocks: u32::MAX,
         slots: 1 << 14,
         slice: None,
         band: 1 << 24,
-        batch: 1 << 18,
     };
 }
 
@@ -130,16 +125,8 @@ impl DeviceEngine {
         }
     }
 
-    pub(super) fn driver(&self) -> &Arc<dyn Device> {
-        &self.device
-    }
-
-    pub(super) fn shape(&self) -> &LaunchShape {
-        &self.shape
-    }
-
     /// Records a failure, after which the state of the device is not known.
-    pub(super) fn noting<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+    fn noting<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
         let of_the_run =
             |e: &EngineError| matches!(e, EngineError::Cancelled | EngineError::Sink(_));
         if result.as_ref().is_err_and(|e| !of_the_run(e)) {
@@ -220,10 +207,6 @@ impl Worker for DeviceEngine {
 }
 
 impl Accelerator for DeviceEngine {
-    fn index(&self) -> u32 {
-        self.device.info().index
-    }
-
     fn name(&self) -> String {
         self.device.info().name.clone()
     }
@@ -647,10 +630,8 @@ pub(super) fn wait(mark: &Moment, share: &Share<'_>) -> Result<(), EngineError> 
     Ok(())
 }
 
-/// A device that computes pixels from their starts and from the states of unfinished computations.
-pub(super) trait Accelerator: Stepper + Send {
-    /// Its number.
-    fn index(&self) -> u32;
+/// A device that computes pixels.
+pub(super) trait Accelerator: Worker + Send {
     /// Its name.
     fn name(&self) -> String;
     /// Whether it can still be used, because it has not failed.

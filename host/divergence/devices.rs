@@ -222,12 +222,8 @@ mod tests {
 
     use super::super::engine::Task;
     use super::super::queue::Share;
-    use super::super::resume::{Resuming, Stepper};
     use super::super::scheduler::Worker;
-    use super::super::sink::MemorySink;
-    use super::super::{
-        EmulatorEngine, Item, Items, Sink, Specification, Unattended, Validated, ValueVec,
-    };
+    use super::super::{EmulatorEngine, Specification, Unattended, Validated};
     use super::*;
     use trisolar_run::Backend;
 
@@ -284,18 +280,7 @@ mod tests {
         }
     }
 
-    impl Stepper for FragileGpu {
-        fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
-            self.fails(share)?;
-            Self::engine().step(task, share)
-        }
-    }
-
     impl Accelerator for FragileGpu {
-        fn index(&self) -> u32 {
-            self.index
-        }
-
         fn name(&self) -> String {
             "a GPU".into()
         }
@@ -353,67 +338,5 @@ mod tests {
         }
         assert_eq!(opened, [2, 2, 2, 3, 3]);
         assert!(maps.windows(2).all(|pair| pair[0] == pair[1]));
-    }
-
-    struct FromStart {
-        spec: Validated,
-        ended: Mutex<Vec<u32>>,
-    }
-
-    impl Items for FromStart {
-        fn get(&self, number: u64) -> Item {
-            self.spec.item(number)
-        }
-
-        fn put(&self, first: u64, items: &[Item]) {
-            let mut ended = self.ended.lock().expect("no panic");
-            for (place, item) in items.iter().enumerate() {
-                let slot = &mut ended[first as usize + place];
-                assert_eq!(*slot, u32::MAX, "each pixel comes once");
-                *slot = item.counted(100);
-            }
-        }
-    }
-
-    #[test]
-    fn states_that_a_failing_gpu_had_drawn_are_stepped_by_the_others() {
-        let spec = map();
-        let expected = Devices::new()
-            .run(
-                &spec,
-                &RunOptions {
-                    backend: Backend::Cpu,
-                    gpus: super::super::GpuChoice::default(),
-                    ..GPUS
-                },
-                &Unattended,
-            )
-            .expect("computes")
-            .values;
-        let devices = Devices::from_source(Arc::new(Fragile::default()));
-        let mut notes = 0;
-        for _ in 0..3 {
-            let memory = MemorySink::new(spec.value_type(), spec.pixels()).expect("memory");
-            let items = FromStart {
-                spec: spec.clone(),
-                ended: Mutex::new(vec![u32::MAX; spec.pixels() as usize]),
-            };
-            let task = Resuming {
-                spec: &spec,
-                spans: &[0..100, 100..600],
-                items: &items,
-                sink: &memory as &dyn Sink,
-            };
-            let streamed = devices
-                .resume(&task, &GPUS, &Unattended)
-                .expect("one is left");
-            notes += streamed.ran.notes.len();
-            assert_eq!(streamed.device, "2 x a GPU");
-            assert!(memory.into_values() == expected);
-            assert!(ValueVec::U32(items.ended.into_inner().expect("no panic")) == expected);
-        }
-        assert_eq!(notes, 1);
-        // Two handles of each GPU, and one that replaced the failed handle.
-        assert_eq!(devices.gpus_opened(), 5);
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::device::{Accelerator, DeviceEngine, GpuSource, LaunchShape};
 use super::engine::{Engine, Ran, Task};
 use super::queue::Share;
-use super::resume::{Resuming, Stepper};
 use super::scheduler::{self, Worker};
 use super::{DivergenceKernel, Specification};
 use trisolar_device::{DeviceInfo, GpuError};
@@ -49,7 +48,6 @@ impl EmulatorEngine {
             slots: 8,
             slice: Some(Duration::from_nanos(self.slice_ns)),
             band: 1 << 16,
-            batch: 1 << 8,
         };
         DeviceEngine::on(Arc::new(emulator), self.kernel, shape)
     }
@@ -80,12 +78,6 @@ impl Worker for EmulatorEngine {
 
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         self.engine().work(task, share)
-    }
-}
-
-impl Stepper for EmulatorEngine {
-    fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        self.engine().step(task, share)
     }
 }
 
@@ -140,17 +132,7 @@ impl Worker for EmulatedGpu {
     }
 }
 
-impl Stepper for EmulatedGpu {
-    fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        self.engine.step(task, share)
-    }
-}
-
 impl Accelerator for EmulatedGpu {
-    fn index(&self) -> u32 {
-        self.index
-    }
-
     fn name(&self) -> String {
         "emulated GPU".into()
     }

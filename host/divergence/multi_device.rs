@@ -2,9 +2,8 @@
 
 use super::devices::{CpuLease, Devices, GpuLease};
 use super::engine::{Engine, Ran, Task};
-use super::resume::{Resuming, Stepper};
 use super::scheduler::{self, Worker};
-use trisolar_run::{Backend, Driver, EngineError, Monitor, RunOptions, device_names, open_all};
+use trisolar_run::{Backend, Driver, EngineError, Monitor, RunOptions, device_names};
 
 /// Computes maps on several GPUs.
 #[derive(Debug)]
@@ -85,24 +84,5 @@ impl MultiDeviceEngine {
         let workers: Vec<&dyn Worker> = gpus.chain(cpu).collect();
         let reserve = self.reserve.as_ref().map(|cpu| &**cpu as &dyn Worker);
         scheduler::run_from(&workers, reserve, task, monitor, at_start)
-    }
-
-    /// Computes unfinished pixels to their ends. Every GPU has two handles: while one copies results and states or waits for its last
-    /// pixels, the GPU computes those of the other.
-    pub(super) fn resume(
-        &self,
-        devices: &Devices,
-        task: &Resuming<'_>,
-        monitor: &dyn Monitor,
-    ) -> Result<Ran, EngineError> {
-        let numbers: Vec<u32> = self.gpus.iter().map(|gpu| gpu.index()).collect();
-        // One handle is enough if a second one cannot be opened.
-        let (seconds, _) = open_all(&numbers, |number| devices.gpu(number));
-        let gpus = self.gpus.iter().chain(&seconds);
-        let gpus = gpus.map(|gpu| &***gpu as &dyn Stepper);
-        let cpu = self.cpu.iter().map(|cpu| &**cpu as &dyn Stepper);
-        let steppers: Vec<&dyn Stepper> = gpus.chain(cpu).collect();
-        let reserve = self.reserve.as_ref().map(|cpu| &**cpu as &dyn Stepper);
-        task.run(&steppers, reserve, monitor)
     }
 }

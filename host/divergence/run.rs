@@ -1,7 +1,6 @@
 //! Computes maps on the devices of this process.
 
 use super::engine::{DivergenceMap, Ran, Streamed, Task};
-use super::resume::Resuming;
 use super::select::{self, Selected};
 use super::{Devices, Executor, Validated, run_on};
 use trisolar_device::{DeviceInfo, GpuError};
@@ -34,32 +33,6 @@ impl Devices {
         let (selected, notes) = select::engine(self, task.spec, task.pixels(), options)?;
         let engine = selected.engine();
         Ok(streamed(&selected, engine.stream(task, monitor)?, notes))
-    }
-
-    /// Steps pixels from the states in which an earlier computation left them to their ends, on the devices that `options` select,
-    /// as [`stream`](Self::stream) does for pixels from their starts.
-    ///
-    /// # Errors
-    /// As [`stream`](Self::stream).
-    ///
-    /// # Panics
-    /// Unless the map is one that [`can_resume`](super::can_resume).
-    pub fn resume(
-        &self,
-        task: &Resuming<'_>,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
-        assert!(
-            super::can_resume(task.spec),
-            "divergence maps in f64 by explicit Euler"
-        );
-        let (selected, notes) = select::engine(self, task.spec, task.pixels(), options)?;
-        let ran = match &selected {
-            Selected::MultiDevice(multi_device) => multi_device.resume(self, task, monitor)?,
-            Selected::Cpu(cpu) => task.run(&[&**cpu], None, monitor)?,
-        };
-        Ok(streamed(&selected, ran, notes))
     }
 }
 

@@ -1,37 +1,23 @@
-//! Reuses pixels of earlier frames.
-//!
-//! [`Cache::Exact`] changes no bit: a pixel is reused only if start position, shift, time step and all other values have the same
-//! bits. If a frame has more steps than an earlier one, the pixel continues from the state in which that frame left it.
-//! [`Cache::Rounded`] is the cache of rounded coordinates of Badger's study, which is not exact.
+//! The cache of rounded coordinates of Badger's study: a pixel whose coordinates, rounded to as many decimal places as the map's
+//! scale has digits, were computed in an earlier frame takes that frame's value. The result is not exact; the error is measured.
 
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::finished::FrameState;
-use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, Summary};
+use super::folder::Folder;
+use super::frame::{self, Effort, Error};
 use super::partial::Partial;
-use super::runner::{
-    Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps, steps,
-};
+use super::runner::{Board, Outcome, Settings, Watch, in_flight, most_steps, one, steps};
 use super::sequence::Frame;
-use trisolar_io::IoError;
+use trisolar_io::{IoError, npy};
 use trisolar_map::{
-    Devices, EngineError, Executor as _, Items, Monitor, Resolution, Resuming, RunOptions, Sink,
-    Validated, Value as _, beside, can_resume,
+    DivergenceMap, EngineError, Executor, Monitor, Quantity, Ran, RunOptions, Streamed, Validated,
+    ValueSlice, beside,
 };
-
-mod exact;
-mod in_turn;
-mod later;
-mod rounded;
-
-pub use in_turn::CachedMaps;
 
 /// The pixels that are reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +26,6 @@ pub enum Cache {
     /// No pixels are reused.
     #[default]
     None,
-    /// Reuses pixels whose start has the same bits.
-    Exact,
     /// Reuses pixels whose rounded coordinates were computed before, as in Badger's study.
     Rounded,
 }
@@ -55,11 +39,10 @@ impl Cache {
         self,
         maps: impl IntoIterator<Item = &'a Validated>,
     ) -> Result<(), &'static str> {
-        match self == Self::None || maps.into_iter().all(can_resume) {
+        let counts = |map: &Validated| map.specification().quantity == Quantity::Divergence;
+        match self == Self::None || maps.into_iter().all(counts) {
             true => Ok(()),
-            false => Err(
-                "it works with --quantity divergence, --precision f64 and --integrator explicit-euler only",
-            ),
+            false => Err("it works with --quantity divergence only"),
         }
     }
 }
@@ -70,9 +53,8 @@ impl FromStr for Cache {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "none" => Ok(Self::None),
-            "exact" => Ok(Self::Exact),
             "rounded" => Ok(Self::Rounded),
-            _ => Err("must be none, exact or rounded".into()),
+            _ => Err("must be none or rounded".into()),
         }
     }
 }
@@ -81,22 +63,19 @@ impl fmt::Display for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "none",
-            Self::Exact => "exact",
             Self::Rounded => "rounded",
         })
     }
 }
 
-/// The effect of a cache in a run.
+/// The effect of the cache in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct CacheReport {
     /// Pixels of the frames that were computed.
     pub pixels: u64,
-    /// Of these, pixels reused without a step.
+    /// Of these, pixels that took the value of an earlier frame.
     pub reused: u64,
-    /// Of these, pixels continued from a state that an earlier frame had left.
-    pub continued: u64,
-    /// Reused pixels that were also computed to determine the error (for rounded coordinates only).
+    /// Reused pixels that were also computed to determine the error.
     pub checked: u64,
     /// Of these, those that had the right number of steps.
     pub right: u64,
@@ -106,248 +85,260 @@ pub struct CacheReport {
     pub largest_error: u32,
 }
 
-impl CacheReport {
-    fn add(&mut self, other: &Self) {
-        let sum = |r: &Self| r.mean_error * r.checked as f64;
-        let sum = sum(self) + sum(other);
-        self.pixels += other.pixels;
-        self.reused += other.reused;
-        self.continued += other.continued;
-        self.checked += other.checked;
-        self.right += other.right;
-        self.largest_error = self.largest_error.max(other.largest_error);
-        self.mean_error = sum / (self.checked as f64).max(1.0);
-    }
+/// One of this many reused pixels is also computed.
+const REUSED_PER_CHECK: usize = 64;
+
+/// The maps of a sequence, computed one after the other, each with values of those before.
+#[derive(Debug, Default)]
+pub struct RoundedCache {
+    /// The steps that were left when the twins parted, by the bits of the rounded coordinates.
+    left: FxHashMap<[u64; 2], u32>,
+    report: CacheReport,
 }
 
-/// Computes and writes the missing frames of a sequence with a cache.
-///
-/// The pixels that a frame reuses are planned in the order of the frames. Several frames are then computed at a time, on all GPUs of
-/// the settings. A frame waits for another one if it reuses pixels which that one has not yet computed.
+/// Computes and writes the missing frames of a sequence one after the other, with the cache.
 ///
 /// # Errors
-/// As [`run`](super::run).
-///
-/// # Panics
-/// If a frame is not one that [`can_resume`](trisolar_map::can_resume).
-pub fn run_cached(
+/// As [`run`](super::run); [`EngineError::Refused`] for a part of the sequence.
+pub fn run_rounded(
+    executor: &dyn Executor,
     frames: &[Frame],
     folder: &Folder,
     settings: &Settings,
-    cache: Cache,
-    devices: &Devices,
     monitor: &dyn Monitor,
 ) -> Result<(Outcome, CacheReport), Error> {
-    devices.check(&settings.options)?;
+    executor.check(&settings.options)?;
     if let Some(part) = settings.part {
-        // A frame may need pixels of any earlier one.
         let reason = "a cache needs all frames of the sequence";
         return Err(EngineError::refused("part", part, reason).into());
     }
     let board = Board::new(frames, steps(frames), monitor);
-    let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
-    let mut known = KnownPixels::new(cache);
     let most = most_steps(frames);
-    let plan = |frame: &Frame| {
-        let damage = match frame::state(frame, most, &settings.style, folder)? {
-            FrameState::Finished(summary) => {
-                // The run that finished the frame may have ended before it removed this file.
-                remove(&folder.file(frame.index, "part"))?;
-                known.replay(frame, folder)?;
-                return Ok(FramePlan::Finished(summary));
-            }
-            FrameState::Unfinished => None,
-            FrameState::Damaged(what) => Some(what),
+    let cache = Mutex::new(RoundedCache::default());
+    let work = |_: usize, frame: &Frame| {
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let spec = &frame.specification;
+        let compute = |partial: &Partial, watch: &Watch<'_, '_>| {
+            cache.compute(executor, spec, partial, &settings.options, watch)
         };
-        Ok(FramePlan::Computed(
-            known.plan(&frame.specification),
-            damage,
-        ))
+        let done = one(frame, most, folder, settings, &board, compute)?;
+        if done.1.is_none() {
+            cache.replay(frame, folder)?;
+        }
+        Ok(done)
     };
-    let work = |_: usize, frame: &Frame, plan: FramePlan| -> Result<Done, Error> {
-        let (plan, damage) = match plan {
-            FramePlan::Finished(summary) => {
-                board.finished(frame);
-                return Ok((summary, None));
-            }
-            FramePlan::Computed(plan, damage) => (plan, damage),
+    let outcome = in_flight(frames, 1, &board, work)?;
+    let cache = cache.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok((outcome, cache.report))
+}
+
+impl RoundedCache {
+    /// The effect of the cache so far.
+    pub fn report(&self) -> CacheReport {
+        self.report
+    }
+
+    /// Computes the next map without files.
+    ///
+    /// # Errors
+    /// Those of the engine; [`EngineError::Refused`] for a map whose pixels cannot be reused.
+    pub fn map(
+        &mut self,
+        executor: &dyn Executor,
+        spec: &Validated,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<DivergenceMap, Error> {
+        executor.check(options)?;
+        let refused = |allowed| EngineError::refused("cache", Cache::Rounded, allowed);
+        Cache::Rounded.check([spec]).map_err(refused)?;
+        let partial = Partial::in_memory(spec, spec.pixels() as usize)?;
+        let compute = || self.compute(executor, spec, &partial, options, monitor);
+        let (effort, unresolved) = beside(spec, options, monitor, compute)?;
+        let (engine, device) = match effort.engine {
+            "" => ("cpu", "all pixels were known".to_owned()),
+            engine => (engine, effort.device),
         };
-        let path = folder.file(frame.index, "part");
-        let computing = Computing {
-            spec: &frame.specification,
-            options: settings.options,
-            file: Some((&path, settings.checkpoint)),
-            devices,
-            monitor: &Watch {
-                board: &board,
-                index: frame.index,
+        let streamed = Streamed {
+            engine,
+            device,
+            ran: Ran {
+                elapsed: effort.elapsed,
+                notes: effort.notes,
+                ..Ran::default()
             },
         };
-        let CachedMap {
-            times,
-            mut effort,
-            unresolved,
-            report,
-        } = plan.compute(&computing)?;
-        effort.notes.extend(damage.map(|what| computed_anew(&what)));
-        let summary = frame::write_found(
-            frame,
-            u32::slice(&times),
-            unresolved,
-            most,
-            &settings.style,
-            folder,
-        )?;
-        reports.lock().unwrap_or_else(PoisonError::into_inner)[frame.index as usize] = report;
-        board.finished(frame);
-        Ok((summary, Some(effort)))
-    };
-    let outcome = in_flight(frames, settings.in_flight, &board, plan, work)?;
-    let mut report = CacheReport::default();
-    let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-    reports.iter().for_each(|of_frame| report.add(of_frame));
-    Ok((outcome, report))
-}
+        Ok(DivergenceMap::new(spec, partial.into_values(), streamed).with_resolution(unresolved))
+    }
 
-/// The panic message for maps that are not of divergence: caches only hold pixels that can be resumed.
-const OF_STEPS: &str = "a map that can be resumed is of divergence";
-
-/// The work for a frame.
-enum FramePlan {
-    Finished(Summary),
-    /// With a description of the damage of existing files.
-    Computed(ReusePlan, Option<String>),
-}
-
-/// The known pixels of earlier maps.
-#[derive(Debug)]
-enum KnownPixels {
-    Exact(Box<exact::Layers>),
-    Rounded(rounded::RoundedCache),
-}
-
-impl KnownPixels {
-    /// None yet.
-    fn new(cache: Cache) -> Self {
-        match cache {
-            Cache::Rounded => Self::Rounded(rounded::RoundedCache::default()),
-            Cache::None | Cache::Exact => Self::Exact(Box::default()),
+    /// Computes the pixels of a map that are not in the cache, fills in the others, and computes some of these as well to determine
+    /// their error.
+    fn compute(
+        &mut self,
+        executor: &dyn Executor,
+        spec: &Validated,
+        partial: &Partial,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Effort, Error> {
+        self.keep_inside(spec);
+        let keys = Keys::new(spec);
+        let pixels = spec.pixels() as usize;
+        let known = |pixel: &usize| self.left.contains_key(&keys.of(*pixel));
+        let (hits, misses): (Vec<usize>, Vec<usize>) = (0..pixels).partition(known);
+        let missing = |pixel: &&usize| !partial.has(**pixel);
+        let missing: Vec<usize> = misses.iter().filter(missing).copied().collect();
+        let effort = stream(executor, spec, &missing, partial, options, monitor)?;
+        let steps = spec.specification().steps as u32;
+        // The number of steps left is the same in both frames, which have different numbers of steps.
+        let times = hits.iter().map(|pixel| self.left[&keys.of(*pixel)]);
+        let times: Vec<u32> = times.map(|left| steps - left.min(steps)).collect();
+        partial.put_at(&hits, ValueSlice::U32(&times))?;
+        for pixel in misses {
+            let left = steps - (partial.get(pixel) as u32).min(steps);
+            self.left.insert(keys.of(pixel), left);
         }
+        self.report.pixels += pixels as u64;
+        self.report.reused += hits.len() as u64;
+        self.check(executor, spec, &hits, partial, options, monitor)?;
+        Ok(effort)
     }
 
-    /// Plans which pixels the next map reuses. Maps that are not yet computed count as computed.
-    fn plan(&mut self, spec: &Validated) -> ReusePlan {
-        match self {
-            Self::Exact(known) => ReusePlan::Exact(known.plan(spec)),
-            Self::Rounded(known) => ReusePlan::Rounded(known.plan(spec)),
-        }
-    }
-
-    /// Adds the pixels that a finished frame had added, if later frames would not have the same values without them.
-    fn replay(&mut self, frame: &Frame, folder: &Folder) -> Result<(), IoError> {
-        match self {
-            Self::Exact(_) => Ok(()),
-            Self::Rounded(known) => known.replay(frame, folder),
-        }
-    }
-}
-
-/// The pixels that a map reuses, and those that it computes.
-#[derive(Debug)]
-enum ReusePlan {
-    Exact(exact::ReusePlan),
-    Rounded(rounded::ReusePlan),
-}
-
-/// A map that was computed with a cache.
-struct CachedMap {
-    /// The number of steps of each pixel.
-    times: Vec<u32>,
-    effort: Effort,
-    unresolved: Option<Resolution>,
-    /// The effect of the cache.
-    report: CacheReport,
-}
-
-impl ReusePlan {
-    fn compute(self, computing: &Computing<'_>) -> Result<CachedMap, Error> {
-        let mut report = CacheReport {
-            pixels: computing.spec.pixels(),
-            ..CacheReport::default()
-        };
-        let compute = || match self {
-            Self::Exact(plan) => plan.compute(computing, &mut report),
-            Self::Rounded(plan) => plan.compute(computing, &mut report),
-        };
-        let options = &computing.options;
-        let ((times, effort), unresolved) =
-            beside(computing.spec, options, computing.monitor, compute)?;
-        Ok(CachedMap {
-            times,
-            effort,
-            unresolved,
-            report,
-        })
-    }
-}
-
-/// The devices and settings with which a map is computed.
-struct Computing<'a> {
-    spec: &'a Validated,
-    options: RunOptions,
-    /// The file of the finished pixels, and the time between two records in it; `None` if they are not kept.
-    file: Option<(&'a Path, Duration)>,
-    devices: &'a Devices,
-    monitor: &'a dyn Monitor,
-}
-
-impl Computing<'_> {
-    /// This many pixels, of which the file may have some.
-    fn partial(&self, pixels: usize) -> Result<Partial, Error> {
-        Ok(match self.file {
-            Some((path, interval)) => Partial::open(path, self.spec, pixels, interval)?,
-            None => Partial::in_memory(self.spec, pixels)?,
-        })
-    }
-
-    /// Computes `count` items to their ends; `left` pixels of the frame, including these, are not done.
-    fn go_on(
-        &self,
-        items: &dyn Items,
-        sink: &dyn Sink,
-        count: usize,
-        left: usize,
-        effort: &mut Effort,
+    /// Computes some of the reused pixels as well, and adds their errors to the report.
+    fn check(
+        &mut self,
+        executor: &dyn Executor,
+        spec: &Validated,
+        hits: &[usize],
+        found: &Partial,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
     ) -> Result<(), Error> {
-        if count == 0 {
-            return Ok(());
+        let sample: Vec<usize> = hits.iter().step_by(REUSED_PER_CHECK).copied().collect();
+        let right = Partial::in_memory(spec, spec.pixels() as usize)?;
+        stream(executor, spec, &sample, &right, options, monitor)?;
+        let report = &mut self.report;
+        let mut sum = report.mean_error * report.checked as f64;
+        for pixel in &sample {
+            let error = (found.get(*pixel) as u32).abs_diff(right.get(*pixel) as u32);
+            report.right += u64::from(error == 0);
+            report.largest_error = report.largest_error.max(error);
+            sum += f64::from(error);
         }
-        let (pixels, steps) = (self.spec.pixels(), u64::from(self.steps()));
-        let part = frame::PartProgress {
-            monitor: self.monitor,
-            before: pixels.saturating_sub(left as u64) * steps,
-            total: pixels * steps,
-            count: count as u64 * steps,
-        };
-        let task = Resuming {
-            spec: self.spec,
-            spans: &[0..count as u64],
-            items,
-            sink,
-        };
-        let streamed = self.devices.resume(&task, &self.options, &part)?;
-        effort.elapsed += streamed.ran.elapsed;
-        effort.engine = streamed.engine;
-        effort.device = streamed.device;
-        for note in streamed.ran.notes {
-            if !effort.notes.contains(&note) {
-                effort.notes.push(note);
-            }
+        report.checked += sample.len() as u64;
+        report.mean_error = sum / (report.checked as f64).max(1.0);
+        Ok(())
+    }
+
+    /// Adds the pixels of a frame that was finished before.
+    fn replay(&mut self, frame: &Frame, folder: &Folder) -> Result<(), IoError> {
+        let spec = &frame.specification;
+        let path = folder.file(frame.index, "npy");
+        let times = npy::read::<u32>(&path)?.values;
+        if times.len() as u64 != spec.pixels() {
+            let reason = format!("{} values instead of {}", times.len(), spec.pixels());
+            return Err(IoError::Malformed { path, reason });
+        }
+        self.keep_inside(spec);
+        let keys = Keys::new(spec);
+        let steps = spec.specification().steps as u32;
+        let known = |pixel: &usize| self.left.contains_key(&keys.of(*pixel));
+        let (_, misses): (Vec<usize>, Vec<usize>) = (0..times.len()).partition(known);
+        for pixel in misses {
+            let left = steps - times[pixel].min(steps);
+            self.left.insert(keys.of(pixel), left);
         }
         Ok(())
     }
 
-    fn steps(&self) -> u32 {
-        self.spec.specification().steps as u32
+    /// Forgets pixels outside of a frame.
+    fn keep_inside(&mut self, spec: &Validated) {
+        let s = spec.specification();
+        let inside =
+            |k: usize, bits: u64| (f64::from_bits(bits) - s.center[k]).abs() <= 0.51 * s.span[k];
+        self.left
+            .retain(|key, _| inside(0, key[0]) && inside(1, key[1]));
+    }
+}
+
+/// Computes these pixels, in ascending order, and puts them into `partial`.
+fn stream(
+    executor: &dyn Executor,
+    spec: &Validated,
+    pixels: &[usize],
+    partial: &Partial,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Effort, Error> {
+    let spans = pixels.chunk_by(|a, b| a + 1 == *b);
+    let spans: Vec<_> = spans
+        .map(|run| run[0] as u64..run[run.len() - 1] as u64 + 1)
+        .collect();
+    frame::stream_on(executor, spec, &spans, partial, options, monitor)
+}
+/// The rounded coordinates of a map's columns and rows, as bits.
+struct Keys {
+    columns: Vec<u64>,
+    rows: Vec<u64>,
+}
+
+impl Keys {
+    fn new(spec: &Validated) -> Self {
+        let s = spec.specification();
+        let axes = s.plane.axes();
+        let places = decimal_places(s.span[0], s.size[0]);
+        let key = |x: f64| round(x, places).to_bits();
+        Self {
+            columns: (0..s.size[0])
+                .map(|c| key(spec.start(c)[axes[0]]))
+                .collect(),
+            rows: (0..s.size[1])
+                .map(|r| key(spec.start(r * s.size[0])[axes[1]]))
+                .collect(),
+        }
+    }
+
+    fn of(&self, pixel: usize) -> [u64; 2] {
+        let width = self.columns.len();
+        [self.columns[pixel % width], self.rows[pixel / width]]
+    }
+}
+
+/// `int(-log(range / resolution))`, with the natural logarithm, as in Badger's study.
+fn decimal_places(span: f64, pixels: u64) -> i32 {
+    (-(span / pixels as f64).ln()) as i32
+}
+
+/// The nearest number with this many decimal places (below 0: multiples of 10, 100, …).
+fn round(x: f64, places: i32) -> f64 {
+    if places >= 0 {
+        let text = format!("{x:.*}", places as usize);
+        // -0 and 0 are one number, as keys of a Python dictionary are.
+        text.parse::<f64>().unwrap_or(x) + 0.0
+    } else {
+        let unit = 10f64.powi(-places);
+        (x / unit).round_ties_even() * unit + 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_rounded_as_published() {
+        assert_eq!(decimal_places(40.0, 1000), 3);
+        assert_eq!(decimal_places(40.0 / 1024.0, 1000), 10);
+        assert_eq!(decimal_places(1280.0, 1000), 0);
+        for (x, places, rounded) in [
+            (5.30031, 3, 5.3),
+            (-0.4567, 3, -0.457),
+            (0.25, 1, 0.2),
+            (1234.0, -2, 1200.0),
+            (1.6, 0, 2.0),
+        ] {
+            assert_eq!(round(x, places), rounded, "{x}");
+        }
+        assert_eq!(round(-0.0001, 3).to_bits(), 0.0_f64.to_bits());
     }
 }

@@ -189,7 +189,7 @@ pub fn run_encounters(
     let frames = frames_of(frames, settings.part);
     let runs = frames.iter().map(|frame| frame.specification.runs());
     let board = Board::new(frames, runs.collect(), monitor);
-    let work = |_: usize, frame: &EncounterFrame, ()| {
+    let work = |_: usize, frame: &EncounterFrame| {
         let watch = Watch {
             board: &board,
             index: frame.index,
@@ -199,7 +199,7 @@ pub fn run_encounters(
         Ok(done)
     };
     // Each frame uses all devices.
-    in_flight(frames, 1, &board, |_| Ok(()), work)
+    in_flight(frames, 1, &board, work)
 }
 
 /// Computes what is missing of a frame, and writes its files.

@@ -1,6 +1,7 @@
 //! Computes a frame, keeping its finished pixels on disk meanwhile, and writes it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use trisolar_io::{IoError, PictureFormat};
 use trisolar_map::output;
 use trisolar_map::{
     Devices, EngineError, Executor, Monitor, Quantity, Resolution, RunOptions, Specification, Task,
-    ValueSlice,
+    Validated, ValueSlice,
 };
 use trisolar_run::partial::PartialError;
 
@@ -253,12 +254,30 @@ pub fn compute_on(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Effort, Error> {
-    let spec = &frame.specification;
     let missing = partial.missing();
+    stream_on(
+        executor,
+        &frame.specification,
+        &missing,
+        partial,
+        options,
+        monitor,
+    )
+}
+
+/// Computes these pixels of a map and puts them into `partial`.
+pub(super) fn stream_on(
+    executor: &dyn Executor,
+    spec: &Validated,
+    missing: &[Range<u64>],
+    partial: &Partial,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Effort, Error> {
     if missing.is_empty() {
         return Ok(Effort::default());
     }
-    let task = Task::new(spec, &missing, partial);
+    let task = Task::new(spec, missing, partial);
     let steps = spec.specification().steps;
     let part = PartProgress {
         monitor,

@@ -23,7 +23,7 @@ mod short;
 mod table;
 mod vary;
 
-pub use cache::{Cache, CacheReport, CachedMaps, run_cached};
+pub use cache::{Cache, CacheReport, RoundedCache, run_rounded};
 pub use colours::Colours;
 pub use dataset::{write_sweep, write_zoom};
 pub use encounters::{

@@ -108,6 +108,11 @@ impl Partial {
         self.lock().done.gaps()
     }
 
+    /// Whether a pixel is done.
+    pub(crate) fn has(&self, pixel: usize) -> bool {
+        self.lock().done.next(pixel, true) == pixel
+    }
+
     /// The value of a pixel that is done.
     pub fn get(&self, pixel: usize) -> f64 {
         self.lock().values.as_slice().get(pixel)

@@ -4,7 +4,7 @@
 //! next one is being computed.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::finished::FrameState;
@@ -125,7 +125,7 @@ pub fn run_on(
     let frames = frames_of(frames, settings.part);
     let board = Board::new(frames, steps(frames), monitor);
     let gpus = gpus(executor, &settings.options, frames.len());
-    let work = |worker: usize, frame: &Frame, ()| {
+    let work = |worker: usize, frame: &Frame| {
         let options = RunOptions {
             gpus: gpus[worker % gpus.len()],
             ..settings.options
@@ -134,52 +134,43 @@ pub fn run_on(
             options,
             ..*settings
         };
-        one(executor, frame, most, folder, &settings, &board)
+        let compute = |partial: &Partial, watch: &Watch<'_, '_>| {
+            frame::compute_on(executor, frame, partial, &options, watch)
+        };
+        one(frame, most, folder, &settings, &board, compute)
     };
-    in_flight(frames, settings.in_flight, &board, |_| Ok(()), work)
+    in_flight(frames, settings.in_flight, &board, work)
 }
 
-/// Calls `work` for all frames, several at a time, with the number of the worker. Before that, every frame is planned in the order
-/// of the frames.
+/// Calls `work` for all frames, several at a time, with the number of the worker.
 ///
 /// # Errors
 /// The first error of any of them.
-pub(super) fn in_flight<P, V: Sync, S: Clone + Send>(
+pub(super) fn in_flight<V: Sync, S: Clone + Send>(
     frames: &[Frame<V>],
     workers: usize,
     board: &Board<'_>,
-    plan: impl FnMut(&Frame<V>) -> Result<P, Error> + Send,
-    work: impl Fn(usize, &Frame<V>, P) -> Result<Done<S>, Error> + Sync,
+    work: impl Fn(usize, &Frame<V>) -> Result<Done<S>, Error> + Sync,
 ) -> Result<Outcome<S>, Error> {
     let start = Instant::now();
-    let next = Mutex::new((frames.iter(), plan));
+    let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Done<S>>>> = Mutex::new(vec![None; frames.len()]);
     let first_error: Mutex<Option<Error>> = Mutex::new(None);
-    let fail = |error| {
-        let mut first = lock(&first_error);
-        // Frames that wait for a failed frame end as if they were cancelled.
-        if matches!(*first, None | Some(Error::Engine(EngineError::Cancelled))) {
-            *first = Some(error);
-        }
-        board.failed.store(true, Ordering::Relaxed);
-    };
-    let planned = || {
-        let mut next = lock(&next);
-        let (frames, plan) = &mut *next;
-        let frame = frames.next().filter(|_| !board.cancelled())?;
-        match plan(frame) {
-            Ok(planned) => Some((frame, planned)),
-            Err(error) => {
-                fail(error);
-                None
-            }
-        }
-    };
     let run = |worker: usize| {
-        while let Some((frame, planned)) = planned() {
-            match work(worker, frame, planned) {
+        while !board.cancelled()
+            && let Some(frame) = frames.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            match work(worker, frame) {
                 Ok(result) => lock(&results)[board.place(frame.index)] = Some(result),
-                Err(error) => return fail(error),
+                Err(error) => {
+                    let mut first = lock(&first_error);
+                    // Frames that another failure has cancelled do not hide it.
+                    if matches!(*first, None | Some(Error::Engine(EngineError::Cancelled))) {
+                        *first = Some(error);
+                    }
+                    board.failed.store(true, Ordering::Relaxed);
+                    return;
+                }
             }
         }
     };
@@ -239,14 +230,14 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Computes a frame from its last record, if there is one, and writes its files.
-fn one(
-    executor: &dyn Executor,
+/// Computes a frame from its last record, if there is one, by `compute`, and writes its files.
+pub(super) fn one(
     frame: &Frame,
     most: u32,
     folder: &Folder,
     settings: &Settings,
     board: &Board<'_>,
+    compute: impl FnOnce(&Partial, &Watch<'_, '_>) -> Result<Effort, Error>,
 ) -> Result<Done, Error> {
     let damage = match frame::state(frame, most, &settings.style, folder)? {
         FrameState::Finished(summary) => {
@@ -265,9 +256,9 @@ fn one(
         board,
         index: frame.index,
     };
-    let compute = || frame::compute_on(executor, frame, &partial, &settings.options, &watch);
-    let (mut effort, unresolved) =
-        beside(&frame.specification, &settings.options, &watch, compute)?;
+    let (mut effort, unresolved) = beside(spec, &settings.options, &watch, || {
+        compute(&partial, &watch)
+    })?;
     effort.notes.extend(damage.map(|what| computed_anew(&what)));
     let values = partial.into_values();
     let values = values.as_slice();

@@ -7,15 +7,10 @@ use crate::device::fetch::Tile;
 use crate::device::steps::Operation;
 use crate::encounters::step::Stage;
 use crate::encounters::{BodiesStart, Plan, Record};
-use crate::integrator::ExplicitEuler;
-use crate::lanes::Item;
 use crate::number::{FastF32, FloatFloat};
-use crate::quantity::{Divergence, Quantity};
 
 // SAFETY: the type is repr(C) and consists of integers without padding.
 unsafe impl Plain for Tile {}
-// SAFETY: the type is repr(C) and consists of 24 f64 and two u32 without padding; every bit pattern of these is valid.
-unsafe impl Plain for Item<<Divergence as Quantity>::State<f64, ExplicitEuler>> {}
 // SAFETY: the type is repr(transparent).
 unsafe impl Plain for FastF32 {}
 // SAFETY: the type is repr(C) and consists of two numbers without padding.

@@ -12,7 +12,7 @@ use trisolar::divergence::{
     RunOptions, SpecError, Streamed, Validated,
 };
 use trisolar::spec::Parameters as _;
-use trisolar::zoom::{self, Cache, CachedMaps, Preset};
+use trisolar::zoom::{self, Cache, Preset, RoundedCache};
 
 use crate::map::Map;
 use crate::{errors, values, watch};
@@ -243,17 +243,17 @@ pub(crate) fn zoom_frames(
     Ok((found.into_iter().map(specification).collect(), warnings))
 }
 
-/// Maps that are computed one after the other, each from pixels of those before.
+/// Maps that are computed one after the other, with the cache of rounded coordinates or without one.
 #[pyclass(frozen, module = "trisolar._trisolar")]
-pub(crate) struct ZoomCache(Arc<Mutex<CachedMaps>>);
+pub(crate) struct ZoomCache(Option<Arc<Mutex<RoundedCache>>>);
 
 #[pymethods]
 impl ZoomCache {
-    /// `cache` is "none", "exact" or "rounded".
+    /// `cache` is "none" or "rounded".
     #[new]
     fn new(cache: &str) -> PyResult<Self> {
-        let cache = values::option(cache, "--cache", str::parse)?;
-        Ok(Self(Arc::new(Mutex::new(CachedMaps::new(cache)))))
+        let cache: Cache = values::option(cache, "--cache", str::parse)?;
+        Ok(Self((cache == Cache::Rounded).then(Arc::default)))
     }
 
     /// Computes the next map, as [`Specification::run`].
@@ -263,25 +263,20 @@ impl ZoomCache {
         specification: &Specification,
         options: &Options,
     ) -> PyResult<Map> {
-        let (maps, valid) = (Arc::clone(&self.0), Arc::clone(&specification.valid));
+        let (cache, valid) = (self.0.clone(), Arc::clone(&specification.valid));
         let (devices, options) = (options.devices.clone(), options.run);
         watch::run(py, None, move |monitor| {
-            let mut maps = maps.lock().unwrap_or_else(PoisonError::into_inner);
-            let computed = maps.compute(&valid, &options, &devices, monitor);
+            let Some(cache) = cache else {
+                return devices.run(&valid, &options, monitor);
+            };
+            let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+            let computed = cache.map(&devices, &valid, &options, monitor);
             computed.map_err(|error| match error {
                 zoom::Error::Engine(error) => error,
                 error => EngineError::Sink(error.to_string()),
             })
         })
         .map(Map::new)
-    }
-
-    /// Pixels of the maps so far, and of these those reused without a step and those continued from an earlier state.
-    #[getter]
-    fn counts(&self) -> (u64, u64, u64) {
-        let maps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let report = maps.report();
-        (report.pixels, report.reused, report.continued)
     }
 }
 

@@ -315,7 +315,7 @@ fn every_command_warns_of_maps_whose_step_is_too_long() {
             "/maps/1/unresolved",
         ),
         (
-            format!("zoom --preset none --cache exact --frames 2 {NONSENSE} --out y"),
+            format!("zoom --preset none --cache rounded --frames 2 {NONSENSE} --out y"),
             "/maps/1/unresolved",
         ),
         (

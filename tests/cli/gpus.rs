@@ -44,7 +44,7 @@ fn every_command_rejects_missing_gpus() {
         refused(&format!("{map} --gpus 0,63"), &["--gpus "]);
     }
     refused(
-        "zoom --cache exact --frames 1 --size 4 --gpus 63",
+        "zoom --cache rounded --frames 1 --size 4 --gpus 63",
         &["--gpus 63: "],
     );
     refused(

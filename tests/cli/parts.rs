@@ -180,7 +180,7 @@ fn parts_that_are_wrong_are_refused_by_name() {
     refused(folder, "encounters --n 3 --part 1/2", &["--out is missing"]);
     refused(
         folder,
-        "zoom --frames 4 --size 5 --cache exact --part 1/2",
+        "zoom --frames 4 --size 5 --cache rounded --part 1/2",
         &["--cache", "earlier frames"],
     );
     refused(

@@ -250,17 +250,13 @@ fn zooms_with_their_films() {
 }
 
 #[test]
-fn zooms_with_caches() {
-    for cache in ["exact", "rounded"] {
-        survives_kills(
-            &format!(
-                "zoom --size 60 --dt 0.01 --frames 6 --set steps=9000+20*frame --cache {cache} --checkpoint 0.1 --backend cpu --out z"
-            ),
-            "zoom --resume z --checkpoint 0.1",
-            "z/sequence.json",
-            |_| {},
-        );
-    }
+fn zooms_with_the_rounded_cache() {
+    survives_kills(
+        "zoom --size 60 --dt 0.01 --frames 6 --set steps=9000+20*frame --cache rounded --checkpoint 0.1 --backend cpu --out z",
+        "zoom --resume z --checkpoint 0.1",
+        "z/sequence.json",
+        |_| {},
+    );
 }
 
 #[test]

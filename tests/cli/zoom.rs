@@ -212,7 +212,7 @@ fn ctrl_c_ends_with_130_and_the_next_run_resumes() {
 }
 
 #[test]
-fn neither_frames_in_flight_nor_the_exact_cache_change_a_byte() {
+fn frames_in_flight_change_no_byte() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     // Every second pixel of a frame is a pixel of the next one along both axes, and the number of steps grows.
@@ -236,38 +236,9 @@ fn neither_frames_in_flight_nor_the_exact_cache_change_a_byte() {
     };
     run("a", &["--in-flight", "1", "--threads", "1"]);
     run("b", &["--in-flight", "4"]);
-    let cached = run("c", &["--cache", "exact"]);
     let a = files(&path.join("a"));
     assert_eq!(a.len(), 1 + 3 * 4);
     assert!(a == files(&path.join("b")));
-    assert!(a == files(&path.join("c")));
-    let pixels = cached["cache"]["pixels"].as_f64().expect("a number");
-    let count = |key: &str| cached["cache"][key].as_f64().expect("a number") / pixels;
-    assert!(count("reused") + count("continued") > 0.18, "{cached}");
-    assert!(count("continued") > 0.02, "{cached}");
-}
-
-#[test]
-fn with_the_exact_cache_longer_runs_compute_only_new_steps() {
-    let directory = tempfile::tempdir().expect("a folder");
-    let sequence = [
-        "--preset",
-        "none",
-        "--frames",
-        "5",
-        "--set",
-        "steps=101*(frame+1)",
-        "--cache",
-        "exact",
-    ];
-    let object = json(zoom(directory.path(), &SMALL).args(sequence));
-    let last = object["maps"][4]["pixel_steps"].as_u64().expect("a number");
-    let taken = object["pixel_steps"].as_u64().expect("a number");
-    // Pixels may take one step too many.
-    assert!(
-        (last..=last + 2 * 24 * 16).contains(&taken),
-        "{taken} for {last}"
-    );
 }
 
 #[test]
@@ -389,18 +360,7 @@ fn a_zoom_is_extended_recoloured_and_given_captions_without_computing_a_frame_ag
                 ],
                 0,
             ),
-            (
-                &[
-                    "--frames",
-                    "4",
-                    "--colormap",
-                    "turbo",
-                    "--captions",
-                    "--cache",
-                    "exact",
-                ],
-                1,
-            ),
+            (&["--frames", "4", "--colormap", "turbo", "--captions"], 1),
             (&["--frames", "4"], 0),
         ]
         .into_iter()
@@ -600,10 +560,10 @@ fn bad_input_is_rejected_before_anything_is_written() {
         (&["--out", "missing/zoom"], &["--out", "missing"]),
         (&["--in-flight", "0"], &["--in-flight", "64"]),
         (&["--checkpoint", "0"], &["--checkpoint", "86400"]),
-        (&["--cache", "some"], &["--cache", "none, exact or rounded"]),
+        (&["--cache", "some"], &["--cache", "none or rounded"]),
         (
-            &["--cache", "exact", "--precision", "f32"],
-            &["--cache", "--precision f64"],
+            &["--cache", "rounded", "--quantity", "ftle"],
+            &["--cache", "--quantity divergence"],
         ),
         (&["--masses", "1,-2,3"], &["--masses", "at least 0"]),
         (
@@ -663,7 +623,7 @@ fn a_full_disk_is_reported_and_the_next_run_resumes() {
 
 #[test]
 fn files_left_by_a_kill_right_after_a_frame_are_removed() {
-    for cache in ["none", "exact", "rounded"] {
+    for cache in ["none", "rounded"] {
         let directory = tempfile::tempdir().expect("a folder");
         let path = directory.path();
         let run = || {
@@ -755,7 +715,7 @@ fn damaged_frames_are_computed_again_and_reported() {
 }
 
 #[test]
-fn damaged_frames_are_computed_again_with_caches_and_in_sweeps_too() {
+fn damaged_frames_are_computed_again_with_the_cache_and_in_sweeps_too() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     let damage = |name: &str| {
@@ -763,19 +723,17 @@ fn damaged_frames_are_computed_again_with_caches_and_in_sweeps_too() {
         let bytes = std::fs::read(&file).expect("there");
         std::fs::write(&file, &bytes[..bytes.len() / 2]).expect("writes");
     };
-    for cache in ["exact", "rounded"] {
-        let arguments = [
-            &SMALL[..],
-            &["--frames", "3", "--cache", cache, "--out", cache],
-        ]
-        .concat();
-        json(&mut zoom(path, &arguments));
-        let whole = files(&path.join(cache));
-        damage(&format!("{cache}/frame-00001.png"));
-        let (computed, notes) = again(path, &arguments);
-        assert!(computed == 1 && notes.contains("computed again"), "{notes}");
-        assert!(files(&path.join(cache)) == whole);
-    }
+    let arguments = [
+        &SMALL[..],
+        &["--frames", "3", "--cache", "rounded", "--out", "rounded"],
+    ]
+    .concat();
+    json(&mut zoom(path, &arguments));
+    let whole = files(&path.join("rounded"));
+    damage("rounded/frame-00001.png");
+    let (computed, notes) = again(path, &arguments);
+    assert!(computed == 1 && notes.contains("computed again"), "{notes}");
+    assert!(files(&path.join("rounded")) == whole);
     let sweep = || {
         let mut command = support::trisolar(path);
         command.args(["sweep", "--vary", "dt=0.001,0.002", "--backend", "cpu"]);

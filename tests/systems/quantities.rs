@@ -449,7 +449,7 @@ fn combinations_that_are_not_compiled_are_rejected_with_the_alternatives() {
                 "--quantity",
                 "ftle",
                 "--cache",
-                "exact",
+                "rounded",
                 "--frames",
                 "2",
             ],

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -12,11 +11,11 @@ use trisolar::divergence::{
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom::{
-    Cache, CacheReport, Colours, Error, Folder, Frame, Outcome, Rule, Settings, Style, run_cached,
-    run_on, zoom,
+    CacheReport, Colours, Error, Folder, Frame, Outcome, Rule, Settings, Style, run_on,
+    run_rounded, zoom,
 };
 
-/// Frames of one range with increasing steps, and halves of that range: pixels are new, copied or continued.
+/// Frames of one range with increasing steps, and halves of that range: pixels are new or known.
 fn frames(count: u32, rules: &[&str]) -> Vec<Frame> {
     let base = Specification {
         size: [40, 32],
@@ -73,16 +72,15 @@ fn files(folder: &Path) -> Files {
     entries.map(read).map(name).collect()
 }
 
-fn cached(
+fn rounded(
     frames: &[Frame],
     settings: &Settings,
-    cache: Cache,
     devices: &Devices,
 ) -> (Files, Outcome, CacheReport) {
     let directory = tempfile::tempdir().expect("a folder");
     let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
     let (outcome, report) =
-        run_cached(frames, &folder, settings, cache, devices, &Unattended).expect("computes");
+        run_rounded(devices, frames, &folder, settings, &Unattended).expect("computes");
     (files(directory.path()), outcome, report)
 }
 
@@ -114,69 +112,19 @@ fn a_zoom_opens_each_gpu_once_per_frame_in_flight_and_not_for_every_frame() {
 }
 
 #[test]
-fn cached_frames_use_all_gpus_and_open_each_at_most_twice_per_frame_in_flight() {
+fn the_rounded_cache_gives_the_same_bytes_on_all_gpus_and_opens_each_once() {
     let frames = frames(9, GROWING);
     let cpu = settings(on(Backend::Cpu, GpuChoice::Auto, false), 1);
-    let (without, _) = plain(&frames, &cpu, &Devices::new());
-    for cache in [Cache::Exact, Cache::Rounded] {
-        let (expected, one, said) = cached(&frames, &cpu, cache, &Devices::new());
-        if cache == Cache::Exact {
-            assert!(expected == without, "the exact cache changes no bit");
-        }
-        assert!(said.reused > 1000, "{said:?}");
-        for (gpus, in_flight, with_cpu) in
-            [(1, 1, false), (3, 1, false), (2, 4, false), (2, 2, true)]
-        {
-            let devices = Devices::emulated(gpus);
-            let with = settings(on(Backend::Gpu, GpuChoice::All, with_cpu), in_flight);
-            let (files, outcome, report) = cached(&frames, &with, cache, &devices);
-            assert!(
-                files == expected,
-                "{cache}, {gpus} GPUs, {in_flight} in flight"
-            );
-            assert_eq!(report, said, "{cache}, {gpus} GPUs, {in_flight} in flight");
-            assert_eq!(outcome.effort.steps, one.effort.steps);
-            let expected_engine = if with_cpu { "gpu+cpu" } else { "gpu" };
-            assert_eq!(outcome.effort.engine, expected_engine);
-            let device = &outcome.effort.device;
-            assert_eq!(gpus > 1, device.contains(&format!("{gpus} x ")), "{device}");
-            let most = 2 * u64::from(gpus) * in_flight as u64;
-            let opened = devices.gpus_opened();
-            assert!((1..=most).contains(&opened), "{opened} of {gpus} GPUs");
-            assert!(devices.cpus_opened() <= in_flight as u64);
-        }
-    }
-}
-
-#[test]
-fn a_cached_zoom_begun_on_the_cpu_resumes_on_gpus() {
-    struct Impatient(AtomicU64, u64);
-    impl trisolar::divergence::Monitor for Impatient {
-        fn cancelled(&self) -> bool {
-            self.0.fetch_add(1, Ordering::Relaxed) > self.1
-        }
-    }
-    let frames = frames(6, GROWING);
-    let cpu = settings(on(Backend::Cpu, GpuChoice::Auto, false), 2);
-    let gpu = settings(on(Backend::Gpu, GpuChoice::All, false), 3);
-    let devices = Devices::emulated(2);
-    for cache in [Cache::Exact, Cache::Rounded] {
-        let (expected, ..) = cached(&frames, &cpu, cache, &Devices::new());
-        let directory = tempfile::tempdir().expect("a folder");
-        let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
-        let mut interruptions = 0;
-        for with in [&cpu, &gpu].into_iter().cycle() {
-            // Each attempt runs longer than the previous one, so that the zoom ends.
-            let monitor = Impatient(0.into(), 40 * (1 + interruptions));
-            match run_cached(&frames, &folder, with, cache, &devices, &monitor) {
-                Ok(_) => break,
-                Err(error) => assert_eq!(error.to_string(), "cancelled"),
-            }
-            interruptions += 1;
-            assert!(interruptions < 100, "no end in sight");
-        }
-        assert!(interruptions > 1, "{interruptions}");
-        assert!(files(directory.path()) == expected, "{cache}");
+    let (expected, one, said) = rounded(&frames, &cpu, &Devices::new());
+    assert!(said.reused > 1000, "{said:?}");
+    for (gpus, with_cpu) in [(1, false), (3, false), (2, true)] {
+        let devices = Devices::emulated(gpus);
+        let with = settings(on(Backend::Gpu, GpuChoice::All, with_cpu), 1);
+        let (files, outcome, report) = rounded(&frames, &with, &devices);
+        assert!(files == expected, "{gpus} GPUs");
+        assert_eq!(report, said, "{gpus} GPUs");
+        assert_eq!(outcome.effort.steps, one.effort.steps);
+        assert!((1..=u64::from(gpus)).contains(&devices.gpus_opened()));
     }
 }
 
@@ -187,12 +135,13 @@ fn missing_gpus_are_rejected_before_a_frame_is_computed() {
     // Only the first two GPUs exist.
     let gpus = GpuChoice::of(&[0, 1, 7]).expect("possible");
     let settings = settings(on(Backend::Auto, gpus, false), 1);
-    for cache in [Cache::None, Cache::Exact] {
+    for with_cache in [false, true] {
         let directory = tempfile::tempdir().expect("a folder");
         let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
-        let error = match cache {
-            Cache::None => run_on(&devices, &frames, &folder, &settings, &Unattended).err(),
-            _ => run_cached(&frames, &folder, &settings, cache, &devices, &Unattended).err(),
+        let error = if with_cache {
+            run_rounded(&devices, &frames, &folder, &settings, &Unattended).err()
+        } else {
+            run_on(&devices, &frames, &folder, &settings, &Unattended).err()
         };
         match error.expect("GPU 7 is not there") {
             Error::Engine(error @ EngineError::Refused { .. }) => {

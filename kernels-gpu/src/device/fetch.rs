@@ -7,9 +7,7 @@ use cuda_std::thread;
 use super::timer_ns;
 use crate::Real;
 use crate::integrator::MapIntegrator;
-use crate::lanes::{
-    Ended, FRESH, IDLE, Item, LaneMasses, LaneState, Pixel, PixelSource, ResumableSource,
-};
+use crate::lanes::{FRESH, IDLE, LaneMasses, LaneState, Pixel, PixelSource};
 use crate::map::{Job, Masses, Point};
 use crate::quantity::Quantity;
 
@@ -280,80 +278,5 @@ impl<V, const OWN_MASSES: bool> PixelSource<V> for Fetching<'_, V, OWN_MASSES> {
                 unsafe { *self.starts.masses.add(number as usize) }
             }
         })
-    }
-}
-
-/// Computes unfinished pixels to their ends: the body of [`kernels::map_resume`](crate::kernels::map_resume).
-///
-/// # Safety
-/// The same as for [`kernels::map_resume`](crate::kernels::map_resume).
-#[inline(always)]
-pub unsafe fn resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
-    job: &Job,
-    slice_ns: u64,
-    items: *mut Item<Q::State<R, I>>,
-    threads: *mut Thread<Q, I, R>,
-    shared: *const Shared,
-) {
-    // SAFETY: the caller guarantees `shared` and a value for every thread of the grid.
-    let (shared, slot) = unsafe { (&*shared, threads.add(thread::index_1d() as usize)) };
-    // SAFETY: as above; only this thread uses the value.
-    let mut lanes = unsafe { *slot };
-    if lanes.pixel.as_ref()[0] == IDLE {
-        return;
-    }
-    let mut list = List { job, items, shared };
-    let start = timer_ns();
-    loop {
-        lanes.resume(job, ROUNDS_PER_CLOCK_READING, &mut list);
-        if lanes.pixel.as_ref()[0] == IDLE || timer_ns().wrapping_sub(start) >= slice_ns {
-            break;
-        }
-    }
-    // SAFETY: as above.
-    unsafe { *slot = lanes };
-}
-
-/// Takes items by the shared counter, and writes them back to their places.
-struct List<'a, S> {
-    job: &'a Job,
-    items: *mut Item<S>,
-    shared: &'a Shared,
-}
-
-impl<V, S> PixelSource<V> for List<'_, S> {
-    #[inline(always)]
-    fn next(&mut self) -> Option<Pixel> {
-        let slot = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        (slot < self.job.count).then_some(Pixel { number: 0, slot })
-    }
-
-    #[inline(always)]
-    fn done(&mut self, _: u32, _: V) {
-        self.shared
-            .steps
-            .fetch_add(self.job.steps as u64, Ordering::Relaxed);
-    }
-}
-
-impl<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>> ResumableSource<Q, I, R>
-    for List<'_, Q::State<R, I>>
-{
-    #[inline(always)]
-    fn resume(&mut self, index: u32) -> Option<(Q::State<R, I>, u32)> {
-        // SAFETY: the kernel's caller guarantees `job.count` items, index is less, and only this thread was given the item.
-        let item = unsafe { &*self.items.add(index as usize) };
-        Some((item.state, item.taken))
-    }
-
-    #[inline(always)]
-    fn leave(&mut self, index: u32, end: Ended<'_, Q, I, R>) {
-        let item = Item {
-            state: *end.state,
-            taken: end.taken,
-            over: end.over,
-        };
-        // SAFETY: as above.
-        unsafe { *self.items.add(index as usize) = item };
     }
 }

@@ -6,7 +6,6 @@ use cuda_std::prelude::*;
 use crate::Real;
 use crate::device::fetch::{self, MassiveThread, Ring, Shared, Starts, Thread};
 use crate::integrator::{self, Integrator, MapIntegrator};
-use crate::lanes::Item;
 use crate::map::{Job, Point};
 use crate::quantity::{self, Quantity};
 
@@ -71,32 +70,6 @@ pub unsafe fn map_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     unsafe { fetch::fetch_uniform::<Q, I, R>(&job, slice_ns, &ring, threads, shared, points) };
 }
 
-/// Steps the items of a list until they end or have taken `job.steps` steps, for about `slice_ns` nanoseconds. Another launch with the
-/// same buffers continues where this one stopped. The job is done when `shared.steps` is `job.count` · `job.steps`.
-///
-/// # Parameters
-/// - `job`: the map, by value; `count` is the number of items, `first` is not used
-/// - `slice_ns`: as in [`map`]
-/// - `items`: `job.count` items, each of which must [go on](Item::goes_on)
-/// - `threads`, `shared`: as in [`map`]
-///
-/// # Thread mapping
-/// The same as for [`map`].
-///
-/// # Safety
-/// `items` must be valid for reads and writes of `job.count` values; for the others, the same as for [`map`].
-#[inline(always)]
-pub unsafe fn map_resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
-    job: Job,
-    slice_ns: u64,
-    items: *mut Item<Q::State<R, I>>,
-    threads: *mut Thread<Q, I, R>,
-    shared: *const Shared,
-) {
-    // SAFETY: the caller guarantees this.
-    unsafe { fetch::resume::<Q, I, R>(&job, slice_ns, items, threads, shared) };
-}
-
 /// The entry points of a row of [`methods`](crate::methods).
 macro_rules! entries {
     (
@@ -152,19 +125,3 @@ macro_rules! entries {
 }
 
 crate::methods!({entries} []);
-
-/// [`map_resume`] for divergence, explicit Euler and `f64`: zooms use it to continue pixels from frame to frame.
-///
-/// # Safety
-/// The same as for [`map_resume`].
-#[kernel]
-pub unsafe fn map_resume_divergence_explicit_euler_f64(
-    job: Job,
-    slice_ns: u64,
-    items: *mut Item<<quantity::Divergence as Quantity>::State<f64, integrator::ExplicitEuler>>,
-    threads: *mut Thread<quantity::Divergence, integrator::ExplicitEuler, f64>,
-    shared: *const Shared,
-) {
-    // SAFETY: the caller guarantees this.
-    unsafe { map_resume(job, slice_ns, items, threads, shared) };
-}

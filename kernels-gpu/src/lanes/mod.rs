@@ -10,9 +10,7 @@ use crate::{Mask, PerLane, Real};
 
 mod source;
 
-pub use source::{Ended, InProgress, Item, Pixel, PixelSource, ResumableSource};
-
-use source::FromStart;
+pub use source::{Pixel, PixelSource};
 
 /// Marks a lane that has not asked for a pixel yet.
 pub const FRESH: u32 = u32::MAX;
@@ -146,36 +144,13 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
     #[inline(always)]
     pub fn run<S: PixelSource<Q::Value>>(&mut self, job: &Job, budget: u32, source: &mut S) -> u32 {
         let mut masses = LaneMasses::new(&job.masses);
-        self.run_on(job, budget, &mut masses, &mut FromStart(source))
+        self.run_with_masses(job, budget, &mut masses, source)
     }
 
-    /// Does the same as [`run`](Self::run) for pixels that may have their own masses. `masses` belong to the pixels in progress and
+    /// Does the same as [`run`](Self::run) for pixels that may have their own masses. `kept` belong to the pixels in progress and
     /// must be kept with the lanes; at first they are arbitrary.
     #[inline(always)]
     pub fn run_with_masses<S: PixelSource<Q::Value>>(
-        &mut self,
-        job: &Job,
-        budget: u32,
-        masses: &mut LaneMasses<Q, I, R>,
-        source: &mut S,
-    ) -> u32 {
-        self.run_on(job, budget, masses, &mut FromStart(source))
-    }
-
-    /// Does the same as [`run`](Self::run) for pixels that may already be in progress.
-    #[inline(always)]
-    pub fn resume<S: ResumableSource<Q, I, R>>(
-        &mut self,
-        job: &Job,
-        budget: u32,
-        source: &mut S,
-    ) -> u32 {
-        let mut masses = LaneMasses::new(&job.masses);
-        self.run_on(job, budget, &mut masses, source)
-    }
-
-    #[inline(always)]
-    fn run_on<S: ResumableSource<Q, I, R>>(
         &mut self,
         job: &Job,
         budget: u32,
@@ -263,7 +238,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
 
     /// Ends the pixel of `lane`, whose last `over` steps do not count.
     #[inline(always)]
-    fn end<S: ResumableSource<Q, I, R>>(
+    fn end<S: PixelSource<Q::Value>>(
         &mut self,
         lane: usize,
         over: u32,
@@ -272,15 +247,6 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         source: &mut S,
     ) {
         let (slot, taken) = (self.pixel.as_ref()[lane], self.taken.as_ref()[lane]);
-        source.leave(
-            slot,
-            Ended {
-                state: &self.state,
-                lane,
-                taken,
-                over,
-            },
-        );
         let counted = (taken - over).min(job.steps);
         let (state, masses) = (self.state.lane(lane), masses.masses.lane(lane));
         source.done(slot, value::<Q, I, R::Lane>(&state, counted, job, &masses));
@@ -289,7 +255,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
 
     /// Gives `lane` the next pixel that is not already done by its starting steps, or leaves it idle with bodies at rest.
     #[inline(always)]
-    fn refill<S: ResumableSource<Q, I, R>>(
+    fn refill<S: PixelSource<Q::Value>>(
         &mut self,
         lane: usize,
         job: &Job,
@@ -305,8 +271,8 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                 return;
             }
             let mut own = masses.lane(lane);
-            let (slot, point, resumed) = match next {
-                None => (IDLE, Point::RESTING, None),
+            let (slot, point) = match next {
+                None => (IDLE, Point::RESTING),
                 Some(Pixel { number, slot }) => {
                     if S::OWN_MASSES
                         && let Some(of_pixel) = source.masses(number)
@@ -314,11 +280,11 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                         own = LaneMasses::new(&of_pixel);
                         masses.set_lane(lane, &LaneMasses::spread(&own));
                     }
-                    (slot, source.point(job, number), source.resume(slot))
+                    (slot, source.point(job, number))
                 }
             };
-            let (mut state, mut taken) =
-                resumed.unwrap_or_else(|| (begin::<Q, I, R::Lane>(&point, job, &own.masses), 0));
+            let mut state = begin::<Q, I, R::Lane>(&point, job, &own.masses);
+            let mut taken = 0;
             while taken < I::STARTS
                 && taken < job.steps
                 && Q::goes_on::<R::Lane, I>(&state, &own.terms).all()

@@ -43,9 +43,8 @@ def zoom(
         "none" (100 frames).
     :param frames: number of frames, 1 to 99999 [the preset's].
     :param set: a formula for a parameter, such as "span=40/2^(frame/30)", or several; they override the preset's.
-    :param cache: the pixels of earlier frames that are reused: "none"; "exact", those whose start has the same bits, so that the maps are the
-        same; or "rounded", those whose rounded coordinates were computed before, as in Badger's study, so that they are not. Only for the
-        quantity divergence in f64 by explicit-euler. The frames are then computed in turn, and their pixels stay in memory.
+    :param cache: the pixels of earlier frames that are reused: "none", or "rounded", those whose rounded coordinates were computed before, as
+        in Badger's study, so that the maps are not exact. Only for the quantity divergence.
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
     :param gpus: the GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
