@@ -108,7 +108,7 @@ def main():
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--threads", type=int, help="[default: as many as the process may use]")
     parser.add_argument("--simd", help="[default: the widest that the processor has]")
-    parser.add_argument("--preset", help="headline, or quick [default: as the page begins]")
+    parser.add_argument("--preset", help="a preset of the page [default: the first]")
     parser.add_argument("--steps", type=int, help="[default: the preset's]")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--pixels", type=int, default=128, help="pixels of a tile in a view: 128 as the page has; less to try it on a CPU")

@@ -24,7 +24,7 @@ FLAGS = [
     "--disable-sync", "--disable-gpu", "--enable-unsafe-swiftshader",
 ]
 # So few steps that a machine with two cores displays the whole map in seconds.
-QUICK = "preset=quick&p.dt=0.05&p.integrator=%22leapfrog%22&p.steps=500"
+QUICK = "preset=accurate&p.dt=0.05&p.integrator=%22leapfrog%22&p.steps=500"
 
 
 class Program:
@@ -169,7 +169,7 @@ class Explorer(unittest.TestCase):
         moved = self.state(page)
         scale = before["span"] / 800
         self.assertAlmostEqual(moved["x"], before["x"] - 120 * scale, places=9)
-        self.assertAlmostEqual(moved["y"], before["y"] + 60 * scale, places=9)
+        self.assertAlmostEqual(moved["y"], before["y"] - 60 * scale, places=9)
         page.wait_for_timeout(700)
         page.mouse.move(600, 300)
         at = page.evaluate("trisolar.map.toMap([600, 300])")
@@ -260,6 +260,11 @@ class Explorer(unittest.TestCase):
         page.press("#p-dt", "Enter")
         page.wait_for_selector("#p-dt-error:not([hidden])")
         self.assertIn("above 0", page.inner_text("#p-dt-error"))
+        # The last picture stays, and the status line says why.
+        page.wait_for_timeout(500)
+        self.assertGreater(self.colours(page), 100)
+        self.assertEqual((page.inner_text("#work"), page.evaluate("document.documentElement.dataset.busy")), ("", "false"))
+        self.assertIn("above 0", page.inner_text("#accuracy"))
         page.fill("#p-dt", "0.05")
         page.press("#p-dt", "Enter")
         page.wait_for_selector("#p-dt-error", state="hidden")
@@ -270,6 +275,53 @@ class Explorer(unittest.TestCase):
         self.wait(page, "trisolar.colours.scale === 'equal' && trisolar.colours.palette.name === 'viridis'")
         self.assertFalse([url for url in self.requests if url.endswith("/api/tiles")])
         self.picture(page, "equalised")
+
+    def test_the_status_line_tells_how_right_the_view_is(self):
+        # The wing of symplectic Euler with a large step, which does not exist.
+        page = self.open(f"{self.program.link}#preset=headline&p.dt=0.05&p.steps=1000&p.integrator=%22symplectic-euler%22&x=17&y=-7&span=6")
+        self.wait(page, "/ wrong .* unresolved$/.test(document.getElementById('accuracy').textContent)")
+        text = page.inner_text("#accuracy")
+        self.assertTrue(text.startswith("symplectic-euler, step 0.05, 1000 steps"), text)
+        self.assertGreater(float(re.search(r"([\d.]+) % wrong", text)[1]), 50)
+        self.assertIn("bad", page.get_attribute("#accuracy", "class"))
+        # An orbit there is marked, and its card does not cover its pixel.
+        for place in (100, 600), (700, 420):
+            page.mouse.click(*place)
+            self.orbit(page)
+            self.wait(page, "document.getElementById('orbit').dataset.doubt === 'true'")
+            self.assertIn("energy error", page.inner_text("#orbit-doubt"))
+            box = page.evaluate("(({ left, right, top, bottom }) => [left, right, top, bottom])(document.getElementById('orbit').getBoundingClientRect())")
+            x, y = page.evaluate("trisolar.map.toScreen(trisolar.map.pixelPlace(trisolar.state.orbit))")
+            self.assertFalse(box[0] <= x <= box[1] and box[2] <= y <= box[3], (box, x, y))
+
+    def test_places_grow_upwards_and_pixels_surround_theirs(self):
+        page = self.open()
+        self.settle(page)
+        self.assertGreater(page.evaluate("trisolar.map.toMap([400, 100])[1]"), page.evaluate("trisolar.map.toMap([400, 700])[1]"))
+        # A place nearer to the next pixel's belongs to that.
+        for off, column in (-0.4, 0), (0.4, 0), (0.6, 1):
+            found = page.evaluate("""(off) => { const { map } = trisolar, [level, x, y] = map.pixelAt([400, 300]), side = map.side(level);
+                return map.pixelAt(map.toScreen([(x + off) * side, y * side]))[1] - x; }""", off)
+            self.assertEqual(found, column)
+        # What is painted at a pixel's place is the colour of its value.
+        same = page.evaluate("""() => { const { map, colours } = trisolar, { ratio } = map; let same = 0, all = 0;
+            for (let k = 0; k < 400; k += 1) {
+              const place = map.toScreen(map.pixelPlace(map.pixelAt([60 + (k * 37) % 800, 80 + (k * 53) % 600]))), seen = map.lookAt(place);
+              if (!seen?.exact) continue;
+              const [r, g, b] = map.context.getImageData(Math.floor(place[0] * ratio), Math.floor(place[1] * ratio), 1, 1).data;
+              all += 1; same += `rgb(${r} ${g} ${b})` === colours.css(seen.value);
+            }
+            return same / all; }""")
+        self.assertGreater(same, 0.9)
+
+    def test_the_theme_follows_the_system(self):
+        page = self.open(color_scheme="light")
+        self.assertEqual(page.evaluate("document.documentElement.dataset.theme"), "light")
+        page.emulate_media(color_scheme="dark")
+        self.wait(page, "document.documentElement.dataset.theme === 'dark'")
+        page.select_option("#theme", "light")
+        page.emulate_media(color_scheme="dark")
+        self.assertEqual(page.evaluate("document.documentElement.dataset.theme"), "light")
 
     def test_every_quantity_has_its_label_and_scale(self):
         page = self.open(f"{self.program.link}#{QUICK}&p.quantity=%22ftle%22")
@@ -291,7 +343,7 @@ class Explorer(unittest.TestCase):
         page.mouse.click(400, 300)
         self.orbit(page)
         page.click("[data-preset=ftle]")
-        self.wait(page, "trisolar.state.spec.quantity === 'ftle' && trisolar.state.scale === 'linear' && trisolar.state.spec.steps === 1000")
+        self.wait(page, "trisolar.state.spec.quantity === 'ftle' && trisolar.state.scale === 'linear' && trisolar.state.spec.steps === undefined && trisolar.state.spec.integrator === 'leapfrog'")
 
     def test_outcomes_of_encounters(self):
         page = self.open()
@@ -337,7 +389,7 @@ class Explorer(unittest.TestCase):
             page.click("[data-action=toml]")
         self.assertIn("max_time = 1000", pathlib.Path(saved.value.path()).read_text())
         link = page.evaluate("location.href")
-        page.click("[data-preset=quick]")
+        page.click("[data-preset=accurate]")
         self.wait(page, "trisolar.state.spec.system === undefined")
         other = self.open(link)
         self.assertEqual(self.state(other)["spec"]["system"], "encounters")

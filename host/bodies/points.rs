@@ -152,6 +152,20 @@ impl Points {
         (shape, &self.values)
     }
 
+    /// These points, one after another.
+    ///
+    /// # Panics
+    /// If there is no such point.
+    #[must_use]
+    pub fn chosen(&self, points: &[u64]) -> Self {
+        let of = |i: &u64| &self.values[*i as usize * self.columns..][..self.columns];
+        Self {
+            shape: vec![points.len()],
+            columns: self.columns,
+            values: points.iter().flat_map(of).copied().collect(),
+        }
+    }
+
     /// A checksum of shape and values.
     pub fn checksum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();

@@ -7,7 +7,7 @@ use trisolar::divergence::{
     Resolution, RunOptions, SpecError, Specification, Validated, grain,
 };
 use trisolar::io::PictureFormat;
-use trisolar::io::colour::ColourMap;
+use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{self, Map, PictureStyle, Theme, YDirection};
 use trisolar::output;
 use trisolar::run::Outputs;
@@ -59,9 +59,9 @@ pub(crate) struct Args {
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Files", default_value_t = ColourMap::Inferno)]
     colormap: ColourMap,
-    /// Direction of the vertical axis of the pictures: down or up [default: down for divergence, otherwise up]
-    #[arg(long, value_name = "NAME", help_heading = "Files")]
-    y_axis: Option<YDirection>,
+    /// Direction of the vertical axis of the pictures: down or up
+    #[arg(long, value_name = "NAME", help_heading = "Files", default_value_t = YDirection::Up)]
+    y_axis: YDirection,
     /// Background of the pictures: dark or light
     #[arg(long, value_name = "NAME", help_heading = "Files", default_value = "dark", value_parser = str::parse::<Theme>)]
     theme: Theme,
@@ -329,22 +329,32 @@ fn draw(
         .zip(map.values.as_slice().numbers());
     let differences: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).collect();
     let [width, height] = map.specification.size.map(|n| n as usize);
-    let mut labels = output::labels(&map.specification, &format!("{name}, difference"));
+    let of = first.specification.method();
+    let title = format!("{name}: difference from {of}");
+    let mut labels = output::labels(&map.specification, &title);
     let quantity = map.specification.quantity;
     labels.value = if quantity.counts_steps() {
         "absolute difference of the steps until parting".into()
     } else {
         format!("absolute difference of the {}", quantity.label())
     };
+    // Few pixels differ by as much as the run is long, and would make all others black in equal steps.
+    let differ = differences.iter().any(|d| d.is_finite() && *d > 0.0);
+    let spacing = if differ {
+        Spacing::Logarithmic
+    } else {
+        Spacing::Linear
+    };
     let look = PictureStyle {
         colour_map: args.colormap,
+        spacing,
         theme: args.theme,
         ..PictureStyle::default()
     };
     let json = serde_json::to_string(&map.specification)
         .expect("a specification is plain numbers and names");
     let mut values = Map::new(&differences, width, height);
-    labels.y_upwards = output::y_upwards(args.y_axis, true, quantity);
+    labels.y_upwards = args.y_axis.is_up();
     if labels.y_upwards {
         values = values.upside_down();
     }

@@ -9,7 +9,7 @@ use trisolar::divergence::{
 };
 use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{Theme, YDirection};
-use trisolar::output::{self, Output, Shown, Style};
+use trisolar::output::{self, Look, Output, Shown, Style};
 use trisolar::run::{self, Claim, Part, Paths, RecordError};
 use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
@@ -30,7 +30,7 @@ mod outcome;
 mod streamed;
 
 /// Compute, for each start position of one body, the number of steps until its trajectory and that of a slightly shifted twin part.
-/// Without options this is the headline map: 300x300 pixels, 50000 steps.
+/// Without options this is the headline map, that of Badger's study: 300x300 pixels, 50000 steps of 0.001 by explicit Euler.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -39,8 +39,9 @@ mod streamed;
                   In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
 )]
 pub(crate) struct Args {
-    /// Start from the values of a map of Badger's study: headline, or panorama (x from -40 to 470, 10200x1600 pixels, 200000
-    /// steps); --config and options override them
+    /// Start from the values of a named map: accurate (the region of the headline map by a method that passes the check of steps),
+    /// headline (the map of Badger's study, by explicit Euler) or panorama (the study's view of x from -40 to 470, 10200x1600 pixels,
+    /// 200000 steps); --config and options override them [default: headline]
     #[arg(
         long,
         value_name = "NAME",
@@ -112,6 +113,10 @@ pub(crate) struct OutputArgs {
     /// Average N x N pixels of the map to one pixel of the picture, 1 to 65536
     #[arg(long, value_name = "N", help_heading = "Picture", default_value = "1", allow_hyphen_values = true, value_parser = values::shrink)]
     shrink: usize,
+    /// Conventions of the picture: standard, or study (those of Badger's study: y downwards, steps left); other options override them
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = Look::Standard)]
+    #[serde(default)]
+    look: Look,
     /// Colours of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
     colormap: ColourMap,
@@ -125,10 +130,11 @@ pub(crate) struct OutputArgs {
     title: Option<String>,
     /// Meaning of the colours of a divergence map: parting (the time until the twins parted: the sooner, the brighter, and darkest where
     /// they never parted), left (the same colours, and the bar counts the steps that were left, as in Badger's study), steps or time
-    /// (until they parted: the later, the brighter; pixels that never parted have a colour of their own)
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = Shown::Parting)]
+    /// (until they parted: the later, the brighter; pixels that never parted have a colour of their own) [default: that of --look,
+    /// parting or left]
+    #[arg(long, value_name = "NAME", help_heading = "Picture")]
     #[serde(default = "left")]
-    show: Shown,
+    show: Option<Shown>,
     /// Spacing of the colours: linear or log [default: log for closest-approach, otherwise linear]
     #[arg(long, value_name = "NAME", help_heading = "Picture", value_parser = spacing)]
     #[serde(default)]
@@ -143,8 +149,7 @@ pub(crate) struct OutputArgs {
     )]
     #[serde(default)]
     limits: Option<Limits>,
-    /// Direction of the vertical axis of the picture: down or up [default: down for divergence and for pictures without axes, otherwise
-    /// up]
+    /// Direction of the vertical axis of the picture: down or up [default: that of --look, up or down]
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     #[serde(default = "down")]
     y_axis: Option<YDirection>,
@@ -172,8 +177,8 @@ pub(crate) fn down() -> Option<YDirection> {
 }
 
 /// What the colours of maps of earlier versions count.
-fn left() -> Shown {
-    Shown::Left
+fn left() -> Option<Shown> {
+    Some(Shown::Left)
 }
 
 fn spacing(text: &str) -> Result<Spacing, String> {
@@ -226,15 +231,16 @@ impl OutputArgs {
     }
 
     fn style(&self) -> Style {
+        let usual = self.look.style();
         Style {
             bare: self.bare,
             colormap: self.colormap,
             title: self.title.clone(),
             shrink: self.shrink,
-            shown: self.show,
+            shown: self.show.unwrap_or(usual.shown),
             spacing: self.scale,
             limits: self.limits,
-            y: self.y_axis,
+            y: self.y_axis.unwrap_or(usual.y),
             theme: self.theme,
             dpi: self.dpi,
         }
@@ -248,10 +254,12 @@ impl OutputArgs {
 
     /// Checks that the picture of a map of this quantity can have this look.
     fn check_look(&self, quantity: Quantity, outputs: &[Output]) -> Result<(), Failure> {
-        if !quantity.counts_steps() && matches!(self.show, Shown::Steps | Shown::Time) {
+        if let Some(show @ (Shown::Steps | Shown::Time)) = self.show
+            && !quantity.counts_steps()
+        {
             let reason =
                 format!("it needs --quantity divergence; values of {quantity} are no steps");
-            return Err(Failure::value(self.show.name(), "--show", &reason));
+            return Err(Failure::value(show.name(), "--show", &reason));
         }
         let logarithmic = self.scale.unwrap_or(output::spacing(quantity)) == Spacing::Logarithmic;
         if let Some([low, high]) = self.limits

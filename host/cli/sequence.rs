@@ -55,9 +55,10 @@ pub(crate) fn warnings(frames: &[Frame], outcome: &Outcome) -> Vec<String> {
 }
 
 /// Adds what helps if nothing parted.
-pub(crate) fn advise(outcome: &mut Outcome) {
+pub(crate) fn advise(frames: &[Frame], outcome: &mut Outcome) {
     let maps = zoom::maps_without_parting(&outcome.summaries);
-    let advice = maps.map(|maps| divergence::more_steps(&format!(" in {maps}")));
+    let quiet = warnings(frames, outcome).is_empty();
+    let advice = maps.map(|maps| divergence::more_steps(&format!(" in {maps}"), quiet));
     outcome.effort.notes.extend(advice);
 }
 
@@ -125,7 +126,7 @@ pub(crate) struct LookArgs {
     )]
     #[serde(default)]
     pub(crate) theme: Theme,
-    /// Direction of the vertical axis of maps: down or up [default: down for divergence and for pictures without axes, otherwise up]
+    /// Direction of the vertical axis of maps: down or up [default: up]
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     #[serde(default = "divergence::down")]
     pub(crate) y_axis: Option<YDirection>,

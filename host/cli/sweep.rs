@@ -159,7 +159,7 @@ fn run_on(
         captions: false,
         theme: sweep.look.theme,
         format: sweep.look.plot_format,
-        y: sweep.look.y_axis,
+        y: sweep.look.y_axis.unwrap_or_default(),
         npy: true,
     };
     let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
@@ -168,7 +168,7 @@ fn run_on(
         [name] => json!({ "sweep": name }),
         names => json!({ "sweep": names }),
     };
-    let heading = heading(&vary, base.steps);
+    let heading = heading(&vary, base);
     let sheet = ContactSheet::new(&frames, &vary, heading, &style).map_err(|reason| {
         let last = vary.last().map(Vary::to_string).unwrap_or_default();
         Failure::value(&last, "--vary", &reason)
@@ -208,7 +208,7 @@ fn run_on(
     let mut outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
         .map_err(|e| FolderArgs::ended(e, "sweep", &folder, args.sequence.quiet))?;
     progress.finish();
-    sequence::advise(&mut outcome);
+    sequence::advise(&frames, &mut outcome);
     let object = || sequence::object(&frames, &outcome, &folder, style.picture_format());
     let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
     let SequenceArgs { json, quiet, .. } = args.sequence;
@@ -265,23 +265,27 @@ pub(crate) fn blamed<B: Base>(
     *settings.iter().find(alone).unwrap_or(&settings[0])
 }
 
-fn heading(vary: &[Vary], steps: u64) -> String {
+/// What varies, and the method, as far as it is the same in all maps.
+fn heading(vary: &[Vary], base: &Specification) -> String {
     let range = |vary: &Vary| {
         let [first, last] = [vary.values.first(), vary.values.last()]
             .map(|value| short(value.copied().unwrap_or_default()));
         format!("{} from {first} to {last}", vary.parameter)
     };
-    match vary {
+    let ranges = match vary {
         [rows, columns] => format!(
             "{} down the rows, {} along the columns",
             range(rows),
             range(columns)
         ),
-        all => {
-            let ranges: Vec<String> = all.iter().map(range).collect();
-            format!("{}, {steps} steps", ranges.join(", "))
-        }
-    }
+        all => all.iter().map(range).collect::<Vec<_>>().join(", "),
+    };
+    let varies = |name: &str| vary.iter().any(|v| v.parameter.to_string() == name);
+    let method = match ["dt", "steps"].into_iter().any(varies) {
+        true => base.integrator.to_string(),
+        false => base.method(),
+    };
+    format!("{ranges}\n{method}")
 }
 
 fn table(vary: &[Vary], frames: &[Frame], outcome: &Outcome) -> serde_json::Value {

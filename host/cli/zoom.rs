@@ -209,7 +209,7 @@ fn run_on(
     let (mut outcome, cached) =
         computed.map_err(|e| FolderArgs::ended(e, "zoom", &folder, args.sequence.quiet))?;
     progress.finish();
-    sequence::advise(&mut outcome);
+    sequence::advise(&frames, &mut outcome);
     let object = || sequence::object(&frames, &outcome, &folder, style.picture_format());
     let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
     let SequenceArgs { json, quiet, .. } = args.sequence;
@@ -332,7 +332,7 @@ impl Zoom {
         let before = there.sequence()?;
         let most = [&before[..], frames].map(zoom::most_steps);
         let [before, now] = [there, self].map(Self::style);
-        if now.redraws(&before, self.base.quantity, most) {
+        if now.redraws(&before, most) {
             return Ok(None);
         }
         Ok(Some(if before.colours != now.colours {
@@ -364,7 +364,7 @@ impl Zoom {
             captions: self.captions,
             theme: self.look.look.theme,
             format: self.look.look.plot_format,
-            y: self.look.look.y_axis,
+            y: self.look.look.y_axis.unwrap_or_default(),
             npy: self.npy || self.cache == Cache::Rounded,
         }
     }

@@ -4,6 +4,7 @@ use super::Validated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resolution;
 use super::sink::MemorySink;
+use super::value::ValueVec;
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, GpuChoice, Monitor, RunOptions};
 
@@ -57,11 +58,24 @@ pub fn run_on(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
+    let work = || values_on(executor, spec, options, monitor);
+    let ((values, streamed), resolution) = resolution::beside(spec, options, monitor, work)?;
+    Ok(DivergenceMap::new(spec, values, streamed).with_resolution(resolution))
+}
+
+/// All values of a map, without the check of its resolution that [`run_on`] makes beside the computation.
+///
+/// # Errors
+/// As [`run`](super::run).
+pub fn values_on(
+    executor: &dyn Executor,
+    spec: &Validated,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<(ValueVec, Streamed), EngineError> {
     let memory = MemorySink::new(spec.value_type(), spec.pixels())?;
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
-    let work = || executor.stream(&task, options, monitor);
-    let (streamed, resolution) = resolution::beside(spec, options, monitor, work)?;
-    let map = DivergenceMap::new(spec, memory.into_values(), streamed);
-    Ok(map.with_resolution(resolution))
+    let streamed = executor.stream(&task, options, monitor)?;
+    Ok((memory.into_values(), streamed))
 }

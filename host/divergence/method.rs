@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use kernels_gpu::Real;
 use kernels_gpu::map::FirstSteps;
 use kernels_gpu::number::Precision as Number;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,11 @@ macro_rules! define {
                         [<$number as Number>::LARGEST, <$number as Number>::LARGEST_TO_SQUARE]
                     }
                 )*}
+            }
+
+            /// The number that is in the place of this one, in the engines' unit of length.
+            pub(super) fn rounded(self, x: f64) -> f64 {
+                match self { $(Self::$name { .. } => <$number as Real>::from_f64(x).to_f64(0),)* }
             }
 
             /// Bits after the binary point, if the user can choose them.

@@ -32,6 +32,7 @@ mod select;
 mod sink;
 mod spec;
 mod static_split;
+mod step_check;
 pub mod store;
 mod tiles;
 pub mod yardstick;
@@ -43,7 +44,7 @@ pub use device::DeviceEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;
 pub use engine::{Computed, DivergenceMap, Engine, Portion, Ran, Streamed, Task};
-pub use executor::{Executor, run_on};
+pub use executor::{Executor, run_on, values_on};
 pub use kernel::DivergenceKernel;
 pub use ladder::{Climbed, Rung, climb};
 pub use method::{Precision, Start};
@@ -60,6 +61,7 @@ pub use spec::{
     MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Overrides, Plane, Specification, Validated,
     differences, steps,
 };
+pub use step_check::{StepCheck, step_check};
 pub use trisolar_bodies::Points;
 pub use trisolar_run::{
     Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,

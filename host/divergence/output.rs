@@ -13,6 +13,7 @@ use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, BarNumbers, Labels, Map, PictureStyle, Theme, YDirection};
+use trisolar_spec::read;
 
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
@@ -31,12 +32,63 @@ pub struct Style {
     pub spacing: Option<Spacing>,
     /// The values at the ends of the colours; `None` for a range that suits the map.
     pub limits: Option<[f64; 2]>,
-    /// The direction of y; `None` for the usual one of the picture ([`y_upwards`]).
-    pub y: Option<YDirection>,
+    /// The direction of y.
+    pub y: YDirection,
     /// Background and lines of pictures with axes.
     pub theme: Theme,
     /// Pixels per inch, for PNG, SVG and PDF.
     pub dpi: Option<u32>,
+}
+
+/// The conventions of a picture, from which single options may differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Look {
+    /// Those of all pictures here: y grows upwards, and the colour bar counts what its label says.
+    #[default]
+    Standard,
+    /// Those of Badger's study: y grows downwards, and the colour bar counts the steps that were left; in the colours of inferno.
+    Study,
+}
+
+impl Look {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Standard, Self::Study];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Study => "study",
+        }
+    }
+
+    /// The appearance of a picture of which nothing else is known.
+    pub fn style(self) -> Style {
+        match self {
+            Self::Standard => Style::default(),
+            Self::Study => Style {
+                colormap: ColourMap::Inferno,
+                shown: Shown::Left,
+                y: YDirection::Down,
+                ..Style::default()
+            },
+        }
+    }
+}
+
+impl FromStr for Look {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        read::named(&Self::ALL, Self::name, text)
+    }
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// The value that is coloured, of a quantity that counts steps.
@@ -241,7 +293,7 @@ impl Output {
         }
     }
 
-    /// Writes the map: a picture (for a divergence map, of the steps that were left), the array, or the array with its specification
+    /// Writes the map: a picture (for a divergence map, of the time until the twins part), the array, or the array with its specification
     /// and points.
     ///
     /// # Errors
@@ -298,11 +350,7 @@ impl Output {
                 let shown = |value| style.shown.value(value, specification);
                 let values_of = values;
                 let mut values = picture_of(values, width, height, shown).averaged(style.shrink);
-                let axes = !style.bare && self.format != Format::Tiff;
-                let y_upwards = match (style.y, points) {
-                    (None, Some(_)) => false,
-                    (y, _) => y_upwards(y, axes, quantity),
-                };
+                let y_upwards = style.y.is_up();
                 if y_upwards {
                     values = values.upside_down();
                 }
@@ -349,12 +397,6 @@ impl Output {
     }
 }
 
-/// Whether y grows upwards in the picture of a map: as `asked`, or else in pictures with axes of other quantities than counts of steps.
-pub fn y_upwards(asked: Option<YDirection>, axes: bool, quantity: Quantity) -> bool {
-    let usual = axes && !quantity.counts_steps();
-    asked.map_or(usual, YDirection::is_up)
-}
-
 /// Values as a picture shows them.
 pub fn picture_of<'a>(
     values: ValueSlice<'a>,
@@ -370,10 +412,17 @@ const CLIPPED_SHARE: f64 = 0.005;
 /// Largest number of values, spread evenly over the map, from which the range is determined.
 const MAX_RANGE_SAMPLE: usize = 1 << 20;
 
+/// The share of the values of a quantity that the range of its colours leaves out at either end.
+pub fn clipped_share(quantity: Quantity) -> f64 {
+    let whole = quantity.counts_steps() || quantity.scale() != Scale::Linear;
+    if whole { 0.0 } else { CLIPPED_SHARE }
+}
+
 /// The values at the two ends of the colour scale. Linear scales of values that are not counts of steps leave out half a percent
 /// of the pixels at either end, because a few close encounters would otherwise give all other pixels the same colour.
 pub fn range(quantity: Quantity, values: ValueSlice<'_>) -> ColourRange {
-    if quantity.counts_steps() || quantity.scale() != Scale::Linear {
+    let clipped = clipped_share(quantity);
+    if clipped == 0.0 {
         return ColourRange::Whole;
     }
     let step = values.len().div_ceil(MAX_RANGE_SAMPLE).max(1);
@@ -381,7 +430,7 @@ pub fn range(quantity: Quantity, values: ValueSlice<'_>) -> ColourRange {
     let sample = sample.map(|place| values.get(place));
     let mut sample: Vec<f64> = sample.filter(|value| value.is_finite()).collect();
     sample.sort_by(f64::total_cmp);
-    let beyond = (sample.len() as f64 * CLIPPED_SHARE) as usize;
+    let beyond = (sample.len() as f64 * clipped) as usize;
     match (sample.get(beyond), sample.iter().nth_back(beyond)) {
         (Some(low), Some(high)) if low < high => ColourRange::Fixed(*low, *high),
         _ => ColourRange::Whole,
@@ -409,11 +458,10 @@ fn labels_of(map: &Values<'_>, title: &str) -> Labels {
         return labels;
     }
     // Points may be anywhere, so that the axes show their places in the array.
-    let axis = |k: usize| Axis {
-        name: ["column", "row"][k].into(),
-        unit: String::new(),
-        centre: map.specification.size[k] as f64 / 2.0,
-        span: map.specification.size[k] as f64,
+    let axis = |k: usize| {
+        let count = map.specification.size[k] as usize;
+        let range = [0.0, count as f64];
+        Axis::around(["column", "row"][k].into(), String::new(), range, count)
     };
     Labels {
         x: axis(0),
@@ -422,17 +470,19 @@ fn labels_of(map: &Values<'_>, title: &str) -> Labels {
     }
 }
 
-/// Title, axes and the meaning of the colours of a map's picture.
+/// Title, axes and the meaning of the colours of a map's picture. The title ends with the method.
 pub fn labels(specification: &Specification, title: &str) -> Labels {
     let names = specification.plane.labels();
-    let axis = |k: usize| Axis {
-        name: format!("start {} of body {}", names[k], specification.body),
-        unit: "length".into(),
-        centre: specification.center[k],
-        span: specification.span[k],
+    let axis = |k: usize| {
+        let name = format!("start {} of body {}", names[k], specification.body);
+        let (centre, half) = (specification.center[k], specification.span[k] / 2.0);
+        let count = specification.size[k] as usize;
+        Axis::around(name, "length".into(), [centre - half, centre + half], count)
     };
+    let lines = [title, &specification.method()];
+    let lines = lines.into_iter().filter(|line| !line.is_empty());
     Labels {
-        title: title.to_owned(),
+        title: lines.collect::<Vec<_>>().join("\n"),
         x: axis(0),
         y: axis(1),
         y_upwards: false,

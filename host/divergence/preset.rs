@@ -1,34 +1,59 @@
-//! Maps of Badger's study, by name.
+//! Maps by name: those of Badger's study, and the accurate one.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::spec::{OneOrTwo, Overrides};
+use trisolar_spec::{Integrator, read};
 
-/// A map of Badger's study; see [`overrides`](Self::overrides).
+/// A named map; see [`overrides`](Self::overrides).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// The square of start positions from -20 to 20, 300 × 300 pixels.
+    /// The region of the headline map, by a method that passes the check of steps.
+    Accurate,
+    /// The map of Badger's study: start positions from -20 to 20, 300 × 300 pixels, explicit Euler.
     Headline,
-    /// The repetitions of the structure to the right: x from -40 to 470, y from -40 to 40, 20 pixels per unit of length, 200000 steps.
+    /// The study's repetitions of the structure to the right: x from -40 to 470, y from -40 to 40, 20 pixels per unit of length, 200000
+    /// steps.
     Panorama,
 }
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 2] = [Self::Headline, Self::Panorama];
+    pub const ALL: [Self; 3] = [Self::Accurate, Self::Headline, Self::Panorama];
 
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Accurate => "accurate",
             Self::Headline => "headline",
             Self::Panorama => "panorama",
+        }
+    }
+
+    /// What it shows, in a sentence.
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::Accurate => {
+                "The region of the headline map, by an integrator and a step that pass the check of steps."
+            }
+            Self::Headline => {
+                "The map of Badger's study, by explicit Euler with a step of 0.001, which decides most times of parting."
+            }
+            Self::Panorama => {
+                "The study's repetitions of the structure to the right, by explicit Euler, 200000 steps."
+            }
         }
     }
 
     /// The values in which it differs from the headline map.
     pub fn overrides(self) -> Overrides {
         match self {
+            // The method of the accurate map is here alone: the explorer, Python, pictures and tests take it from here.
+            Self::Accurate => Overrides {
+                integrator: Some(Integrator::Leapfrog),
+                ..Overrides::default()
+            },
             Self::Headline => Overrides::default(),
             Self::Panorama => Overrides {
                 size: Some(OneOrTwo::Two([10_200, 1_600])),
@@ -51,8 +76,7 @@ impl FromStr for Preset {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|p| p.name() == text);
-        found.ok_or_else(|| "must be headline or panorama".into())
+        read::named(&Self::ALL, Self::name, text)
     }
 }
 

@@ -130,7 +130,9 @@ pub fn of(
     simd: Option<Simd>,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Option<Resolution> {
-    let pixels = sample(spec);
+    let affordable = FREE_PIXEL_STEPS / spec.specification().steps;
+    let count = (spec.pixels() / PIXELS_PER_SAMPLE).max(affordable);
+    let pixels = sample(spec, count.clamp(1, MAX_SAMPLE_PIXELS));
     let simd = simd.filter(|simd| Simd::available().contains(simd));
     let simd = simd.unwrap_or_else(Simd::best);
     let groups: Vec<&[u64]> = pixels.chunks(MAX_LANES).collect();
@@ -173,13 +175,9 @@ pub fn of(
     Some(Resolution::new(pixels.len() as u64, unresolved?))
 }
 
-/// Pixels spread evenly over the map, the same in every run.
-fn sample(spec: &Validated) -> Vec<u64> {
+/// Up to `count` pixels spread evenly over the map, the same in every run.
+pub(super) fn sample(spec: &Validated, count: u64) -> Vec<u64> {
     let pixels = spec.pixels();
-    let affordable = FREE_PIXEL_STEPS / spec.specification().steps;
-    let count = (pixels / PIXELS_PER_SAMPLE)
-        .max(affordable)
-        .clamp(1, MAX_SAMPLE_PIXELS);
     if count >= pixels {
         return (0..pixels).collect();
     }

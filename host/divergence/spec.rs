@@ -67,6 +67,18 @@ pub struct Specification {
     pub start: Start,
 }
 
+impl Specification {
+    /// The method in words, as pictures and summaries name it: integrator, step, number of steps, and the precision if it is not f64.
+    pub fn method(&self) -> String {
+        let precision = match self.precision {
+            Precision::F64 => String::new(),
+            other => format!(", {other}"),
+        };
+        let (integrator, dt, steps) = (self.integrator, self.dt, self.steps);
+        format!("{integrator}, step {dt}, {steps} steps{precision}")
+    }
+}
+
 impl Default for Specification {
     fn default() -> Self {
         Self {

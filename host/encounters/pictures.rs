@@ -25,6 +25,11 @@ pub const CLASSES: [(&str, Rgb); 7] = [
     ("failed", [60, 60, 66]),
 ];
 
+/// Whether pixels of this class are the brighter the sooner they end. Runs that a limit ended, or that failed, have no time of their own.
+pub fn is_shaded(class: usize) -> bool {
+    class < 5
+}
+
 /// The class of a record, an index of [`CLASSES`].
 pub fn class(record: &Record) -> u8 {
     match Outcome(record.outcome) {
@@ -41,15 +46,8 @@ pub fn class(record: &Record) -> u8 {
 pub struct Look {
     /// Background and lines.
     pub theme: Theme,
-    /// The direction of the vertical axis; `None` for upwards.
-    pub y: Option<YDirection>,
-}
-
-impl Look {
     /// The direction of the vertical axis.
-    pub fn direction(&self) -> YDirection {
-        self.y.unwrap_or(YDirection::Up)
-    }
+    pub y: YDirection,
 }
 
 /// Draws a map: a colour for the body that escapes, the brighter the sooner.
@@ -63,18 +61,15 @@ pub fn outcome_map(
     look: &Look,
 ) -> Result<(), IoError> {
     let specification = spec.specification();
-    let pixels = Pixels::of(path, ensemble, look.direction())?;
-    let [x, y] = specification.axes().map(|found| {
+    let pixels = Pixels::of(path, ensemble, look.y)?;
+    let axes = specification.axes();
+    let axis = |k: usize| {
         // A map of one axis has a single row.
-        let (name, unit, [low, high]) =
-            found.map_or(("", "", [0.0, 1.0]), |(p, range)| (p.name, p.unit, range));
-        Axis {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            centre: low / 2.0 + high / 2.0,
-            span: high - low,
-        }
-    });
+        let (name, unit, range) =
+            axes[k].map_or(("", "", [0.0, 1.0]), |(p, range)| (p.name, p.unit, range));
+        Axis::around(name.to_owned(), unit.to_owned(), range, pixels.size[k])
+    };
+    let (x, y) = (axis(0), axis(1));
     let mut title = title(ensemble);
     if ensemble.records.iter().all(is_open) {
         title.push_str("\nno encounter ended within --max-time and --max-steps");
@@ -83,7 +78,7 @@ pub fn outcome_map(
         title,
         x,
         y,
-        y_upwards: look.direction().is_up(),
+        y_upwards: look.y.is_up(),
         value: "time of the end".into(),
         unit: "time".into(),
     };
@@ -132,6 +127,7 @@ impl Pixels {
                     _ => (*name).to_owned(),
                 },
                 colour: *colour,
+                shaded: is_shaded(number),
             });
         let size = size.map(|n| n as usize);
         let mut pixels = Self {

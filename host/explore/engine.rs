@@ -18,6 +18,27 @@ pub enum Ended {
     Failed(String),
 }
 
+/// The reason why a request for a computation has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestEnd {
+    /// A value of the request is not allowed.
+    Refused(Refusal),
+    /// The computation ended.
+    Ended(Ended),
+}
+
+impl From<Refusal> for RequestEnd {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Ended> for RequestEnd {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
 /// Whether a computation should end; asked several times within 50 ms.
 pub trait Cancel: Sync {
     /// Whether it should end. Once true, it stays true.
@@ -93,11 +114,20 @@ pub trait TileEngine: Send + Sync {
         cancel: &dyn Cancel,
     ) -> Result<(), Ended>;
 
+    /// How accurate a view of this rectangle is, found from a sample of its pixels: an object for the page, or null where nothing is
+    /// known.
+    ///
+    /// # Errors
+    /// [`RequestEnd`].
+    fn accuracy(&self, _view: &View, _cancel: &dyn Cancel) -> Result<Value, RequestEnd> {
+        Ok(Value::Null)
+    }
+
     /// The quantity at positions along a line (in the map's plane).
     ///
     /// # Errors
-    /// [`Ended`].
-    fn line(&self, positions: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Values, Ended>;
+    /// [`RequestEnd`].
+    fn line(&self, positions: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Values, RequestEnd>;
 }
 
 /// A rectangle of a map.

@@ -16,7 +16,9 @@ mod server;
 mod tile;
 mod values;
 
-pub use engine::{Cancel, Ended, Engine, Map, Orbit, OrbitEngine, TileEngine, TileSink, View};
+pub use engine::{
+    Cancel, Ended, Engine, Map, Orbit, OrbitEngine, RequestEnd, TileEngine, TileSink, View,
+};
 pub use live::{Cloud, LiveRun, Moment, RunProperties, RunState};
 pub use refusal::Refusal;
 pub use server::{Content, Options, Server};

@@ -7,6 +7,7 @@
 //! | `POST /api/describe` `{specification, view}` | the view as a command, as Python, as a file |
 //! | `POST /api/tiles` `{specification, tiles, ahead}` | a frame for each tile, as they are computed |
 //! | `POST /api/orbit` `{specification, tile, samples}` | the orbit of a pixel |
+//! | `POST /api/accuracy` `{specification, view}` | how accurate the view is, from a sample of its pixels |
 //! | `POST /api/line` `{specification, from, to, count}` | the quantity along a line |
 //! | `GET /api/status` | the current computations |
 //! | `GET /api/live` | frames of the live run |
@@ -37,11 +38,12 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::cache::TileCache;
-use crate::engine::{Cancel, Ended, Engine, Map, View};
+use crate::engine::{Cancel, Ended, Engine, Map, RequestEnd, View};
 use crate::guard::Guard;
 use crate::http::{self, Reply, RequestFailure, TimedConnection};
 use crate::live::{LiveMessage, LiveRun, RunState};
 use crate::page;
+use crate::refusal::Refusal;
 use crate::scheduler::Scheduler;
 use crate::tile::{self, Tile};
 
@@ -264,6 +266,7 @@ async fn route(app: Arc<App>, request: Request<Incoming>) -> Answer {
         "/api/describe" => app.describe(&read(request).await?),
         "/api/tiles" => app.tiles(read(request).await?),
         "/api/orbit" => app.orbit(read(request).await?).await,
+        "/api/accuracy" => app.accuracy(read(request).await?).await,
         "/api/line" => app.line(read(request).await?).await,
         "/api/pause" => app.pause(&read(request).await?),
         _ => Err(RequestFailure::new(
@@ -328,7 +331,7 @@ async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Requ
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DescribeRequest {
+struct ViewRequest {
     specification: Value,
     view: View,
 }
@@ -425,7 +428,7 @@ impl App {
         self.content.live.as_ref().ok_or_else(missing)
     }
 
-    fn describe(&self, asked: &DescribeRequest) -> Answer {
+    fn describe(&self, asked: &ViewRequest) -> Answer {
         let (map, _) = self.map(&asked.specification)?;
         let described = map.describe(&asked.view)?;
         Ok(http::json(&described))
@@ -475,7 +478,7 @@ impl App {
     /// Runs a long computation, and ends it if the client disconnects.
     async fn compute<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&dyn Cancel) -> Result<T, Ended> + Send + 'static,
+        work: impl FnOnce(&dyn Cancel) -> Result<T, RequestEnd> + Send + 'static,
     ) -> Result<T, RequestFailure> {
         let busy = |_| {
             RequestFailure::new(
@@ -503,11 +506,17 @@ impl App {
         };
         match tokio::task::spawn_blocking(work).await {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err(Ended::Failed(message))) => Err(RequestFailure::new(
+            // The specification has been checked before, so that a place is to blame.
+            Ok(Err(RequestEnd::Refused(Refusal {
+                option,
+                given,
+                allowed,
+            }))) => Err(bad(&format!("{option} {given}: {allowed}"))),
+            Ok(Err(RequestEnd::Ended(Ended::Failed(message)))) => Err(RequestFailure::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 &message,
             )),
-            Ok(Err(Ended::Cancelled)) | Err(_) => Err(RequestFailure::new(
+            Ok(Err(RequestEnd::Ended(Ended::Cancelled))) | Err(_) => Err(RequestFailure::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "the computation ended early",
             )),
@@ -526,13 +535,23 @@ impl App {
         let checked = tile.check().and_then(|()| map.check(&tile));
         checked?;
         let orbit = self
-            .compute(move |cancel| map.orbit(&tile, asked.samples, cancel))
+            .compute(move |cancel| Ok(map.orbit(&tile, asked.samples, cancel)?))
             .await?;
         let head = json!({ "summary": orbit.summary, "columns": orbit.columns });
         Ok(with_numbers(
             &head,
             orbit.samples.iter().flat_map(|x| x.to_le_bytes()),
         ))
+    }
+
+    async fn accuracy(&self, asked: ViewRequest) -> Answer {
+        let (map, _) = self.map(&asked.specification)?;
+        // The view itself is checked before anything is computed.
+        map.describe(&asked.view)?;
+        let found = self
+            .compute(move |cancel| map.accuracy(&asked.view, cancel))
+            .await?;
+        Ok(http::json(&found))
     }
 
     async fn line(&self, asked: LineRequest) -> Answer {

@@ -1,9 +1,9 @@
 //! Maps as PNG pictures: [`bare`], with one pixel per value, or [`plot`], with axes, a title and a colour bar; [`tiff()`], with one
 //! pixel per value, for large ones; [`classes()`], for maps of classes.
 //!
-//! Row 0 of a map is the top row of its picture, and the value in row r and column c belongs to the point
-//! (x, y) = (centre - span/2 + span·c/width, centre - span/2 + span·r/height): y grows downwards. On the axes that
-//! point is the upper left corner of the value's cell.
+//! The value in row r and column c of a map of places belongs to the point (x, y) = (low + span·c/width, low + span·r/height),
+//! and its pixel is drawn around that point ([`Axis::around`]). Row 0 is the top row of a picture unless its map is turned
+//! ([`Map::upside_down`]), as the pictures of all systems do it, in which y grows upwards.
 //!
 //! A picture carries the notes (PNG text chunks) `Software` and `Specification`, the JSON that made it; it carries no
 //! time, so the same map gives the same bytes.
@@ -258,13 +258,28 @@ pub struct Axis {
     pub span: f64,
 }
 
+impl Axis {
+    /// The axis of `count` values at the places low + (high - low)·i/count, each of which is drawn around its place: it begins half
+    /// a pixel before `low`.
+    pub fn around(name: String, unit: String, [low, high]: [f64; 2], count: usize) -> Self {
+        let span = high - low;
+        Self {
+            name,
+            unit,
+            centre: low / 2.0 + high / 2.0 - span / (2.0 * count as f64),
+            span,
+        }
+    }
+}
+
 /// The direction in which the vertical axis of a picture grows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum YDirection {
     /// Row 0 of a map is on top.
     Down,
     /// Row 0 of a map is at the bottom.
+    #[default]
     Up,
 }
 

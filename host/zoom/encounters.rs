@@ -26,7 +26,6 @@ use trisolar_encounters::{
     Validated, files,
 };
 use trisolar_io::atomic::stage;
-use trisolar_io::picture::YDirection;
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
 use trisolar_io::{IoError, PictureFormat};
 use trisolar_run::{Monitor, Part, RunOptions};
@@ -153,14 +152,6 @@ impl EncounterSettings {
     pub fn picture_format(&self) -> PictureFormat {
         picture_format(self.axes, self.format)
     }
-
-    /// The direction of the vertical axis in the pictures of maps.
-    pub fn y_direction(&self) -> YDirection {
-        match self.axes {
-            true => self.look.direction(),
-            false => self.look.y.unwrap_or(YDirection::Down),
-        }
-    }
 }
 
 /// A summary of a finished frame.
@@ -264,7 +255,7 @@ fn one(
         let path = folder.file(frame.index, format.extension());
         match settings.axes {
             true => pictures::outcome_map(&path, spec, &ensemble, &settings.look),
-            false => pictures::bare_outcome_map(&path, &ensemble, settings.y_direction()),
+            false => pictures::bare_outcome_map(&path, &ensemble, settings.look.y),
         }
     })?;
     let summary = EncounterSummary {

@@ -20,7 +20,7 @@ use trisolar_io::picture::{self, Entries, PictureStyle, Theme, YDirection};
 use trisolar_io::{IoError, PictureFormat};
 use trisolar_map::output;
 use trisolar_map::{
-    Devices, EngineError, Executor, Monitor, Quantity, Resolution, RunOptions, Specification, Task,
+    Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Specification, Task,
     Validated, ValueSlice,
 };
 use trisolar_run::partial::PartialError;
@@ -40,8 +40,8 @@ pub struct Style {
     pub theme: Theme,
     /// The format of pictures with axes; others are PNG.
     pub format: PictureFormat,
-    /// The direction of y; `None` for the usual one of single maps.
-    pub y: Option<YDirection>,
+    /// The direction of y.
+    pub y: YDirection,
     /// Whether arrays are written as well.
     pub npy: bool,
 }
@@ -87,21 +87,16 @@ impl Style {
         picture_format(self.axes, self.format)
     }
 
-    /// Whether y grows upwards in the pictures of maps of a quantity.
-    pub fn y_upwards(&self, quantity: Quantity) -> bool {
-        output::y_upwards(self.y, self.axes, quantity)
-    }
-
-    /// Whether the pictures of this style, of maps of a quantity and with up to `most` steps a frame, can be made of those of another
+    /// Whether the pictures of this style, with up to `most` steps a frame, can be made of those of another
     /// style alone, without the arrays.
-    pub fn redraws(&self, there: &Self, quantity: Quantity, [before, most]: [u32; 2]) -> bool {
-        let pictures = self.pictures(most, quantity);
-        let there = there.pictures(before, quantity);
+    pub fn redraws(&self, there: &Self, [before, most]: [u32; 2]) -> bool {
+        let pictures = self.pictures(most);
+        let there = there.pictures(before);
         pictures == there || there.has_the_entries_of(&pictures)
     }
 
-    /// The pictures of a sequence of maps of a quantity with up to `most` steps a frame.
-    fn pictures(&self, most: u32, quantity: Quantity) -> PictureKind {
+    /// The pictures of a sequence of maps with up to `most` steps a frame.
+    fn pictures(&self, most: u32) -> PictureKind {
         PictureKind {
             colormap: self.colormap,
             colours: self.colours,
@@ -110,7 +105,7 @@ impl Style {
             theme: self.axes.then_some(self.theme),
             most_steps: (self.colours == Colours::Steps).then_some(most),
             format: self.picture_format(),
-            y_upwards: self.y_upwards(quantity),
+            y_upwards: self.y.is_up(),
         }
     }
 }
@@ -362,7 +357,7 @@ pub fn write_found(
     };
     let parts = FrameParts {
         specification: json!(specification),
-        picture: json!(style.pictures(most, specification.quantity)),
+        picture: json!(style.pictures(most)),
         kept: BTreeMap::new(),
     };
     finished::commit(frame.index, parts, &summary, files, folder)?;
@@ -382,7 +377,7 @@ pub fn state(
     folder: &Folder,
 ) -> Result<FrameState<Summary>, IoError> {
     let specification = json!(frame.specification.specification());
-    let picture = style.pictures(most, frame.specification.specification().quantity);
+    let picture = style.pictures(most);
     let wanted = finished::Wanted {
         specification: &specification,
         picture: &json!(picture),
@@ -505,7 +500,7 @@ fn draw(
     let steps = specification.steps as u32;
     let quantity = specification.quantity;
     let shown = |value| style.colours.value(quantity, value, steps, most);
-    let y_upwards = style.y_upwards(quantity);
+    let y_upwards = style.y.is_up();
     let mut map = output::picture_of(values, width, height, shown);
     if y_upwards {
         map = map.upside_down();

@@ -61,7 +61,7 @@ impl<'a> ContactSheet<'a> {
             } else {
                 format!("{value} ({unit})")
             },
-            y_upwards: style.y_upwards(s.quantity),
+            y_upwards: style.y.is_up(),
             beyond: false,
         };
         let look = PictureStyle {

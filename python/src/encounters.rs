@@ -294,7 +294,7 @@ impl EncountersFound {
     ) -> PyResult<()> {
         let look = Look {
             theme: values::option(theme, "--theme", str::parse::<Theme>)?,
-            y: values::direction(y_axis)?,
+            y: values::direction(y_axis)?.unwrap_or_default(),
         };
         let format = Format::of(&path, &self.valid).map_err(|allowed| {
             PyValueError::new_err(format!("invalid value '{}': {allowed}", path.display()))

@@ -9,9 +9,9 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
 use trisolar::divergence::{DivergenceMap, Resolution, Scale};
 use trisolar::io::atomic::check_writable;
-use trisolar::io::colour::ColourMap;
+use trisolar::io::colour::{ColourMap, ColourRange};
 use trisolar::io::picture::Theme;
-use trisolar::output::{self, Output, Style};
+use trisolar::output::{self, Look, Output, Shown, Style};
 
 use crate::{errors, values};
 
@@ -58,6 +58,28 @@ impl Map {
             quantity.unit(),
             logarithmic,
         )
+    }
+
+    /// The method in words: integrator, step, steps.
+    #[getter]
+    fn method(&self) -> String {
+        self.0.specification.method()
+    }
+
+    /// What pictures show of values that count steps, and its unit: the time until the twins part.
+    #[getter]
+    fn time_label(&self) -> Option<[&'static str; 2]> {
+        let counts = self.0.specification.quantity.counts_steps();
+        Shown::Time.label().filter(|_| counts)
+    }
+
+    /// The values at the ends of the colours, where these are not the least and the greatest.
+    #[getter]
+    fn colour_range(&self) -> Option<(f64, f64)> {
+        match output::range(self.0.specification.quantity, self.0.values.as_slice()) {
+            ColourRange::Fixed(low, high) => Some((low, high)),
+            ColourRange::Whole => None,
+        }
     }
 
     /// Every value of the specification, as JSON.
@@ -169,7 +191,7 @@ impl Map {
     }
 
     /// Writes a file: picture, array or both, by the extension.
-    #[pyo3(signature = (path, bare, name, title, shrink, theme, y_axis))]
+    #[pyo3(signature = (path, bare, name, title, shrink, theme, y_axis, look))]
     #[expect(clippy::too_many_arguments, reason = "the options of a file")]
     fn save(
         &self,
@@ -181,7 +203,9 @@ impl Map {
         shrink: i64,
         theme: &str,
         y_axis: Option<&str>,
+        look: &str,
     ) -> PyResult<()> {
+        let usual = values::option(look, "--look", str::parse::<Look>)?.style();
         let colormap = |text: &str| ColourMap::from_str(text).map_err(|e| e.to_string());
         let style = Style {
             bare,
@@ -189,8 +213,8 @@ impl Map {
             title,
             shrink: values::option(&shrink.to_string(), "--shrink", output::shrink)?,
             theme: values::option(theme, "--theme", str::parse::<Theme>)?,
-            y: values::direction(y_axis)?,
-            ..Style::default()
+            y: values::direction(y_axis)?.unwrap_or(usual.y),
+            ..usual
         };
         py.detach(|| {
             let output = Output::new(&path)?;

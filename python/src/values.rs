@@ -20,7 +20,7 @@ pub(crate) fn overrides(options: &Bound<'_, PyDict>) -> PyResult<Overrides> {
     typed(table(options)?)
 }
 
-/// The direction of the vertical axis; `None` for the usual one.
+/// The direction of the vertical axis, if one is given.
 pub(crate) fn direction(y_axis: Option<&str>) -> PyResult<Option<YDirection>> {
     y_axis
         .map(|y| option(y, "--y-axis", str::parse::<YDirection>))

@@ -45,7 +45,7 @@ import trisolar
         ({"points": [[1j, 2, 3]]}, TypeError, "points must be numbers, not complex128"),
         ({"gpus": [0, "x"]}, TypeError, "gpus must be"),
         ({"driver": "both"}, ValueError, "'both' for '--driver': must be threads or single"),
-        ({"preset": "moon"}, ValueError, "'moon' for '--preset': must be headline or panorama"),
+        ({"preset": "moon"}, ValueError, "'moon' for '--preset': must be accurate, headline or panorama"),
         ({"threads": 0}, ValueError, "'--threads': must be a whole number from 1 to 4096"),
         ({"threads": 5000}, ValueError, "'5000' for '--threads'"),
         ({"simd": "sse"}, ValueError, "'sse' for '--simd': must be scalar, avx2, avx512 or neon"),

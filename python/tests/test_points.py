@@ -189,7 +189,7 @@ def test_points_are_drawn_in_rows_or_at_their_positions(small: trisolar.Divergen
     import matplotlib.pyplot as plt
 
     rows = trisolar.divergence(points=starts(small), **OPTIONS)
-    assert rows.extent == (0, 17, 12, 0)
+    assert rows.extent == (-0.5, 16.5, -0.5, 11.5)
     ax = rows.plot()
     assert ax.get_xlabel() == "column" and len(ax.get_images()) == 1
     cloud = trisolar.divergence(points=starts(small).reshape(-1, 3), **OPTIONS)

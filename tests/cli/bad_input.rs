@@ -267,7 +267,7 @@ fn invalid_devices_and_drivers() {
     );
     refused(
         &["--preset", "wide"],
-        &["--preset", "wide", "headline or panorama"],
+        &["--preset", "wide", "accurate, headline or panorama"],
     );
     for n in ["0", "-2", "1.5", "65537"] {
         refused(&["--shrink", n], &["--shrink", "from 1 to 65536"]);

@@ -271,7 +271,7 @@ fn maps_of_sequences_have_the_format_and_direction_that_is_wanted() {
     for name in ["sweep/frame-00001.pdf", "sweep/shares.pdf"] {
         assert!(read(name).starts_with(b"%PDF"), "{name}");
     }
-    // Maps with axes grow upwards, as single ones, and those of films downwards, unless it is said.
+    // y grows upwards, unless it is said.
     command(path, &format!("{map} --out up.png --quiet"))
         .assert()
         .success();
@@ -289,7 +289,7 @@ fn maps_of_sequences_have_the_format_and_direction_that_is_wanted() {
         pixels.chunks(5).map(<[u8]>::to_vec).collect::<Vec<_>>()
     };
     run("zoom --to 230,27 --frames 1 --out bare");
-    run("zoom --to 230,27 --frames 1 --y-axis up --out turned");
+    run("zoom --to 230,27 --frames 1 --y-axis down --out turned");
     let (bare, mut turned) = (rows("bare/frame-00000.png"), rows("turned/frame-00000.png"));
     turned.reverse();
     assert!(bare.len() == 4 && bare == turned && bare[0] != bare[3]);

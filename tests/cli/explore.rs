@@ -15,6 +15,7 @@ use client::{address, counts, get, post, post_head};
 use serde_json::{Value, json};
 use support::trisolar;
 use trisolar::io::npz::NpzReader;
+use trisolar::io::picture::Theme;
 
 /// A server, which is stopped when the test ends.
 struct Explorer {
@@ -924,4 +925,68 @@ fn a_paused_run_ends_by_ctrl_c() {
     let (code, took) = interrupt(&mut child);
     assert_eq!(code, Some(130));
     assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
+fn lines_and_accuracy_refuse_bad_values_and_see_what_is_wrong() {
+    let server = Explorer::start(&[]);
+    let line = |specification: Value, from: Value, to: Value| {
+        let asked = json!({ "specification": specification, "from": from, "to": to, "count": 3 });
+        post(server.at, "/api/line", &asked)
+    };
+    let quick = json!({ "steps": 100, "dt": 0.01 });
+    let encounters = json!({ "system": "encounters" });
+    for (specification, from, to, status) in [
+        (quick.clone(), json!([0, 0]), json!([1, 1]), 200),
+        (
+            json!({ "precision": "f32" }),
+            json!([0, 0]),
+            json!([1e300, 1]),
+            400,
+        ),
+        (
+            encounters.clone(),
+            json!([0.5, 0.5]),
+            json!([0.6, 0.6]),
+            200,
+        ),
+        // Beyond the range of the inclination.
+        (encounters.clone(), json!([0.5, 0.5]), json!([0.5, 7]), 400),
+        (json!({ "dt": -1 }), json!([0, 0]), json!([1, 1]), 400),
+    ] {
+        let answer = line(specification.clone(), from, to.clone());
+        let said = String::from_utf8_lossy(&answer.body);
+        assert_eq!(answer.status, status, "{specification} {to}: {said}");
+    }
+    let view = json!({ "center": [17, -7], "span": [6, 6], "size": [64, 64] });
+    let accuracy = |specification: Value| {
+        let asked = json!({ "specification": specification, "view": view });
+        post(server.at, "/api/accuracy", &asked)
+    };
+    // A wing that does not exist, and the same place by a step that resolves it.
+    let wrong = json!({ "dt": 0.05, "steps": 1000, "integrator": "symplectic-euler" });
+    let found = accuracy(wrong).json();
+    assert!(found["step"]["share"].as_f64().unwrap() > 0.5, "{found}");
+    let right = json!({ "dt": 0.004, "steps": 12_500, "integrator": "leapfrog" });
+    let found = accuracy(right).json();
+    assert!(found["step"]["share"].as_f64().unwrap() < 0.4, "{found}");
+    assert!(
+        found["unresolved"]["share"].as_f64().unwrap() < 0.1,
+        "{found}"
+    );
+    assert_eq!(accuracy(json!({ "dt": -1 })).status, 422);
+    assert_eq!(accuracy(encounters).json(), Value::Null);
+}
+
+#[test]
+fn bodies_have_the_colours_of_pictures_in_both_themes() {
+    let style = include_str!("../../host/explore/page/style.css");
+    let (dark, light) = style.split_once("data-theme=\"light\"").unwrap();
+    for (theme, style) in [(Theme::Dark, dark), (Theme::Light, light)] {
+        for body in 0..3 {
+            let [r, g, b] = theme.colour_of_body(body);
+            let line = format!("--body-{}: #{r:02x}{g:02x}{b:02x};", body + 1);
+            assert!(style.contains(&line), "{line}");
+        }
+    }
 }

@@ -148,12 +148,10 @@ fn the_look_of_a_picture_can_be_chosen() {
         command
     };
     let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
-    divergence("--bare --out down.png --out down.tif --out m.npy")
+    divergence("--bare --out down.png --out down.tif --out m.npy --y-axis down")
         .assert()
         .success();
-    divergence("--bare --out up.png --y-axis up")
-        .assert()
-        .success();
+    divergence("--bare --out up.png").assert().success();
     let decoded = |name: &str| {
         let file = std::io::BufReader::new(std::fs::File::open(path.join(name)).unwrap());
         let mut decoder = png::Decoder::new(file);
@@ -184,10 +182,12 @@ fn the_look_of_a_picture_can_be_chosen() {
         .success();
     let ((steps, _), (time, dpi)) = (decoded("steps.png"), decoded("time.png"));
     assert_eq!(dpi, Some(11811));
-    assert!(steps == time && steps != down);
+    assert!(steps == time && steps != up);
     let map = npy::read::<u32>(path.join("m.npy")).unwrap().values;
     let grey = steps.chunks(3).map(|p| p == [128; 3]).collect::<Vec<_>>();
-    let never = map.iter().map(|n| *n == 2000).collect::<Vec<_>>();
+    // The last row is on top.
+    let never = map.chunks(40).rev().flatten().map(|n| *n == 2000);
+    let never = never.collect::<Vec<_>>();
     assert!(grey == never && never.contains(&true) && never.contains(&false));
 
     // Everything else changes the picture as well.
@@ -200,7 +200,8 @@ fn the_look_of_a_picture_can_be_chosen() {
         "--scale log",
         "--show time",
         "--show left",
-        "--y-axis up",
+        "--y-axis down",
+        "--look study",
     ] {
         divergence(&format!("--out a.png {look}"))
             .assert()
@@ -210,7 +211,17 @@ fn the_look_of_a_picture_can_be_chosen() {
             assert!(all[all.len() - 1] != *other, "{look} {i}");
         }
     }
+    // The study's look is the sum of its parts.
+    divergence("--out a.png --y-axis down --show left --colormap inferno")
+        .assert()
+        .success();
+    assert!(bytes("a.png") == all[all.len() - 1]);
+    divergence("--out a.png --look study --y-axis up --show parting")
+        .assert()
+        .success();
+    assert!(bytes("a.png") == all[0]);
     for (look, words) in [
+        ("--look mine", "must be standard or study"),
         ("--limits 5,1", "the lower first"),
         ("--limits 0,1 --scale log", "both must be above 0"),
         ("--quantity ftle --show time", "needs --quantity divergence"),

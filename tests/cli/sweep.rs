@@ -273,7 +273,6 @@ fn frames_and_sheet_have_the_format_and_direction_that_is_wanted() {
     };
     let (computed, usual) = run("");
     assert_eq!(computed, 2);
-    // Other quantities than divergence grow upwards.
     for (more, same) in [("--y-axis down", false), ("--y-axis up", true), ("", true)] {
         let (computed, found) = run(more);
         assert_eq!(computed, 0, "{more}");

@@ -347,7 +347,7 @@ fn a_zoom_is_extended_recoloured_and_given_captions_without_computing_a_frame_ag
         for (step, (more, computed)) in [
             (&["--frames", "3"][..], 1),
             (&["--frames", "3", "--colormap", "viridis"], 0),
-            (&["--frames", "3", "--y-axis", "up"], 0),
+            (&["--frames", "3", "--y-axis", "down"], 0),
             (
                 &[
                     "--frames",
@@ -356,7 +356,7 @@ fn a_zoom_is_extended_recoloured_and_given_captions_without_computing_a_frame_ag
                     "grey",
                     "--captions",
                     "--y-axis",
-                    "up",
+                    "down",
                 ],
                 0,
             ),
@@ -404,8 +404,8 @@ fn frames_with_axes_have_the_format_and_direction_that_is_wanted() {
         .filter_map(Value::as_str)
         .collect();
     assert_eq!(paths, ["z/frame-00000.svg", "z/frame-00001.svg"]);
-    let down = files(&path.join("z"));
-    let svg = String::from_utf8_lossy(&down["frame-00001.svg"]);
+    let up = files(&path.join("z"));
+    let svg = String::from_utf8_lossy(&up["frame-00001.svg"]);
     assert!(svg.contains("<svg ") && svg.contains("start x of body 1") && svg.contains("#ffffff"));
     assert!(!svg.contains("no twins parted"));
     run("short", "--axes --plot-format svg --set steps=2");
@@ -414,7 +414,7 @@ fn frames_with_axes_have_the_format_and_direction_that_is_wanted() {
     assert!(svg.contains("no twins parted within 2 steps"));
     // Other formats and another direction are drawn from the arrays, and the old pictures go.
     for (more, extension) in [
-        ("--axes --plot-format svg --y-axis up", "svg"),
+        ("--axes --plot-format svg --y-axis down", "svg"),
         ("--axes --plot-format pdf", "pdf"),
         ("--axes", "png"),
         ("", "png"),
@@ -425,7 +425,7 @@ fn frames_with_axes_have_the_format_and_direction_that_is_wanted() {
         let name = format!("frame-00001.{extension}");
         let [there, fresh] = ["z", "fresh"].map(|out| files(&path.join(out)));
         assert!(there[&name] == fresh[&name], "{more}");
-        assert!(down.get(&name) != Some(&there[&name]), "{more}");
+        assert!(up.get(&name) != Some(&there[&name]), "{more}");
     }
     // Without arrays, frames without axes give none with them.
     zoom(path, &SMALL)

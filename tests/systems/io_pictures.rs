@@ -5,7 +5,9 @@ use std::io::BufReader;
 use std::path::Path;
 
 use trisolar::io::colour::{ColourMap, ColourRange};
-use trisolar::io::picture::{Axis, Labels, Map, PictureStyle, Theme, bare, plot};
+use trisolar::io::picture::{
+    Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme, bare, bare_classes, plot,
+};
 use trisolar::io::plot::{
     Division, LinePlot, Marks, Orbits, PlotAxis, Series, Trajectory, lines, trajectories,
 };
@@ -700,4 +702,38 @@ fn after_ten_lines_the_colours_come_again_with_dashes() {
     let dashed = drawn(11);
     assert!((solid / 3..solid * 9 / 10).contains(&dashed), "{dashed}");
     assert_eq!(drawn(2), 0, "another colour");
+}
+
+#[test]
+fn a_value_is_drawn_around_its_place() {
+    // Places 0, 1, 2, 3: the pixel of place 0 reaches from -0.5 to 0.5.
+    let axis = Axis::around("x".into(), String::new(), [0.0, 4.0], 4);
+    assert_eq!((axis.centre, axis.span), (1.5, 4.0));
+}
+
+#[test]
+fn classes_without_a_value_have_the_colour_of_the_legend() {
+    let class = |name: &str, colour, shaded| Class {
+        name: name.into(),
+        colour,
+        shaded,
+    };
+    let classes = [
+        class("ended", [240, 178, 40], true),
+        class("open", [120, 120, 130], false),
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("classes.png");
+    let map = ClassMap {
+        size: [6, 1],
+        classes: &classes,
+        of_pixels: &[0, 0, 0, 1, 1, 1],
+        values: &[1.0, 10.0, 10.0, 1.0, 1e9, f64::NAN],
+    };
+    bare_classes(&path, &map, None).unwrap();
+    let rgb = decode(&path).rgb;
+    assert_eq!(rgb[3..], [[120, 120, 130]; 3]);
+    // The time of an open run does not darken others: the last that ends has the lowest brightness.
+    assert_eq!(rgb[0], [240, 178, 40]);
+    assert!(rgb[1][0] < 60, "{rgb:?}");
 }

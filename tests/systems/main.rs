@@ -5,6 +5,7 @@ mod divergence_integrators;
 mod divergence_ladder;
 mod divergence_points;
 mod divergence_precision;
+mod divergence_presets;
 mod encounters;
 mod hermite_ahmad_cohen;
 mod hermite_block_steps;

@@ -11,6 +11,8 @@ use crate::report::{self, Common, Lines};
 /// A map without its values.
 pub(super) struct MapOutcome {
     pub specification: serde_json::Value,
+    /// The method in words.
+    pub method: String,
     pub pixels: u64,
     /// Whether its pixels are points that the user gave.
     pub of_points: bool,
@@ -38,6 +40,7 @@ impl MapOutcome {
     pub fn of(map: &DivergenceMap) -> Self {
         Self {
             specification: serde_json::from_str(&map.specification_json()).unwrap_or_default(),
+            method: map.specification.method(),
             pixels: map.values.len() as u64,
             of_points: map.points.is_some(),
             engine: map.engine,
@@ -74,7 +77,7 @@ impl MapOutcome {
     /// The notes, with what helps if nothing parted.
     fn all_notes(&self) -> impl Iterator<Item = String> {
         let nothing = self.statistics.never_parted == Some(self.pixels);
-        let advice = nothing.then(|| more_steps(""));
+        let advice = nothing.then(|| more_steps("", self.warnings.is_empty()));
         self.notes.iter().cloned().chain(advice)
     }
 
@@ -123,6 +126,7 @@ impl MapOutcome {
     pub fn summary(&self, files: &[&Path]) -> Lines {
         let mut lines = Lines::default();
         lines.add("engine", &format!("{}: {}", self.engine, self.device));
+        lines.add("method", &self.method);
         if let Some(shares) = self.shares() {
             lines.add("shares", &shares);
         }
@@ -200,9 +204,13 @@ impl MapOutcome {
     }
 }
 
-/// What helps if no twins parted `place`.
-pub(crate) fn more_steps(place: &str) -> String {
-    format!(
-        "no twins parted{place}, so that the picture has one colour; more --steps give them more time"
-    )
+/// What helps if no twins parted `place`. Where there are warnings, these may name the reason.
+pub(crate) fn more_steps(place: &str, without_warnings: bool) -> String {
+    let advice = match without_warnings {
+        true => "more --steps give them more time",
+        false => {
+            "see the warnings; if they are not the reason, more --steps give the twins more time"
+        }
+    };
+    format!("no twins parted{place}, so that the picture has one colour; {advice}")
 }

@@ -131,6 +131,7 @@ fn compute(
     let pixels = items.end - items.start;
     let mut outcome = MapOutcome {
         specification: serde_json::from_str(&valid.json()).unwrap_or_default(),
+        method: valid.specification().method(),
         pixels,
         engine: "none",
         device: "all pixels were already computed".into(),

@@ -184,7 +184,7 @@ impl EncountersJob {
         let (mut written, theme) = (Vec::new(), self.output.theme);
         let look = Look {
             theme,
-            y: self.output.y_axis,
+            y: self.output.y_axis.unwrap_or_default(),
         };
         for (path, format) in &self.out {
             interrupt::check()?;

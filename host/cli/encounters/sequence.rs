@@ -160,7 +160,7 @@ impl SequenceArgs {
         if are_maps {
             // Folders of earlier versions, which do not name them, have PNG with y downwards.
             let pictures = &mut contents["pictures"];
-            if settings.y_direction().is_up() {
+            if settings.look.y.is_up() {
                 pictures["y_axis"] = "up".into();
             }
             if settings.picture_format() != PictureFormat::Png {
@@ -197,7 +197,7 @@ impl SequenceArgs {
             axes,
             look: Look {
                 theme: look.theme,
-                y: look.y_axis,
+                y: look.y_axis.unwrap_or_default(),
             },
             format: look.plot_format,
             npz,

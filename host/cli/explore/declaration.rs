@@ -2,10 +2,10 @@
 //! parameters' declarations, as on the command line.
 
 use serde_json::{Map, Value, json};
-use trisolar::divergence::{
-    Integrator, OneOrTwo, Overrides, Preset, Quantity, Scale, Specification,
-};
+use trisolar::accuracy::ENERGY_LIMIT;
+use trisolar::divergence::{OneOrTwo, Overrides, Preset, Quantity, Scale, Specification};
 use trisolar::io::colour::ColourMap;
+use trisolar::output::{self, Shown};
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar::zoom;
 
@@ -86,9 +86,10 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
         "quantities": quantities(),
         "encounters": outcomes::declaration(),
         "presets": presets(),
-        // With this preset any machine shows a sharp picture soon: a laptop within seconds, and a GPU without fast f64, too.
-        "start": "quick",
+        "start": Preset::Accurate.name(),
         "zoom": zoom_rates(),
+        // The relative error of the energy above which an orbit is marked, as runs warn of it.
+        "energy_limit": ENERGY_LIMIT,
         "palettes": palettes,
     })
 }
@@ -98,63 +99,59 @@ fn quantities() -> Vec<Value> {
     let of = |quantity: &Quantity| {
         json!({
             "name": quantity.name(), "label": quantity.label(), "unit": quantity.unit(),
-            // The page shows the parameter `steps` minus the value.
+            // The page colours the parameter `steps` minus the value, and tells the time `dt` times the value.
             "shown_from": quantity.counts_steps().then_some("steps"),
+            "shown_as": quantity.counts_steps().then(|| Shown::Time.label()),
+            // The share of values that the range of the colours leaves out at either end.
+            "clipped": output::clipped_share(*quantity),
             "scale": match quantity.scale() { Scale::Linear => "linear", Scale::Logarithmic => "log" },
         })
     };
     Quantity::ALL.iter().map(of).collect()
 }
 
-/// The headline map, of this quantity, in so few steps that two CPU cores compute a first view within seconds.
-fn quick(quantity: Option<Quantity>) -> Value {
-    let mut specification =
-        json!({ "integrator": Integrator::SymplecticEuler, "dt": 0.05, "steps": 1000 });
-    if let Some(quantity) = quantity {
-        specification["quantity"] = json!(quantity);
-    }
-    specification
-}
-
 /// The presets: rectangles, and values in which they differ from the headline map.
 fn presets() -> Vec<Value> {
     let headline = json!({ "center": [0.0, 0.0], "span": Specification::default().span });
-    let mut presets = vec![json!({
-        "name": "quick", "title": "Headline, quick", "view": headline,
-        "help": "The headline map by symplectic Euler with a fiftieth of the steps: nearly the same picture in a fraction of the time.",
-        "specification": quick(None),
-    })];
+    let of = |preset: Preset| {
+        let overrides = preset.overrides();
+        json!({
+            "name": preset.name(), "title": capitalised(preset.name()), "help": preset.help(),
+            "specification": method(&overrides), "view": view_of(&overrides).unwrap_or_else(|| headline.clone()),
+        })
+    };
+    let accurate = method(&Preset::Accurate.overrides());
+    let mut presets = vec![of(Preset::Accurate)];
     for quantity in Quantity::ALL.iter().filter(|q| **q != Quantity::default()) {
+        let mut specification = accurate.clone();
+        specification["quantity"] = json!(quantity);
         presets.push(json!({
             "name": quantity.name(), "title": capitalised(quantity.label()), "view": headline, "help": quantity.help(),
-            "specification": quick(Some(*quantity)),
+            "specification": specification,
         }));
     }
-    for preset in Preset::ALL {
-        let overrides = preset.overrides();
-        let mut specification = json!({});
-        if let Some(steps) = overrides.steps {
-            specification["steps"] = steps.into();
-        }
-        presets.push(json!({
-            "name": preset.name(), "specification": specification,
-            "title": match preset { Preset::Headline => "Headline", Preset::Panorama => "Panorama" },
-            "help": match preset {
-                Preset::Headline => "The map of Badger's study: explicit Euler, 50000 steps.",
-                Preset::Panorama => "The repetitions of the structure to the right, 200000 steps.",
-            },
-            "view": view_of(&overrides).unwrap_or_else(|| headline.clone()),
-        }));
-    }
+    let others = Preset::ALL
+        .into_iter()
+        .filter(|preset| *preset != Preset::Accurate);
+    presets.extend(others.map(of));
     if let Some(center) = zoom::Preset::Document.center() {
         presets.push(json!({
-            "name": "zoom", "title": "Target of the zoom", "specification": {},
-            "help": "The target of the zoom of Badger's study: keep zooming.",
+            "name": "zoom", "title": "Target of the zoom", "specification": accurate,
+            "help": "The target of the zoom of Badger's study, by the method of the accurate map: keep zooming.",
             "view": { "center": center, "span": [1.25, 1.25] },
         }));
     }
     presets.extend(outcomes::presets());
     presets
+}
+
+/// The values that a preset gives, without its rectangle.
+fn method(overrides: &Overrides) -> Value {
+    let mut values = json!(overrides);
+    if let Some(object) = values.as_object_mut() {
+        object.retain(|name, value| !value.is_null() && is_shown(name));
+    }
+    values
 }
 
 fn capitalised(text: &str) -> String {

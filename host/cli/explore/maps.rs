@@ -1,25 +1,31 @@
 //! Maps of the library for the explorer's server: tiles, lines, and a view in other forms.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, GpuChoice, Overrides, Points, RunOptions, Sink, SpecError,
-    Specification, Task, Validated, ValueSlice, ValueType, ValueVec,
+    Backend, Devices, EngineError, GpuChoice, Overrides, Points, RunOptions, Sink, Specification,
+    Task, Validated, ValueSlice, ValueType, resolution_of, step_check, values_on,
 };
 use trisolar::gpu::{self, DeviceInfo};
+use trisolar::output::Shown;
 use trisolar::simd::Simd;
 use trisolar::{config, machine, output};
 use trisolar_explore::{
-    Cancel, Ended, Engine, Map, Orbit, OrbitEngine, Refusal, Tile, TileEngine, TileSink, ValueKind,
-    Values, View,
+    Cancel, Ended, Engine, Map, Orbit, OrbitEngine, Refusal, RequestEnd, Tile, TileEngine,
+    TileSink, ValueKind, Values, View,
 };
 
 use super::super::Failure;
 use super::outcomes::{self, OutcomeMap};
-use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal};
+use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal, refused};
 use super::{declaration, orbit};
+
+/// Largest number of pixels of a view whose values are checked with a finer step.
+const CHECKED_PIXELS: u64 = 256;
+/// Pixel-steps of the view that this check may repeat; with the finer step it takes five times as many.
+const CHECKED_PIXEL_STEPS: u64 = 32_000_000;
 
 /// The devices, and their expected speed.
 enum NamedDevices {
@@ -187,29 +193,8 @@ fn all(
     options: &RunOptions,
     cancel: &dyn Cancel,
 ) -> Result<Values, EngineError> {
-    struct InMemory(Mutex<ValueVec>);
-    impl Sink for InMemory {
-        fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            all.put(first as usize, values);
-            Ok(())
-        }
-    }
-    let needed = spec.pixels() * spec.value_type().size() as u64;
-    let full = || EngineError::OutOfMemory {
-        device: "host".into(),
-        needed,
-        available: machine::available_memory(),
-    };
-    let empty = spec.value_type().zeroed(spec.pixels() as usize);
-    let memory = InMemory(Mutex::new(empty.ok_or_else(full)?));
-    let whole = [0..spec.pixels()];
-    let task = Task::new(spec, &whole, &memory);
-    devices.stream(&task, options, &StopWhenUnwanted(cancel))?;
-    let values = memory.0.into_inner();
-    Ok(values_of(
-        values.unwrap_or_else(PoisonError::into_inner).as_slice(),
-    ))
+    let (values, _) = values_on(devices, spec, options, &StopWhenUnwanted(cancel))?;
+    Ok(values_of(values.as_slice()))
 }
 
 /// A map whose rectangle is not fixed yet.
@@ -265,15 +250,22 @@ impl TileEngine for OneMap {
     fn describe(&self, view: &View) -> Result<Value, Refusal> {
         let valid = self.rectangle(view.center, view.span, view.size)?;
         let labels = output::labels(valid.specification(), "");
+        let value = if valid.specification().quantity.counts_steps() {
+            Shown::Time.label()
+        } else {
+            None
+        };
+        let [value, unit] = value.unwrap_or([&labels.value, &labels.unit]);
         Ok(json!({
             "command": declaration::command(valid.specification()),
             "python": declaration::python(valid.specification()),
             "toml": config::to_text(valid.specification()),
+            "method": valid.specification().method(),
             "warnings": valid.warnings(),
             "labels": {
                 "x": format!("{} ({})", labels.x.name, labels.x.unit),
                 "y": format!("{} ({})", labels.y.name, labels.y.unit),
-                "value": format!("{} ({})", labels.value, labels.unit),
+                "value": format!("{value} ({unit})"),
             },
         }))
     }
@@ -287,7 +279,7 @@ impl TileEngine for OneMap {
     ) -> Result<(), Ended> {
         let block = TileBlock::around(tiles);
         let valid = self.rectangle(block.center(), [block.span(); 2], [block.width(); 2]);
-        let valid = valid.map_err(|e| Ended::Failed(format!("{}: {}", e.option, e.allowed)))?;
+        let valid = valid.map_err(refused)?;
         let spans = block.spans(tiles, wanted);
         if spans.is_empty() {
             return Ok(());
@@ -304,7 +296,21 @@ impl TileEngine for OneMap {
         ran.map(drop).map_err(ended)
     }
 
-    fn line(&self, positions: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Values, Ended> {
+    fn accuracy(&self, view: &View, cancel: &dyn Cancel) -> Result<Value, RequestEnd> {
+        let valid = self.rectangle(view.center, view.span, view.size)?;
+        let monitor = StopWhenUnwanted(cancel);
+        let RunOptions { threads, simd, .. } = self.options;
+        let unresolved = resolution_of(&valid, threads, simd, &|| cancel.cancelled());
+        let affordable = CHECKED_PIXEL_STEPS / valid.specification().steps;
+        let most = affordable.clamp(1, CHECKED_PIXELS);
+        let step = match affordable {
+            0 => None,
+            _ => step_check(&self.devices, &valid, most, &self.options, &monitor).map_err(ended)?,
+        };
+        Ok(json!({ "unresolved": unresolved, "step": step }))
+    }
+
+    fn line(&self, positions: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Values, RequestEnd> {
         let s = &self.specification;
         let grid_body = s.positions[usize::from(s.body) - 1];
         let axes = s.plane.axes();
@@ -315,18 +321,15 @@ impl TileEngine for OneMap {
                 .for_each(|(axis, x)| state[axis] = *x);
             state
         });
-        let failed =
-            |error: SpecError| Ended::Failed(format!("{}: {}", error.option, error.allowed));
-        let points = Points::new(&[positions.len(), 3], states.collect()).map_err(failed)?;
-        let valid = s.clone().validate_points(points).map_err(failed)?;
-        all(&valid, &self.devices, &self.options, cancel).map_err(ended)
+        let points = Points::new(&[positions.len(), 3], states.collect()).map_err(refusal)?;
+        let valid = s.clone().validate_points(points).map_err(refusal)?;
+        Ok(all(&valid, &self.devices, &self.options, cancel).map_err(ended)?)
     }
 }
 
 impl OrbitEngine for OneMap {
     fn orbit(&self, tile: &Tile, samples: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended> {
-        let failed = |e: Refusal| Ended::Failed(format!("{}: {}", e.option, e.allowed));
-        orbit::of(&self.tile(tile).map_err(failed)?, samples, cancel)
+        orbit::of(&self.tile(tile).map_err(refused)?, samples, cancel)
     }
 }
 

@@ -15,10 +15,11 @@ use trisolar::encounters::{
 use trisolar::run::EngineError;
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar_explore::{
-    Cancel, Ended, Orbit, OrbitEngine, Refusal, Tile, TileEngine, TileSink, ValueKind, Values, View,
+    Cancel, Ended, Orbit, OrbitEngine, Refusal, RequestEnd, Tile, TileEngine, TileSink, ValueKind,
+    Values, View,
 };
 
-use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal};
+use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal, refused};
 
 /// The key of a specification that says of which system its map is, and its value for these maps.
 pub(super) const SYSTEM: (&str, &str) = ("system", "encounters");
@@ -92,9 +93,12 @@ pub(super) fn declaration() -> Value {
         };
         setup.parameters().iter().map(axis).collect()
     };
-    let classes = pictures::CLASSES.map(
-        |(name, [r, g, b])| json!({ "name": name, "colour": u32::from_be_bytes([0, r, g, b]) }),
-    );
+    let classes = pictures::CLASSES.iter().enumerate();
+    let classes = classes.map(|(class, (name, [r, g, b]))| {
+        let colour = u32::from_be_bytes([0, *r, *g, *b]);
+        json!({ "name": name, "colour": colour, "flat": !pictures::is_shaded(class) })
+    });
+    let classes: Vec<Value> = classes.collect();
     json!({
         "system": SYSTEM.1,
         "parameters": parameters,
@@ -304,9 +308,8 @@ impl TileEngine for OutcomeMap {
         sink: &dyn TileSink,
         cancel: &dyn Cancel,
     ) -> Result<(), Ended> {
-        let failed = |e: Refusal| Ended::Failed(format!("{}: {}", e.option, e.allowed));
         for (number, (tile, wanted)) in tiles.iter().zip(wanted).enumerate() {
-            let valid = self.tile(tile).map_err(failed)?;
+            let valid = self.tile(tile).map_err(refused)?;
             let spans: Vec<Range<u64>> = wanted
                 .iter()
                 .map(|r| r.start as u64..r.end as u64)
@@ -322,7 +325,7 @@ impl TileEngine for OutcomeMap {
         Ok(())
     }
 
-    fn line(&self, positions: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Values, Ended> {
+    fn line(&self, positions: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Values, RequestEnd> {
         let records = match self.starting_at(positions)? {
             Some(spec) => self.records(&spec, cancel)?,
             None => Vec::new(),
@@ -333,16 +336,14 @@ impl TileEngine for OutcomeMap {
 
 impl OutcomeMap {
     /// The encounters that start at these places of the plane, if there are any.
-    fn starting_at(&self, places: &[[f64; 2]]) -> Result<Option<Validated>, Ended> {
-        let failed = |reason: String| Ended::Failed(reason);
+    fn starting_at(&self, places: &[[f64; 2]]) -> Result<Option<Validated>, Refusal> {
         let mut numbers = Vec::with_capacity(21 * places.len());
         let mut settings = None;
         for place in places {
             // A map of one pixel starts at the low end of its ranges.
             let overrides =
                 self.overrides(*place, place.map(|x| x + x.abs().max(1e-3) * 1e-9), [1, 1]);
-            let valid = overrides.validated(None);
-            let valid = valid.map_err(|e| failed(format!("{}: {}", e.option, e.allowed)))?;
+            let valid = overrides.validated(None).map_err(refusal)?;
             let bodies = valid.bodies(0);
             let vectors = bodies.positions.iter().chain(&bodies.velocities);
             numbers.extend(vectors.flatten().chain(&bodies.masses));
@@ -351,11 +352,9 @@ impl OutcomeMap {
         let Some(settings) = settings else {
             return Ok(None);
         };
-        let points = Points::new(&[places.len(), 21], numbers);
-        let points = points.map_err(|e| failed(e.allowed))?;
+        let points = Points::new(&[places.len(), 21], numbers).map_err(refusal)?;
         let spec = settings.specification().clone().validate_points(&points);
-        spec.map(Some)
-            .map_err(|e| failed(format!("{}: {}", e.option, e.allowed)))
+        spec.map(Some).map_err(refusal)
     }
 
     /// The records of these encounters.
@@ -369,7 +368,8 @@ impl OutcomeMap {
 impl OrbitEngine for OutcomeMap {
     fn orbit(&self, tile: &Tile, samples: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended> {
         let place = [tile.x, tile.y].map(|k| k as f64 * tile.side());
-        let spec = self.starting_at(&[place])?.ok_or(Ended::Cancelled)?;
+        let spec = self.starting_at(&[place]).map_err(refused)?;
+        let spec = spec.ok_or(Ended::Cancelled)?;
         // The last place comes in addition.
         let course = Course::of(&spec, 0, samples - 1, || cancel.cancelled());
         let course = course.ok_or(Ended::Cancelled)?;

@@ -42,6 +42,11 @@ pub(super) fn refusal(error: SpecError) -> Refusal {
     }
 }
 
+/// The same where an engine finds it in the middle of its work, to which only values come that have been checked.
+pub(super) fn refused(refusal: Refusal) -> Ended {
+    Ended::Failed(format!("{}: {}", refusal.option, refusal.allowed))
+}
+
 /// How a computation ended that did not succeed.
 pub(super) fn ended(error: EngineError) -> Ended {
     match error {

@@ -7,6 +7,9 @@ use super::{MAX_PIXELS, MAX_STEPS, Specification, Validated};
 use crate::method::{Precision, Start};
 use trisolar_spec::{Integrator, SpecError};
 
+/// The relative change by rounding up to which there is no warning.
+const MOST_ROUNDING: f64 = 0.01;
+
 impl Specification {
     pub(super) fn check_map(&self) -> Result<(), SpecError> {
         let [w, h] = self.size;
@@ -215,26 +218,65 @@ impl Validated {
                 s.critical_distance
             ));
         }
-        let worst = (0..3)
-            .map(|axis| (axis, self.extremes(axis)[1]))
-            .map(|(axis, p)| ((p + s.shift[axis]) - p - s.shift[axis]).abs() / s.shift[axis].abs())
-            .filter(|loss| loss.is_finite())
-            .fold(0.0, f64::max);
-        if twins && worst > 0.01 {
+        let [shift, velocities] = self.rounding();
+        if twins && shift > MOST_ROUNDING {
             found.push(format!(
-                "rounding changes the shift by up to {:.0} %, because the shift is close to the resolution of the positions",
-                worst * 100.0
+                "rounding changes the shift by up to {:.0} %, because the shift is close to the resolution of the positions in {}",
+                shift * 100.0,
+                s.precision
+            ));
+        }
+        if velocities > MOST_ROUNDING {
+            found.push(format!(
+                "rounding changes the start velocities by up to {:.0} %, because the way of a body in a step is close to the \
+                 resolution of the positions in {}; use a larger --dt or more bits",
+                velocities * 100.0,
+                s.precision
             ));
         }
         for (k, axis) in s.plane.axes().into_iter().enumerate() {
             if self.points.is_none() && s.size[k] > 1 && self.finest_step(k) == 0.0 {
                 let name = ["x", "y", "z"][axis];
                 found.push(format!(
-                    "neighbouring pixels start at the same {name}: the span is at the limit of 64-bit numbers"
+                    "neighbouring pixels start at the same {name}: the span is at the limit of the numbers of {}",
+                    s.precision
                 ));
             }
         }
         found
+    }
+
+    /// The largest relative change of a component of the shift, and of a start velocity, by rounding in the map's precision.
+    fn rounding(&self) -> [f64; 2] {
+        let s = &self.specification;
+        let unit = self.unit();
+        let rounded = |x: f64| s.precision.rounded(x * unit) / unit;
+        let absolute = (0..3).map(|axis| {
+            // The engines add the shift to the position in f64.
+            let p = self.extremes(axis)[1];
+            ((p + s.shift[axis]) - p, s.shift[axis])
+        });
+        let mut shifts: Vec<(f64, f64)> = absolute.collect();
+        let mut ways = Vec::new();
+        let job = self.job_in_lengths(0, 1);
+        for pixel in self.telling_pixels() {
+            let [system, twin] = self.twins(&job, pixel);
+            let of = |r: &Relative<f64>| [r.a, r.b].map(|v| [v.x, v.y, v.z]);
+            let [from, to] = [system, twin].map(|start| of(&start.positions));
+            // What moves the grid body changes the relative positions of the others by the contrary.
+            for (from, to) in from.iter().zip(&to) {
+                let moved = |k: usize| rounded(from[k]) - rounded(to[k]);
+                shifts.extend((0..3).map(|k| (moved(k), s.shift[k])));
+            }
+            let steps = of(&system.steps).into_iter().flatten();
+            ways.extend(steps.map(|way| (rounded(way), way)));
+        }
+        [shifts, ways].map(|pairs| {
+            let losses = pairs
+                .iter()
+                .map(|(is, given)| (is - given).abs() / given.abs());
+            losses.filter(|loss| loss.is_finite()).fold(0.0, f64::max)
+        })
     }
 
     /// The numbers that the engines derive from the values must be finite and must not vanish.
@@ -400,10 +442,16 @@ impl Validated {
         nearest_and_farthest(near.into_iter().map(|index| self.coordinate(k, index)))
     }
 
-    /// The smaller difference of two neighbours' coordinates at the two ends of axis `k` (length).
+    /// The smaller difference of two neighbours' coordinates at the two ends of axis `k`, in the map's precision (length).
     fn finest_step(&self, k: usize) -> f64 {
         let last = self.specification.size[k] - 1;
-        let step = |i: u64| (self.coordinate(k, i + 1) - self.coordinate(k, i)).abs();
+        let unit = self.unit();
+        let place = |i: u64| {
+            self.specification
+                .precision
+                .rounded(self.coordinate(k, i) * unit)
+        };
+        let step = |i: u64| (place(i + 1) - place(i)).abs();
         step(0).min(step(last - 1))
     }
 }

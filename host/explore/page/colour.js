@@ -7,15 +7,17 @@ const DARKEST = 0.18; // Brightness of the highest value of a class.
 export class Colours {
   /** Classes `{ name, colour }`, if the map has them: their colours take the place of the palette, and values set the brightness. */
   classes = null;
+  /** The share of the values at either end that the range leaves out. */
+  clipped = 0;
 
   constructor(palettes) { this.palettes = new Map(palettes.map((p) => [p.name, p])); this.table = new Uint32Array(BINS + 1); this.low = 0; this.high = 1; this.version = 0; }
 
   /** `sample`: finite shown values, sorted, of what is on the screen. */
   set({ colour, scale, reverse, low, high }, sample) {
     const palette = this.palettes.get(colour) ?? this.palettes.values().next().value;
-    // Times of classes may be far away: the lowest and highest hundredth of them do not count, as in the pictures of `trisolar encounters`.
-    const end = sample.length - 1, at = (share) => sample[this.classes ? Math.floor(end * Math.abs(share - 0.01)) : end * share];
-    const first = low ?? at(0) ?? 0, last = high ?? at(1) ?? 1;
+    // Some values may be far away: as in the pictures of the program, a share of them at either end does not count.
+    const beyond = Math.floor(sample.length * (this.classes ? 0.01 : this.clipped));
+    const first = low ?? sample[beyond] ?? 0, last = high ?? sample[sample.length - 1 - beyond] ?? 1;
     // A logarithm begins at the least value above 0. Equalised values that span several powers of ten also need levels in equal ratios.
     const floor = first > 0 ? first : sample.find((v) => v > 0) ?? 1, equal = scale === "equal";
     const logarithmic = last > floor && (scale === "log" || (equal && first > 0 && last > 100 * first));
@@ -35,7 +37,7 @@ export class Colours {
       // The lowest values are the brightest.
       const grey = (t) => { const d = reverse ? 1 - t : t; return 1 - (1 - DARKEST) * Math.max(0, Math.min(1, d)); };
       const shaded = (rgb, light) => abgr([16, 8, 0].reduce((sum, by) => sum | (Math.round(((rgb >> by) & 255) * light) << by), 0));
-      this.shades = classes.map(({ colour }) => Uint32Array.from({ length: BINS + 1 }, (_, bin) => shaded(colour, grey(share(bin / BINS)))));
+      this.shades = classes.map(({ colour, flat }) => Uint32Array.from({ length: BINS + 1 }, (_, bin) => shaded(colour, flat ? 1 : grey(share(bin / BINS)))));
       this.table = Uint32Array.from({ length: BINS + 1 }, (_, bin) => shaded(0xffffff, grey(share(bin / BINS))));
     }
     const [r, g, b] = palette.not_finite;
@@ -56,13 +58,15 @@ export class Colours {
     return logarithm ? logarithm.floor * Math.exp(t / logarithm.factor) : low + (high - low) * t;
   }
 
-  paint(values, from, pixels) {
-    const { classes: of } = values, { shades } = this;
+  /** Paints a square of values `width` wide, its last row on top, because y grows upwards. */
+  paint(values, from, width, pixels) {
+    const { classes: of } = values, { shades } = this, last = width * (width - 1);
     for (let i = 0; i < values.length; i += 1) {
       const shown = from === null ? values[i] : from - values[i];
       const bin = this.position(shown) * BINS;
       const table = of ? shades[of[i]] : this.table;
-      pixels[i] = Number.isFinite(shown) ? table[bin <= 0 ? 0 : bin >= BINS ? BINS : bin | 0] : this.notFinite;
+      const column = i % width;
+      pixels[last - (i - column) + column] = Number.isFinite(shown) || (of && this.classes[of[i]].flat) ? table[bin > 0 ? (bin >= BINS ? BINS : bin | 0) : 0] : this.notFinite;
     }
   }
 

@@ -106,7 +106,7 @@ export class Controls {
   }
 
   /** Shows how often values occur, in their colours. */
-  drawHistogram(values, colours) {
+  drawHistogram(values, colours, tell) {
     const { context: c, width, height } = fit(this.histogram), { low, high } = colours, bars = Math.floor(width / 3), counts = new Float64Array(bars);
     for (const v of values) if (v > low) counts[Math.max(0, Math.min(bars - 1, Math.floor(colours.position(v) * bars)))] += 1;
     const most = Math.max(...counts, 1);
@@ -116,7 +116,8 @@ export class Controls {
       const h = Math.max(1.5, (height - 8) * Math.sqrt(count / most));
       c.fillRect((k / bars) * width, height - h, width / bars - 0.6, h);
     });
-    this.low.placeholder = brief(low); this.high.placeholder = brief(high);
+    const ends = [tell(low), tell(high)].sort((a, b) => a - b);
+    [this.low.placeholder, this.high.placeholder] = ends.map((x) => brief(x));
   }
 
   // Parameters

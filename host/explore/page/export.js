@@ -28,7 +28,7 @@ export function axis(low, high, count) {
 }
 
 /** A picture of the view with axes and a colour bar. */
-export function picture(map, colours, labels, note, factors = [1, 1]) {
+export function picture(map, colours, labels, [method, command], { factors, tell, untell }) {
   const w = map.canvas.width, h = map.canvas.height, unit = Math.max(1, Math.min(w, h) / 700);
   const pad = { left: 92 * unit, right: 132 * unit, top: 30 * unit, bottom: 84 * unit };
   const canvas = Object.assign(document.createElement("canvas"), { width: w + pad.left + pad.right, height: h + pad.top + pad.bottom }), c = canvas.getContext("2d");
@@ -38,7 +38,7 @@ export function picture(map, colours, labels, note, factors = [1, 1]) {
   c.strokeStyle = soft; c.lineWidth = unit; c.strokeRect(pad.left - 0.5, pad.top - 0.5, w + 1, h + 1);
   const [a, b] = [map.toMap([0, 0]), map.toMap([map.width, map.height])].map((corner) => corner.map((x, k) => x * factors[k]));
   c.fillStyle = ink; c.font = font(13);
-  const along = [axis(a[0], b[0], 7), axis(a[1], b[1], 6)];
+  const along = [axis(a[0], b[0], 7), axis(b[1], a[1], 6)];
   along[0].at.forEach((x, k) => {
     const px = pad.left + ((x - a[0]) / (b[0] - a[0])) * w;
     c.beginPath(); c.moveTo(px, pad.top + h); c.lineTo(px, pad.top + h + 5 * unit); c.stroke();
@@ -54,6 +54,7 @@ export function picture(map, colours, labels, note, factors = [1, 1]) {
   c.fillText(named(0), pad.left + w / 2, pad.top + h + 48 * unit);
   const upright = (text, x) => { c.save(); c.translate(x, pad.top + h / 2); c.rotate(-Math.PI / 2); c.fillText(text, 0, 0); c.restore(); };
   upright(named(1), 22 * unit);
+  if (method) { c.font = font(13); c.textAlign = "left"; c.textBaseline = "middle"; c.fillText(method, pad.left, 15 * unit); }
   // The names of the classes, if there are any.
   if (colours.classes) {
     c.font = font(13); c.textAlign = "left"; c.textBaseline = "middle";
@@ -69,14 +70,14 @@ export function picture(map, colours, labels, note, factors = [1, 1]) {
   for (let y = 0; y < h; y += 1) { c.fillStyle = colours.css(colours.high - (y / h) * (colours.high - colours.low)); c.fillRect(bar.x, pad.top + y, bar.width, 1.5); }
   c.strokeRect(bar.x, pad.top, bar.width, h);
   c.fillStyle = ink; c.font = font(13); c.textAlign = "left"; c.textBaseline = "middle";
-  const levels = ticks(colours.low, colours.high, 6);
+  const levels = ticks(...[colours.low, colours.high].map(tell).sort((p, q) => p - q), 6);
   levels.forEach((v) => {
-    const y = pad.top + (1 - (v - colours.low) / (colours.high - colours.low || 1)) * h;
+    const y = pad.top + (1 - (untell(v) - colours.low) / (colours.high - colours.low || 1)) * h;
     c.fillText(digits(v, levels[1] - levels[0] || 1), bar.x + bar.width + 7 * unit, y);
   });
   c.font = font(14); c.textAlign = "center"; c.textBaseline = "alphabetic";
   upright(labels.value, canvas.width - 12 * unit);
   c.font = font(11.5); c.fillStyle = soft; c.textAlign = "left";
-  c.fillText(note, pad.left, canvas.height - 12 * unit, w + pad.right - 20 * unit);
+  c.fillText(command, pad.left, canvas.height - 12 * unit, w + pad.right - 20 * unit);
   return new Promise((resolve) => { canvas.toBlob(resolve, "image/png"); });
 }

@@ -1,7 +1,7 @@
 // The quantity along a line of the map.
 
 import * as api from "./api.js";
-import { brief, lines } from "./plot.js";
+import { brief, lines, style } from "./plot.js";
 
 export class LineCard {
   constructor(root, hooks) {
@@ -16,7 +16,8 @@ export class LineCard {
     new ResizeObserver(() => this.draw()).observe(this.plot);
   }
 
-  async show(specification, from, ends, count, label) {
+  /** `tell`: from values of the server to the numbers that the label names. */
+  async show(specification, tell, ends, count, label) {
     this.abort?.abort();
     this.abort = new AbortController();
     this.root.hidden = false;
@@ -25,7 +26,7 @@ export class LineCard {
     note.textContent = "computing…";
     try {
       const values = await api.line({ specification, from: ends.slice(0, 2), to: ends.slice(2), count }, this.abort.signal);
-      this.shown = Array.from(values, (v) => (from === null ? v : from - v));
+      this.shown = Array.from(values, tell);
       this.length = Math.hypot(ends[2] - ends[0], ends[3] - ends[1]);
       [this.ends, this.label] = [ends, label];
       note.textContent = `${count} points`;
@@ -42,7 +43,7 @@ export class LineCard {
   draw() {
     if (!this.shown || this.root.hidden) return;
     const x = this.shown.map((_, k) => (k / (this.shown.length - 1)) * this.length);
-    this.axes = lines(this.plot, { label: this.label, xLabel: "distance along the line (length)", from: 0, to: this.length, series: [{ color: "#ffb454", x, y: this.shown }] });
+    this.axes = lines(this.plot, { label: this.label, xLabel: "distance along the line (length)", from: 0, to: this.length, series: [{ color: style("--body-1"), x, y: this.shown }] });
   }
 
   read(px) {

@@ -1,7 +1,7 @@
 // Shows a live run: the bodies in three dimensions by WebGL, the energy error, the radii and the progress.
 
 import * as api from "./api.js";
-import { brief, lines } from "./plot.js";
+import { brief, lines, style } from "./plot.js";
 
 const VERTEX = `#version 300 es
 in vec4 body;
@@ -121,7 +121,7 @@ export class LiveView {
     const x = this.moments.map((m) => m.time), from = x[0], to = Math.max(x[x.length - 1], from + 1e-9), last = this.moments[this.moments.length - 1];
     const { fractions } = this.about, hue = (k) => `hsl(${205 + (k / Math.max(1, fractions.length - 1)) * 180} 85% ${document.documentElement.dataset.theme === "light" ? 40 : 68}%)`;
     lines(this.$("radii"), { label: "Lagrange radii (length)", log: true, from, to, xLabel: "time", series: fractions.map((_, k) => ({ color: hue(k), x, y: this.moments.map((m) => m.lagrange[k] ?? NaN) })) });
-    lines(this.$("energy"), { label: "energy error |ΔE/E|", log: true, from, to, xLabel: "time", series: [{ color: "#ffb454", x, y: this.moments.map((m) => Math.abs(m.energy_error ?? NaN)) }] });
+    lines(this.$("energy"), { label: "energy error |ΔE/E|", log: true, from, to, xLabel: "time", series: [{ color: style("--body-1"), x, y: this.moments.map((m) => Math.abs(m.energy_error ?? NaN)) }] });
     const half = fractions.indexOf(0.5);
     this.$("radii-now").textContent = `half-mass radius ${brief(last.lagrange[half])}; ${fractions.map((f) => `${100 * f} %`).join(", ")}`;
     this.$("energy-now").textContent = `energy error ${brief(last.energy_error, 3)} at time ${brief(last.time, 5)}`;

@@ -30,8 +30,11 @@ function theme(choice) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   try { localStorage.setItem("theme", choice); } catch { /* It is for this visit only, then. */ }
 }
-const remembered = () => { try { return localStorage.getItem("theme") ?? "dark"; } catch { return "dark"; } };
+const remembered = () => { try { return localStorage.getItem("theme") ?? "auto"; } catch { return "auto"; } };
 theme(remembered());
+// What is drawn in the colours of the theme, once there is something.
+let redraw = () => {};
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (remembered() === "auto") { theme("auto"); redraw(); } });
 
 function toggleControls(open = $("controls").classList.contains("closed")) {
   $("controls").classList.toggle("closed", !open);
@@ -94,22 +97,33 @@ function startMap() {
   const scaleOfMap = (spec) => (spec.system === encounters.system ? encounters.quantity.scale : scaleOfQuantity(spec.quantity));
   const scaleOfQuantity = (name) => declaration.quantities.find((q) => q.name === (name ?? usual.quantity))?.scale ?? "linear";
   const from = () => (quantity().shown_from === "steps" ? steps() : null);
+  // Pixels have the colours of the steps that were left, so that those that never part are darkest. What is told is the time until they part.
+  const isTold = () => quantity().shown_from === "steps";
+  const tell = (shown) => (isTold() ? (steps() - shown) * value("dt") : shown);
+  const untell = (told) => (told === null || !isTold() ? told : steps() - told / value("dt"));
+  const meaning = () => { const { label, unit, shown_as: told } = quantity(); return told ? { label: told[0], unit: told[1] } : { label, unit }; };
+  const inWords = (shown) => (isTold() && shown <= 0 ? "never parted" : `${Number.isInteger(tell(shown)) ? tell(shown).toLocaleString("en") : brief(tell(shown), 6)} ${meaning().unit}`);
+  // The range of the colours is told, too, whose ends change places then.
+  function colouring() {
+    const ends = [untell(state.low), untell(state.high)], [low, high] = isTold() ? ends.reverse() : ends;
+    return { ...state, low, high };
+  }
   const family = () => JSON.stringify([Object.entries(state.spec).sort(), state.follow]);
 
   const colours = new Colours(declaration.palettes);
   const map = new MapView($("map"), $("marks"), about, colours, {
-    specification, from, steps, colouring: () => state, failed: refused, deepest,
+    specification, from, steps, colouring, failed: refused, deepest,
     bounds: () => axes().map(({ low, high, above }) => ({ low: Math.max(-(2 ** 20), low), high: Math.min(2 ** 20, high), above })),
     idle: ({ busy, done }) => {
       $("work").textContent = busy ? `computing ${Math.floor(100 * done)} %` : "";
       document.documentElement.dataset.busy = String(busy);
     },
     changed: () => { marks(); place(); },
-    coloured: () => { legend(); controls.drawHistogram(map.values, colours); },
+    coloured: () => { legend(); controls.drawHistogram(map.values, colours, tell); },
     resized: () => { frame(); refreshControls(); },
   });
 
-  const orbitCard = new OrbitCard($("orbit"), { closed: () => { if (state.orbit) change({ orbit: null }); } });
+  const orbitCard = new OrbitCard($("orbit"), { limit: declaration.energy_limit, closed: () => { if (state.orbit) change({ orbit: null }); } });
   const recordCard = new RecordCard($("record"), encounters.quantity.classes, { closed: () => { if (state.orbit) change({ orbit: null }); } });
   const lineCard = new LineCard($("line"), { closed: () => { if (state.line) change({ line: null }); } });
   const past = new History(state, ({ undo, redo }) => { $("undo").disabled = !undo; $("redo").disabled = !redo; });
@@ -128,18 +142,25 @@ function startMap() {
       const view = { center: usual.map(([a, b]) => (a + b) / 2), span: usual.map(([a, b]) => b - a) };
       change({ spec: { ...state.spec, map: names }, orbit: null, line: null, fit: { view } });
     },
-    theme: (choice) => { theme(choice); map.refresh(); orbitCard.draw(); recordCard.draw(); lineCard.draw(); },
+    theme: (choice) => { theme(choice); redraw(); },
     actions: {
       command: text("command", "command"), python: text("python", "Python"),
-      png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, described.command, factors())); } catch (error) { refused(error); } }],
+      png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, [described.method, described.command], { factors: factors(), tell, untell })); } catch (error) { refused(error); } }],
       toml: ["Save specification", async () => { try { exporting.save("trisolar.toml", new Blob([(await describe()).toml], { type: "text/plain" })); } catch (error) { refused(error); } }],
     },
   });
   controls.theme.value = remembered();
+  redraw = () => { map.refresh(); orbitCard.draw(); recordCard.draw(); lineCard.draw(); };
 
   // The map also fills the window beside and below the panels. `span` is the extent along the shorter side of the window.
   const scaleOf = (span) => span / Math.min(...map.size);
-  function frame() { map.show([state.x, state.y], scaleOf(state.span), family(), `${family()} ${halvings()}`); }
+  // Parameters that the server has taken; with others the last picture stays until it has.
+  const taken = new Set();
+  function frame() {
+    map.frozen = !taken.has(family());
+    const [of, exact] = map.frozen ? [map.family, map.exact] : [family(), `${family()} ${halvings()}`];
+    map.show([state.x, state.y], scaleOf(state.span), of, exact);
+  }
 
   /** A preset's rectangle as a whole, in this window. */
   function fitted({ center, span }) {
@@ -170,13 +191,18 @@ function startMap() {
 
   function apply(before) {
     if (before !== family()) controls.refused(null);
-    map.stale = true;
-    colours.classes = quantity().classes ?? null;
     frame();
+    if (!map.frozen) dress();
     refreshControls();
-    cards();
+    if (!map.frozen) cards();
     clearTimeout(describing);
-    describing = setTimeout(() => describe().catch(refused), 250);
+    describing = setTimeout(() => describe().catch(refused), map.frozen ? 0 : 250);
+  }
+
+  /** Colours of the present quantity. */
+  function dress() {
+    map.stale = true;
+    [colours.classes, colours.clipped] = [quantity().classes ?? null, quantity().clipped ?? 0];
   }
 
   function refreshControls() {
@@ -194,22 +220,63 @@ function startMap() {
   async function describe() {
     const [w, h] = map.size.map(Math.round);
     const view = { center: [state.x, state.y], span: [w * map.scale, h * map.scale], size: [w, h] };
-    const response = await api.post("/api/describe", { specification: specification(), view });
-    described = await response.json();
+    const request = { specification: specification(), view }, asked = family();
+    assess(null);
+    const response = await api.post("/api/describe", request);
+    const found = await response.json();
+    if (asked !== family()) return described ?? found;
+    described = found;
+    if (!taken.has(asked)) { taken.add(asked); frame(); dress(); map.refresh(); cards(); }
     controls.refused(null);
     // A deviation of the pixels from squares beyond rounding would be visible.
-    controls.warn(described.warnings.filter((text) => !(map.atLimit && text.includes("64-bit"))));
+    controls.warn(described.warnings.filter((text) => !(map.atLimit && text.includes("neighbouring pixels"))));
     legend();
+    place();
+    assess(request);
     return described;
   }
 
+  // How accurate the view is, once it stays for a while.
+  let assessing, assessment = new AbortController();
+  function assess(request) {
+    clearTimeout(assessing);
+    assessment.abort();
+    if (!request) return;
+    assessment = new AbortController();
+    $("accuracy").textContent = described.method ?? "";
+    $("accuracy").title = "";
+    $("accuracy").classList.remove("bad");
+    const { signal } = assessment;
+    assessing = setTimeout(async () => {
+      try {
+        const found = await (await api.post("/api/accuracy", request, signal)).json();
+        if (signal.aborted || !found) return;
+        const { unresolved, step } = found, percent = (share) => `${brief(100 * share, 2)} %`, parts = [described.method];
+        if (step?.compared) parts.push(`${percent(step.share)} wrong`);
+        if (unresolved) parts.push(`${percent(unresolved.share)} unresolved`);
+        $("accuracy").textContent = parts.join("  ·  ");
+        $("accuracy").title = [
+          step && `${step.changed} of ${step.compared} values of a sample of ${step.sample} pixels change by more than 5 % with a quarter of the step.`,
+          unresolved && `In ${unresolved.unresolved} of ${unresolved.sample} pixels two bodies come so close that the step is too long.`,
+        ].filter(Boolean).join(" ");
+        $("accuracy").classList.toggle("bad", (step?.share ?? 0) > 0.5 || (unresolved?.share ?? 0) > 0.1);
+        document.documentElement.dataset.assessed = "true";
+      } catch (error) { if (error.name !== "AbortError") failed(error); }
+    }, 600);
+  }
+
   function refused(error) {
-    if (error.option) controls.refused(error); else failed(error);
+    if (!error.option) return failed(error);
+    controls.refused(error);
+    if (!map.frozen) return;
+    $("accuracy").textContent = `${error.option} ${error.given}: ${error.allowed}`;
+    $("accuracy").classList.add("bad");
   }
 
   function legend() {
     const { classes, palette } = colours;
-    if (!palette) return;
+    // The last picture keeps its legend.
+    if (!palette || map.frozen) return;
     $("legend").classList.toggle("classes", !!classes);
     // Only the classes that occur, so that there is room.
     const occurring = new Set([...map.tiles.values()].flatMap((tile) => (tile.family === map.family && tile.values.classes ? (tile.classes ??= [...new Set(tile.values.classes)]) : [])));
@@ -221,8 +288,10 @@ function startMap() {
       return made;
     }));
     else if (described) $("legend-name").textContent = described.labels.value;
-    swatch($("bar-canvas"), palette, state.reverse);
-    $("legend-low").textContent = brief(colours.low); $("legend-high").textContent = brief(colours.high);
+    // Numbers grow to the right, also where the darkest is the largest.
+    swatch($("bar-canvas"), palette, state.reverse !== isTold());
+    const ends = [colours.low, colours.high].map(tell), [left, right] = isTold() ? ends.reverse() : ends;
+    $("legend-low").textContent = brief(left); $("legend-high").textContent = brief(right);
     $("legend").title = described?.labels.value ?? "";
   }
 
@@ -235,7 +304,7 @@ function startMap() {
     c.scale(r, r);
     const stroke = (path) => { for (const [color, width] of [["rgb(0 0 0 / 0.7)", 4], ["#fff", 1.6]]) { c.strokeStyle = color; c.lineWidth = width; c.beginPath(); path(); c.stroke(); } };
     if (state.orbit) {
-      const [x, y] = map.toScreen(map.pixelCorner(state.orbit));
+      const [x, y] = map.toScreen(map.pixelPlace(state.orbit));
       stroke(() => { c.arc(x, y, 9, 0, 7); for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) { c.moveTo(x + dx * 9, y + dy * 9); c.lineTo(x + dx * 16, y + dy * 16); } });
     }
     const ends = drawnLine ?? state.line;
@@ -253,21 +322,34 @@ function startMap() {
     if (orbit !== shownOrbit) {
       shownOrbit = orbit;
       if (orbit) {
-        const [x, y] = map.pixelCorner(state.orbit), [a, b] = axisNames();
+        const [x, y] = map.pixelPlace(state.orbit), [a, b] = axisNames();
         const [fx, fy] = factors(), card = ofEncounters() ? recordCard : orbitCard, other = ofEncounters() ? orbitCard : recordCard;
         if (!other.root.hidden) other.hide();
         card.show(specification(), state.orbit, `${a} = ${brief(x * fx, 7)}, ${b} = ${brief(y * fy, 7)}`);
+        uncover(card.root, true);
       } else {
         if (!$("orbit").hidden) orbitCard.close();
         if (!$("record").hidden) recordCard.close();
       }
     }
+    if (state.orbit) for (const card of [orbitCard, recordCard]) if (!card.root.hidden) uncover(card.root, false);
     const line = state.line && JSON.stringify([state.line, family()]);
     if (line !== shownLine) {
       shownLine = line;
-      if (line) lineCard.show(specification(), from(), state.line, LINE_POINTS, `${quantity().label} (${quantity().unit})`);
+      if (line) lineCard.show(specification(), isTold() ? (v) => v * value("dt") : (v) => v, state.line, LINE_POINTS, `${meaning().label} (${meaning().unit})`);
       else if (!$("line").hidden) lineCard.close();
     }
+  }
+
+  /** Keeps a card off the pixel whose orbit it shows: on the other side, or, where it is as wide as the window, by moving the map. */
+  function uncover(card, mayPan) {
+    const [x, y] = map.toScreen(map.pixelPlace(state.orbit)), margin = 20;
+    const covers = () => { const box = card.getBoundingClientRect(); return x > box.left - margin && x < box.right + margin && y > box.top - margin && y < box.bottom + margin; };
+    if (!covers()) return;
+    card.classList.toggle("right");
+    if (!covers()) return;
+    card.classList.remove("right");
+    if (mayPan && covers()) pan(0, card.getBoundingClientRect().top / 2 - y);
   }
 
   // Input
@@ -278,9 +360,9 @@ function startMap() {
   function zoomAt(factor, [sx, sy] = [map.width / 2, map.height / 2]) {
     const [ax, ay] = map.toMap([sx, sy]);
     const span = state.span * factor, scale = scaleOf(span);
-    change({ span, x: ax - (sx - map.width / 2) * scale, y: ay - (sy - map.height / 2) * scale });
+    change({ span, x: ax - (sx - map.width / 2) * scale, y: ay + (sy - map.height / 2) * scale });
   }
-  function pan(dx, dy) { change({ x: state.x - dx * map.scale, y: state.y - dy * map.scale }); }
+  function pan(dx, dy) { change({ x: state.x - dx * map.scale, y: state.y + dy * map.scale }); }
   function orbitAt(place) { change({ orbit: map.pixelAt(place), line: null }); }
   function lineTool(on) { $("line-tool").setAttribute("aria-pressed", String(on)); }
   const lining = () => $("line-tool").getAttribute("aria-pressed") === "true";
@@ -332,12 +414,14 @@ function startMap() {
   }, { passive: false });
 
   const className = (seen) => (seen?.class === undefined ? "" : `${quantity().classes?.[seen.class]?.name ?? ""}, `);
+  // The value of a coarser pixel is that of another place.
+  const exactly = (at) => { const seen = map.frozen ? null : map.lookAt(at); return seen?.exact ? seen : null; };
   let announcing;
   function announce() {
     clearTimeout(announcing);
     announcing = setTimeout(() => {
-      const [a, b] = axisNames(), [fx, fy] = factors(), seen = map.lookAt([map.width / 2, map.height / 2]), known = seen?.value ?? null;
-      $("announce").textContent = `Centre ${a} ${brief(state.x * fx, 6)}, ${b} ${brief(state.y * fy, 6)}, span ${brief(state.span * fx, 3)}. ${className(seen)}${known === null ? "Not computed yet." : `${brief(known, 6)} ${quantity().unit} ${quantity().label}.`}`;
+      const [a, b] = axisNames(), [fx, fy] = factors(), seen = exactly([map.width / 2, map.height / 2]), known = seen?.value ?? null;
+      $("announce").textContent = `Centre ${a} ${brief(state.x * fx, 6)}, ${b} ${brief(state.y * fy, 6)}, span ${brief(state.span * fx, 3)}. ${className(seen)}${known === null ? "Not computed yet." : `${inWords(known)}, ${meaning().label}.`}`;
     }, 500);
   }
   canvas.onkeydown = (e) => {
@@ -379,9 +463,9 @@ function startMap() {
   addEventListener("hashchange", () => { const to = fromLink(location.hash.slice(1)); if (to) { const before = family(); state = to; limit(); apply(before); past.note(state, 0); } });
 
   function place() {
-    const [a, b] = axisNames(), at = pointer ?? [map.width / 2, map.height / 2], factor = factors(), [x, y] = map.toMap(at).map((v, k) => v * factor[k]), seen = map.lookAt(at), known = seen?.value ?? null;
+    const [a, b] = axisNames(), at = pointer ?? [map.width / 2, map.height / 2], factor = factors(), [x, y] = map.toMap(at).map((v, k) => v * factor[k]), seen = exactly(at), known = seen?.value ?? null;
     const places = Math.max(0, Math.min(15, Math.ceil(-Math.log10(map.scale * factor[0])) + 1)), show = (v) => v.toFixed(places).replace("-", "−");
-    $("place").textContent = `${a} ${show(x)}  ${b} ${show(y)}${known === null ? "" : `  ·  ${className(seen)}${Number.isInteger(known) ? known.toLocaleString("en") : brief(known, 6)} ${quantity().unit}`}`;
+    $("place").textContent = `${a} ${show(x)}  ${b} ${show(y)}${known === null ? "" : `  ·  ${className(seen)}${inWords(known)}`}`;
   }
 
   if (!location.hash) Object.assign(state, fitted(first.view));

@@ -55,8 +55,9 @@ export class MapView {
   }
 
   // Coordinates. The differences are of numbers close to each other, and so exact, however deep the zoom.
-  toScreen([x, y]) { return [(x - this.center[0]) / this.scale + this.width / 2, (y - this.center[1]) / this.scale + this.height / 2]; }
-  toMap([sx, sy]) { return [this.center[0] + (sx - this.width / 2) * this.scale, this.center[1] + (sy - this.height / 2) * this.scale]; }
+  // The map's y grows upwards, that of the screen downwards.
+  toScreen([x, y]) { return [(x - this.center[0]) / this.scale + this.width / 2, (this.center[1] - y) / this.scale + this.height / 2]; }
+  toMap([sx, sy]) { return [this.center[0] + (sx - this.width / 2) * this.scale, this.center[1] - (sy - this.height / 2) * this.scale]; }
 
   /** The level whose pixels are nearest to the screen's. On a CPU four times the pixels of a fine screen would take four times as long. */
   get level() {
@@ -67,18 +68,18 @@ export class MapView {
   get deepest() { return Math.min(this.about.limits.level, this.hooks.deepest()) - DEPTH; }
   side(level) { return this.about.limits.side * 2 ** -level; }
 
-  /** The pixel of the present level at a place of the screen, as a tile of one pixel. */
+  /** The pixel of the present level at a place of the screen, as a tile of one pixel. A pixel surrounds the place of its value. */
   pixelAt(place) {
     const level = this.level + DEPTH, side = this.side(level);
-    const [x, y] = this.toMap(place).map((v) => Math.floor(v / side));
+    const [x, y] = this.toMap(place).map((v) => Math.round(v / side));
     return [level, x, y];
   }
-  pixelCorner([level, x, y]) { const side = this.side(level); return [x * side, y * side]; }
+  pixelPlace([level, x, y]) { const side = this.side(level); return [x * side, y * side]; }
 
   /** The finest value known at a place of the screen. */
   valueAt(place) { return this.lookAt(place)?.value ?? null; }
 
-  /** The same with the number of its class, if there are classes. */
+  /** The same with the number of its class, if there are classes, and whether it is the value of the pixel of the present level there. */
   lookAt(place) {
     const at = this.toMap(place);
     let best = null;
@@ -87,12 +88,13 @@ export class MapView {
     for (const tile of this.tiles.values()) {
       if (tile.family !== this.family) continue;
       const side = this.side(tile.level), [u, v] = [at[0] / side - tile.x, at[1] / side - tile.y];
-      if (u < 0 || v < 0 || u >= 1 || v >= 1) continue;
-      const fineness = tile.pixels / side;
+      const n = tile.pixels, [column, row] = [Math.round(u * n), Math.round(v * n)];
+      if (column < 0 || row < 0 || column >= n || row >= n) continue;
+      const fineness = n / side;
       if (!best || off(tile, fineness) < best.off) {
-        const n = tile.pixels;
-        const k = Math.floor(v * n) * n + Math.floor(u * n), raw = tile.values[k];
-        best = { off: off(tile, fineness), value: tile.from === null ? raw : tile.from - raw, class: tile.values.classes?.[k] };
+        const k = row * n + column, raw = tile.values[k];
+        best = { off: off(tile, fineness), value: tile.from === null ? raw : tile.from - raw, class: tile.values.classes?.[k],
+          exact: tile.exact === this.exact && tile.level === this.level && n === TILE };
       }
     }
     return best;
@@ -100,9 +102,10 @@ export class MapView {
 
   /** Tiles of a level that the screen shows, the nearest to its centre first; `margin` of them around it. */
   onScreen(level, margin = 0) {
-    const side = this.side(level), [a, b] = [this.toMap([0, 0]), this.toMap([this.width, this.height])];
+    // The pixels of a tile begin half a pixel before it.
+    const side = this.side(level), half = side / TILE / 2, [a, b] = [this.toMap([0, this.height]), this.toMap([this.width, 0])].map((corner) => corner.map((v) => v + half));
     const [x0, y0] = a.map((v) => Math.floor(v / side) - margin), [x1, y1] = b.map((v) => Math.ceil(v / side) - 1 + margin);
-    const found = [], [cx, cy] = this.center.map((v) => v / side - 0.5);
+    const found = [], [cx, cy] = this.center.map((v) => (v + half) / side - 0.5);
     for (let y = y0; y <= Math.max(y0, y1); y += 1) for (let x = x0; x <= Math.max(x0, x1); x += 1) found.push({ level, x, y, far: (x - cx) ** 2 + (y - cy) ** 2 });
     const bounds = this.hooks.bounds(), inside = (k, { low, high, above }) => (above ? k * side > low : k * side >= low) && (k + 1) * side <= high;
     return found.filter((t) => inside(t.x, bounds[0]) && inside(t.y, bounds[1]) && !this.failed.has(this.key(this.exact, level, t.x, t.y))).sort((p, q) => p.far - q.far).slice(0, 1200);
@@ -123,6 +126,8 @@ export class MapView {
 
   plan() {
     if (!this.family) return;
+    // While it is not known whether the server takes the parameters, the last picture stays.
+    if (this.frozen) { this.hooks.idle({ busy: false, done: 1, level: this.level }); return; }
     const { level, ladder } = this;
     const shown = this.onScreen(level);
     const visible = new Set(shown.map((t) => this.key(this.exact, level, t.x, t.y)));
@@ -201,7 +206,8 @@ export class MapView {
     const found = [];
     for (const [key, tile] of this.tiles) {
       if (tile.family !== this.family) continue;
-      const side = this.side(tile.level), [left, top] = this.toScreen([tile.x * side, tile.y * side]), length = side / this.scale;
+      const side = this.side(tile.level), half = side / tile.pixels / 2, length = side / this.scale;
+      const [left, top] = this.toScreen([tile.x * side - half, (tile.y + 1) * side - half]);
       if (left < this.width && top < this.height && left + length > 0 && top + length > 0 && length < 1e6) found.push({ key, tile, left, top, length });
     }
     // Tiles of the present map and level are drawn last, whatever their detail.
@@ -214,16 +220,24 @@ export class MapView {
     this.recolour(drawn);
     context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--ground");
     context.fillRect(0, 0, this.canvas.width, this.canvas.height);
-    for (const { tile, left, top, length } of this.uncovered(drawn)) {
+    const draw = ({ tile, left, top, length }) => {
       tile.used = this.clock += 1;
       this.paint(tile);
       // Edges are at whole pixels, so that neighbours neither overlap nor leave gaps.
       const [x, y] = [left, top].map((v) => Math.round(v * ratio)), [x2, y2] = [left, top].map((v) => Math.round((v + length) * ratio));
       const texel = (length * ratio) / tile.pixels;
-      context.imageSmoothingEnabled = Math.abs(texel - 1) > 0.001 && (texel < 3 || tile.pixels < TILE);
+      // Between classes there is nothing.
+      context.imageSmoothingEnabled = !tile.values.classes && Math.abs(texel - 1) > 0.001 && (texel < 3 || tile.pixels < TILE);
       context.imageSmoothingQuality = "high";
       context.drawImage(tile.image, x, y, x2 - x, y2 - y);
+    };
+    const shown = this.uncovered(drawn);
+    // A coarse tile reaches farther before its first place than a fine one. Drawn where a fine one would be, it fills what it leaves free at its end.
+    for (const { tile, left, top, length } of shown.filter(({ tile }) => tile.pixels < TILE)) {
+      const off = length / 2 / tile.pixels - length / 2 / TILE;
+      draw({ tile, left: left + off, top: top - off, length });
     }
+    shown.forEach(draw);
     this.evict();
     this.hooks.changed();
   }
@@ -238,7 +252,7 @@ export class MapView {
     if (tile.version === this.colours.version) return;
     tile.image ??= Object.assign(document.createElement("canvas"), { width: tile.pixels, height: tile.pixels });
     tile.data ??= tile.image.getContext("2d").createImageData(tile.pixels, tile.pixels);
-    this.colours.paint(tile.values, tile.from, new Uint32Array(tile.data.data.buffer));
+    this.colours.paint(tile.values, tile.from, tile.pixels, new Uint32Array(tile.data.data.buffer));
     tile.image.getContext("2d").putImageData(tile.data, 0, 0);
     tile.data = null;
     tile.version = this.colours.version;
@@ -252,8 +266,10 @@ export class MapView {
     for (const { tile, left, top, length } of use) {
       const n = tile.pixels, stride = Math.max(1, Math.floor(Math.sqrt((n * n) / each)));
       for (let j = stride >> 1; j < n; j += stride) for (let i = stride >> 1; i < n; i += stride) {
-        const [x, y] = [left + (length * i) / n, top + (length * j) / n];
+        const [x, y] = [left + (length * (i + 0.5)) / n, top + (length * (n - j - 0.5)) / n];
         if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
+        // Classes of one colour have no time that counts.
+        if (tile.values.classes && this.colours.classes?.[tile.values.classes[j * n + i]]?.flat) continue;
         const raw = tile.values[j * n + i], shown = tile.from === null ? raw : tile.from - raw;
         if (Number.isFinite(shown)) out.push(shown);
       }

@@ -1,7 +1,7 @@
 // Shows the orbit of a pixel and of its twin, with figures.
 
 import * as api from "./api.js";
-import { CLOSE, COLOURS, Player, column, elements, paths } from "./player.js";
+import { CLOSE, Player, bodyColours, column, elements, paths } from "./player.js";
 import { brief, lines } from "./plot.js";
 
 const SAMPLES = 4000;
@@ -17,6 +17,7 @@ export class OrbitCard {
         <dt>Part at</dt><dd id="orbit-part"></dd><dt>Energy error</dt><dd id="orbit-energy"></dd>
         <dt>Closest</dt><dd id="orbit-closest"></dd><dt>at time</dt><dd id="orbit-closest-time"></dd>
       </dl>
+      <p class="warning" id="orbit-doubt" role="alert" hidden></p>
       <canvas class="trace" id="orbit-trace-1" role="img" aria-label="Separation of the twins over time"></canvas>
       <canvas class="trace" id="orbit-trace-2" role="img" aria-label="Energy error over time"></canvas>`;
     this.$ = (id) => root.querySelector(`#orbit-${id}`);
@@ -51,11 +52,27 @@ export class OrbitCard {
     this.$("part").textContent = summary.parted === null ? "never" : `${brief(summary.parted, 6)} (${summary.together.toLocaleString("en")} steps)`;
     this.$("closest").textContent = `${brief(summary.closest.distance)} (${summary.closest.bodies.join("–")})`;
     this.$("closest-time").textContent = brief(summary.closest.time, 6);
+    this.doubt(summary);
     this.root.dataset.state = "ready";
     this.player.take({
       systems: [paths(orbit), paths(orbit, "_twin")], masses: summary.masses, times: this.times,
       trail: Math.max(60, Math.floor(orbit.rows / 6)), notes: ["dashed: the twin"],
     });
+  }
+
+  /** Says that the orbit is an effect of the step where the energy error of the system or of its twin is large from some time on. (The error of a
+   * symplectic integrator also rises while two bodies are close to each other, and falls again.) */
+  doubt({ parted }) {
+    const { limit } = this.hooks, last = this.times.length - 1, large = (e) => !(Math.abs(e) <= limit);
+    const begins = [this.error, this.errorTwin].map((errors) => { let row = last + 1; while (row > 0 && large(errors[row - 1])) row -= 1; return row; });
+    const row = Math.min(...begins) > last ? -1 : Math.min(...begins);
+    const worst = Math.max(...[this.error, this.errorTwin].map((errors) => errors.slice(Math.max(0, row)).reduce((most, e) => (Number.isNaN(e) ? Infinity : Math.max(most, Math.abs(e))), 0)));
+    this.root.dataset.doubt = String(row >= 0);
+    this.$("energy").classList.toggle("bad", row >= 0);
+    this.$("doubt").hidden = row < 0;
+    if (row < 0) return;
+    const value = parted === null || this.times[row] < parted ? "this orbit and the value of the pixel are effects of the step" : "this orbit is an effect of the step after the twins have parted";
+    this.$("doubt").textContent = `From time ${brief(this.times[row], 4)} on the energy error stays above ${limit}, at most ${Number.isFinite(worst) ? brief(worst, 3) : "without bound"}: ${value}. Use a smaller step or another integrator.`;
   }
 
   hide() {
@@ -68,7 +85,7 @@ export class OrbitCard {
   close() { this.hide(); this.hooks.closed(); }
 
   figures(row) {
-    const end = this.times[this.times.length - 1] || 1, mark = this.times[row], x = this.times;
+    const COLOURS = bodyColours(), end = this.times[this.times.length - 1] || 1, mark = this.times[row], x = this.times;
     this.$("now").textContent = brief(mark, 5);
     this.$("separation").textContent = brief(this.separation[row]);
     this.$("energy").textContent = brief(this.error[row], 3);

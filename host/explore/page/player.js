@@ -2,8 +2,8 @@
 
 import { brief, fit, style } from "./plot.js";
 
-/** Colours of the bodies: those of all pictures. */
-export const COLOURS = ["#fca50a", "#56b4e9", "#e278b2"];
+/** The colours of the three bodies, those of the theme. */
+export const bodyColours = () => [1, 2, 3].map((body) => style(`--body-${body}`));
 export const CLOSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6 6 18"/></svg>';
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14l11-7z" fill="currentColor"/></svg>';
 const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14M16 5v14" stroke-width="3"/></svg>';
@@ -119,7 +119,7 @@ export class Player {
 
   scene(row) {
     const { systems, masses, trail, parts, notes, middle, radii } = this.motion;
-    const { context: c, width, height } = fit(this.canvas);
+    const { context: c, width, height } = fit(this.canvas), COLOURS = bodyColours();
     const [a, b] = this.turn, [sa, ca, sb, cb] = [Math.sin(a), Math.cos(a), Math.sin(b), Math.cos(b)];
     const scale = (Math.min(width * 0.46, height * 0.5) / radii[row]) * this.zoom;
     const place = (path, k) => {

@@ -1,7 +1,7 @@
 // Shows what became of the encounter of a pixel, and plays it.
 
 import * as api from "./api.js";
-import { CLOSE, COLOURS, Player, column, elements, paths } from "./player.js";
+import { CLOSE, Player, bodyColours, column, elements, paths } from "./player.js";
 import { brief, lines } from "./plot.js";
 
 const ROWS = [
@@ -69,7 +69,7 @@ export class RecordCard {
   close() { this.hide(); this.hooks.closed(); }
 
   figures(row) {
-    const jumps = this.jumps[row], x = this.steps;
+    const COLOURS = bodyColours(), jumps = this.jumps[row], x = this.steps;
     this.$("now").textContent = `Time ${brief(this.times[row], 6)}, energy error ${brief(this.error[row], 3)}${jumps ? `, ${jumps.toLocaleString("en")} excursion${jumps === 1 ? "" : "s"} jumped over` : ""}`;
     lines(this.$("trace"), { label: "distances 1–2, 2–3, 1–3 (length) over steps", log: true, from: 0, to: x[x.length - 1] || 1, mark: x[row],
       series: this.distances.map((y, pair) => ({ color: COLOURS[pair], x, y })) });

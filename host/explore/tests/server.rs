@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use support::{Answer, address, counts, get, head, parse, post, post_head, raw};
 use trisolar_explore::{
     Cancel, Cloud, Content, Ended, Engine, LiveRun, Map, Moment, Options, Orbit, OrbitEngine,
-    Refusal, RunProperties, Server, Tile, TileEngine, TileSink, ValueKind, Values, View,
+    Refusal, RequestEnd, RunProperties, Server, Tile, TileEngine, TileSink, ValueKind, Values,
+    View,
 };
 
 /// Counts of what the engine has done.
@@ -148,7 +149,7 @@ impl TileEngine for FakeMap {
         result
     }
 
-    fn line(&self, positions: &[[f64; 2]], _: &dyn Cancel) -> Result<Values, Ended> {
+    fn line(&self, positions: &[[f64; 2]], _: &dyn Cancel) -> Result<Values, RequestEnd> {
         Ok(Values::U32((0..positions.len() as u32).collect()))
     }
 }

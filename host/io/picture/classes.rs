@@ -22,6 +22,8 @@ pub struct Class {
     pub name: String,
     /// Its colour, at its brightest.
     pub colour: Rgb,
+    /// Whether the value of a pixel sets its brightness; otherwise all pixels have the colour of the legend.
+    pub shaded: bool,
 }
 
 /// A map of classes.
@@ -34,6 +36,7 @@ pub struct ClassMap<'a> {
     /// The class of each pixel, row-major, the top row first.
     pub of_pixels: &'a [u8],
     /// The value of each pixel: the lowest are the brightest, in equal ratios. Values that are not above zero are as bright as the lowest.
+    /// Those of classes that are not shaded do not count.
     pub values: &'a [f64],
 }
 
@@ -64,10 +67,12 @@ struct Shade {
 
 impl Shade {
     /// Without the lowest and highest hundredth, which may be far away.
-    fn of(values: &[f64]) -> Self {
+    fn of(map: &ClassMap<'_>) -> Self {
+        let shaded = |class: &u8| map.classes[usize::from(*class)].shaded;
+        let values = map.of_pixels.iter().zip(map.values);
         let mut usable: Vec<f64> = values
-            .iter()
-            .copied()
+            .filter(|(class, _)| shaded(class))
+            .map(|(_, value)| *value)
             .filter(|v| v.is_finite() && *v > 0.0)
             .collect();
         usable.sort_by(f64::total_cmp);
@@ -81,7 +86,10 @@ impl Shade {
         Self { low, high }
     }
 
-    fn brightness(&self, value: f64) -> f64 {
+    fn brightness(&self, class: &Class, value: f64) -> f64 {
+        if !class.shaded {
+            return 1.0;
+        }
         if value.is_nan() {
             return DARKEST;
         }
@@ -125,9 +133,10 @@ pub fn bare_classes(
             shaded(colour, brightness).map(|c| c.round() as u8)
         })
         .collect();
-    let shade = Shade::of(map.values);
+    let shade = Shade::of(map);
     let entry = |at: usize| {
-        let dark = (1.0 - shade.brightness(map.values[at])) / (1.0 - DARKEST);
+        let class = &map.classes[usize::from(map.of_pixels[at])];
+        let dark = (1.0 - shade.brightness(class, map.values[at])) / (1.0 - DARKEST);
         let level = ((dark * darkest).round() as usize).min(levels - 1);
         (usize::from(map.of_pixels[at]) * levels + level) as u8
     };
@@ -196,7 +205,7 @@ fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
         .iter()
         .map(|(_, class)| text_width(&class.name, s.number()));
     let legend = sample + s.gap() + names.fold(0.0, f32::max);
-    let shade = Shade::of(map.values);
+    let shade = Shade::of(map);
     let bar_high = 200.0 * unit;
     let bar_ticks = if shade.high > shade.low {
         fitting(bar_high, s, false, |n| {
@@ -291,7 +300,7 @@ fn pixels(canvas: &mut Canvas, frame: PixelRect, map: &ClassMap<'_>, shade: &Sha
     let colour = |row: usize, column: usize| {
         let at = row * width + column;
         let class = &map.classes[usize::from(map.of_pixels[at])];
-        shaded(class.colour, shade.brightness(map.values[at]))
+        shaded(class.colour, shade.brightness(class, map.values[at]))
     };
     // What is enlarged keeps its own pixels.
     let (w, h) = (size[0].min(width), size[1].min(height));

@@ -147,18 +147,20 @@ class DivergenceMap:
 
     @property
     def extent(self) -> Tuple[float, float, float, float]:
-        """The edges of the map: left, right, bottom, top, with row 0 on top; in length, or, of points in rows and
-        columns, in columns and rows.
+        """The edges of the map for ``imshow(values, extent=map.extent, origin="lower")``: left, right, bottom, top; in length, or, of
+        points in rows and columns, in columns and rows. Each value is computed in the middle of its pixel, so that the edges are half a
+        pixel before the places of :meth:`to_xarray`.
 
         :raises ValueError: points that are not in rows and columns.
         """
+        height, width = self._values.shape if self._values.ndim == 2 else (0, 0)
         if self._map.points_shape is not None:
             if self._values.ndim != 2:
                 raise ValueError("only points in rows and columns have edges")
-            height, width = self._values.shape
-            return (0.0, float(width), float(height), 0.0)
+            return (-0.5, width - 0.5, -0.5, height - 0.5)
         (cx, cy), (sx, sy) = self.spec["center"], self.spec["span"]
-        return (cx - sx / 2, cx + sx / 2, cy + sy / 2, cy - sy / 2)
+        left, bottom = cx - sx / 2 - sx / width / 2, cy - sy / 2 - sy / height / 2
+        return (left, left + sx, bottom, bottom + sy)
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
@@ -198,6 +200,7 @@ class DivergenceMap:
         shrink: int = 1,
         theme: str = "dark",
         y_axis: Optional[str] = None,
+        look: str = "standard",
     ) -> None:
         """Writes the map, as the command line's ``--out`` does, byte for byte.
 
@@ -209,38 +212,40 @@ class DivergenceMap:
         :param title: above the picture.
         :param shrink: average this many pixels of the map in each direction to one of the picture, 1 to 65536.
         :param theme: background of a picture with axes: "dark" or "light".
-        :param y_axis: direction of the vertical axis of a picture: "down" or "up". Without it, y grows downwards in maps of divergence and
-            in pictures without axes, otherwise upwards.
-        :raises ValueError: an extension, a colour map, a theme or a direction that does not exist.
+        :param y_axis: direction of the vertical axis of a picture: "down" or "up". Without it that of ``look``.
+        :param look: conventions of the picture: "standard" (y upwards, the colour bar counts the time until the twins part) or "study"
+            (those of Badger's study: y downwards, the colour bar counts the steps that were left).
+        :raises ValueError: an extension, a colour map, a theme, a direction or a look that does not exist.
 
         :raises OSError: the file cannot be written.
 
         Characters of the title for which a picture has only a box give a :class:`TrisolarWarning`.
         """
         names(colormap=colormap, theme=theme, title="" if title is None else title)
-        names(y_axis="" if y_axis is None else y_axis)
+        names(y_axis="" if y_axis is None else y_axis, look=look)
         wholes(shrink=shrink)
         if title is not None and not bare:
             warn_of_doubts([self._map.glyph_warning(path, title)], stacklevel=2)
-        self._map.save(path, bare, colormap, title, shrink, theme, y_axis)
+        self._map.save(path, bare, colormap, title, shrink, theme, y_axis, look)
 
     def plot(
         self,
         ax: Optional[Axes] = None,
         *,
-        cmap: str = "inferno",
+        cmap: Optional[str] = None,
         colorbar: bool = True,
         title: Optional[str] = None,
         **imshow: Any,
     ) -> Axes:
-        """Draws the values (of divergence steps - steps_together) with matplotlib, row 0 on top, and gives back the axes.
+        """Draws the values (of divergence the time until the twins part) with matplotlib as :meth:`save` draws them: y upwards, each
+        value around its place, half a percent of the values beyond either end of linear colours. Gives back the axes.
 
         Points that are not in rows and columns are dots at the grid body's start x and y.
 
         :param ax: where to draw; a new figure if ``None``.
-        :param cmap: matplotlib's colour map.
+        :param cmap: matplotlib's colour map; without it "inferno", of divergence "inferno_r": the sooner, the brighter.
         :param colorbar: whether a colour bar is drawn beside it.
-        :param title: above it.
+        :param title: above it; without it integrator, step and number of steps.
         :param imshow: further options of ``Axes.imshow`` (``Axes.scatter`` of dots).
         :raises ImportError: without matplotlib.
         """
@@ -252,9 +257,13 @@ class DivergenceMap:
             _, ax = plt.subplots(layout="constrained")
         spec = self.spec
         name, label, unit, logarithmic = self._map.quantity
-        divergence = name == "divergence"
-        left = np.uint32(spec["steps"]) - self._values if divergence else self._values
-        options: Dict[str, Any] = {"cmap": cmap}
+        time, left = self._map.time_label, self._values
+        if time is not None:
+            (label, unit), left = time, left * spec["dt"]
+        options: Dict[str, Any] = {"cmap": cmap or ("inferno" if time is None else "inferno_r")}
+        clipped = self._map.colour_range
+        if clipped is not None and "norm" not in imshow:
+            options.update(vmin=clipped[0], vmax=clipped[1])
         positive = left[np.isfinite(left) & (left > 0)]
         if logarithmic and "norm" not in imshow and positive.size:
             from matplotlib.colors import LogNorm
@@ -264,10 +273,10 @@ class DivergenceMap:
             imshow = {**imshow, "norm": LogNorm(least, positive.max())}
             left = np.maximum(left, least)
         if "norm" not in imshow and left.min() == left.max():
-            # All pixels have the lowest colour: black if none parted.
-            options.update(vmin=left.min(), vmax=left.min() + 1)
+            # All pixels have the darkest colour.
+            options.update(vmin=left.min() - (time is not None), vmax=left.min() + (time is None))
         if left.ndim == 2:
-            options.update(extent=self.extent, origin="upper", interpolation="nearest")
+            options.update(extent=self.extent, origin="lower", interpolation="nearest")
             drawn: Any = ax.imshow(left, **{**options, **imshow})
         else:
             x, y = self._places()
@@ -279,8 +288,7 @@ class DivergenceMap:
             first, second = spec.get("plane", "xy")
             ax.set_xlabel(f"start {first} of body {spec['body']} (length)")
             ax.set_ylabel(f"start {second} of body {spec['body']} (length)")
-        if title is not None:
-            ax.set_title(title)
+        ax.set_title(self._map.method if title is None else title)
         if colorbar:
             # As high as the map, whatever its shape; without a layout engine nobody would make room for it there.
             engine = getattr(ax.figure, "get_layout_engine", lambda: None)()
@@ -372,7 +380,8 @@ def divergence(
     """Computes a map: for each start position of one body, the number of steps until its trajectory and that of a slightly
     shifted twin part, or another ``quantity``. The start states form a grid, or are given as points.
 
-    Names and defaults are those of the command line ``trisolar divergence``; without options it is the headline map.
+    Names and defaults are those of the command line ``trisolar divergence``; without options it is the headline map, that of
+    Badger's study by explicit Euler; ``preset="accurate"`` is the same region by a better method.
     Lengths, times and masses are in any consistent units: ``g`` ties them together. Numbers may be Python's or
     NumPy's, and sequences may be lists, tuples or arrays. A map has the same bits on every CPU and GPU (except with the precision
     "fast").
@@ -382,7 +391,8 @@ def divergence(
     :param spec: the source of values that are not given below: a mapping with the same names (such as another
         map's ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in
         ``.toml``).
-    :param preset: start from the values of a map of Badger's study: "headline" or "panorama" (x from -40 to 470,
+    :param preset: start from the values of a named map: "accurate" (the region of the headline map by a method that passes the check
+        of steps), "headline" (the map of Badger's study, by explicit Euler) or "panorama" (the study's view of x from -40 to 470,
         10200 x 1600 pixels, 200000 steps); ``spec`` and options override them.
     :param points: start states instead of a grid, any number of them in an array of any shape: (..., 3) with x, y, z of
         the grid body; (..., 9) with those of bodies 1, 2, 3; (..., 18) also with their velocities; or (..., 21) also with their
