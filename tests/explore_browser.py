@@ -278,7 +278,7 @@ class Explorer(unittest.TestCase):
 
     def test_the_status_line_tells_how_right_the_view_is(self):
         # The wing of symplectic Euler with a large step, which does not exist.
-        page = self.open(f"{self.program.link}#preset=headline&p.dt=0.05&p.steps=1000&p.integrator=%22symplectic-euler%22&x=17&y=-7&span=6")
+        page = self.open(f"{self.program.link}#preset=headline&p.dt=0.05&p.steps=1000&p.integrator=%22symplectic-euler%22&x=17&y=-7&span=6&follow=false")
         self.wait(page, "/ wrong .* unresolved$/.test(document.getElementById('accuracy').textContent)")
         text = page.inner_text("#accuracy")
         self.assertTrue(text.startswith("symplectic-euler, step 0.05, 1000 steps"), text)
@@ -303,8 +303,11 @@ class Explorer(unittest.TestCase):
             found = page.evaluate("""(off) => { const { map } = trisolar, [level, x, y] = map.pixelAt([400, 300]), side = map.side(level);
                 return map.pixelAt(map.toScreen([(x + off) * side, y * side]))[1] - x; }""", off)
             self.assertEqual(found, column)
-        # What is painted at a pixel's place is the colour of its value.
+        # What is painted at a pixel's place is the colour of its value, if neighbours are not mixed.
         same = page.evaluate("""() => { const { map, colours } = trisolar, { ratio } = map; let same = 0, all = 0;
+            map.context.imageSmoothingEnabled = false;
+            Object.defineProperty(map.context, "imageSmoothingEnabled", { set() {}, get: () => false });
+            map.draw();
             for (let k = 0; k < 400; k += 1) {
               const place = map.toScreen(map.pixelPlace(map.pixelAt([60 + (k * 37) % 800, 80 + (k * 53) % 600]))), seen = map.lookAt(place);
               if (!seen?.exact) continue;

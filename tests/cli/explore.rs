@@ -975,7 +975,12 @@ fn lines_and_accuracy_refuse_bad_values_and_see_what_is_wrong() {
         "{found}"
     );
     assert_eq!(accuracy(json!({ "dt": -1 })).status, 422);
-    assert_eq!(accuracy(encounters).json(), Value::Null);
+    let asked = json!({
+        "specification": encounters,
+        "view": { "center": [0.5, 0.5], "span": [0.1, 0.1], "size": [8, 8] },
+    });
+    let found = post(server.at, "/api/accuracy", &asked).json();
+    assert_eq!(found, Value::Null);
 }
 
 #[test]
