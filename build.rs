@@ -1,8 +1,8 @@
 //! Embeds `kernels-gpu`, compiled to PTX, in the library.
 //!
 //! `host/kernels.ptx.lzma` holds the PTX with a record of what it was made from. It is used if the record matches the
-//! kernels' sources and the compiler, otherwise the kernels are compiled. Where the sources of `core` are missing, it is also
-//! used with a different compiler. `TRISOLAR_BUILD_KERNELS=1` always compiles the kernels, and `TRISOLAR_REFRESH_PREBUILT=1
+//! kernels' sources and the compiler, otherwise the kernels are compiled. Where the sources of `core` or LLVM's programs are missing,
+//! it is also used with a different compiler. `TRISOLAR_BUILD_KERNELS=1` always compiles the kernels, and `TRISOLAR_REFRESH_PREBUILT=1
 //! cargo build` rewrites the file; a test compares it with a fresh compilation.
 //!
 //! A package from a registry has the file and not the kernels' sources. It depends on the other packages in exactly its own version, so that the
@@ -11,7 +11,7 @@
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
+use cuda_builder::{CudaBuilder, NvvmArch};
 use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
 
 const KERNELS: &str = "kernels-gpu";
@@ -82,7 +82,7 @@ fn embed() -> Result<&'static str, String> {
             }
             Ok("built")
         }
-        Err(missing @ CudaBuilderError::NoRustSource { .. }) => {
+        Err(missing) if missing.lacks_toolchain() => {
             for variable in [BUILD, REFRESH] {
                 if is_set(variable) {
                     return Err(format!(

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Error, GenericParam, ItemFn, Result, ReturnType, Type};
+use syn::{Error, FnArg, GenericParam, ItemFn, Result, ReturnType, Type};
 
 use crate::arguments::{self, Argument, Errors, Form};
 use crate::descriptor::descriptor;
@@ -140,7 +140,7 @@ fn device(
     body: &TokenStream,
     bounds: &Bounds,
 ) -> TokenStream {
-    let directives = bounds.directives();
+    let marker = bounds.marker();
     let ItemFn {
         attrs, vis, sig, ..
     } = function;
@@ -162,12 +162,25 @@ fn device(
         }};
         (quote!(#(#parameters),*), call)
     } else {
-        (sig.inputs.to_token_stream(), body.clone())
+        let parameters = sig.inputs.iter().zip(arguments).map(|(input, argument)| {
+            match is_passed_as_itself(&argument.ty) {
+                true => input.to_token_stream(),
+                false => pass(argument).0,
+            }
+        });
+        let taken = sig.inputs.iter().zip(arguments).map(|(input, argument)| {
+            let (FnArg::Typed(typed), false) = (input, is_passed_as_itself(&argument.ty)) else {
+                return TokenStream::new();
+            };
+            let ((pattern, ty), (_, value)) = ((&typed.pat, &typed.ty), pass(argument));
+            quote!(let #pattern: #ty = #value;)
+        });
+        (quote!(#(#parameters),*), quote!({ #(#taken)* #body }))
     };
     quote! {
         #[cfg(target_arch = "nvptx64")]
         ::cuda_std::__ptx_entry! {
-            [#(#attrs)*] [#vis] #name [#generics] [#parameters] [#condition] [#directives] #body
+            [#(#attrs)*] [#vis] #name [#generics] [#parameters] [#condition] [#marker] #body
         }
     }
 }
@@ -181,7 +194,7 @@ fn device_instances(
     instances: &[Instance],
     bounds: &Bounds,
 ) -> TokenStream {
-    let directives = bounds.directives();
+    let marker = bounds.marker();
     let ItemFn {
         attrs, vis, sig, ..
     } = function;
@@ -195,7 +208,7 @@ fn device_instances(
             const _: () = {
                 #(#aliases)*
                 ::cuda_std::__ptx_entry! {
-                    [] [pub] #name [] [#(#parameters),*] [] [#directives]
+                    [] [pub] #name [] [#(#parameters),*] [] [#marker]
                     // SAFETY: the launch passes arguments that meet the kernel's own contract.
                     { unsafe { #generic::<#(#values_of),*>(#(#values),*) } }
                 }
@@ -212,6 +225,29 @@ fn device_instances(
     }
 }
 
+/// Whether an argument's type certainly needs no more alignment than a launch parameter has, which is 16 bytes; a type with a lifetime
+/// cannot be asked.
+fn is_passed_as_itself(ty: &Type) -> bool {
+    match ty {
+        Type::Paren(inner) => is_passed_as_itself(&inner.elem),
+        Type::Group(inner) => is_passed_as_itself(&inner.elem),
+        Type::Reference(_) | Type::Ptr(_) => true,
+        Type::Path(path) => {
+            let primitive = ["bool", "char", "f32", "f64"].into_iter().chain([
+                "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128",
+                "isize",
+            ]);
+            let mut names = primitive;
+            names.any(|name| path.path.is_ident(name)) || has_lifetime(ty)
+        }
+        other => has_lifetime(other),
+    }
+}
+
+fn has_lifetime(ty: &Type) -> bool {
+    ty.to_token_stream().to_string().contains('\'')
+}
+
 /// The launch parameters of an argument, and the expression that makes the argument from them.
 fn pass(argument: &Argument) -> (TokenStream, TokenStream) {
     let (name, ty) = (&argument.name, &argument.ty);
@@ -221,7 +257,18 @@ fn pass(argument: &Argument) -> (TokenStream, TokenStream) {
         raw,
     } = &argument.form
     else {
-        return (quote!(#name: #ty), quote!(#name));
+        if is_passed_as_itself(ty) {
+            return (quote!(#name: #ty), quote!(#name));
+        }
+        let passed = quote! {
+            ::cuda_std::__private::Passed<
+                { ::core::mem::align_of::<#ty>() > 16 }, { ::core::mem::size_of::<#ty>() / 16 }, #ty
+            >
+        };
+        return (
+            quote!(#name: <#passed as ::cuda_std::__private::Pass>::As),
+            quote!(<#passed as ::cuda_std::__private::Pass>::take(#name)),
+        );
     };
     let (pointer, length) = (
         format_ident!("{name}_pointer"),

@@ -172,18 +172,19 @@ impl Bounds {
         self.0[0].as_ref().map(|bound| bound.value)
     }
 
-    /// The directives of the PTX entry, if there are any.
-    pub fn directives(&self) -> Option<String> {
+    /// What the PTX entry says of itself: a comment from which `cuda_builder` reads the package and the entry's directives.
+    pub fn marker(&self) -> String {
         let names = [".maxntid", ".minnctapersm", ".maxnreg"];
         let given = self.0.iter().zip(names).filter_map(|(bound, name)| {
             let value = bound.as_ref()?.value;
-            Some(format!("{name} {value}"))
+            Some(format!(" {name} {value}"))
         });
         let cluster = self
             .cluster()
-            .map(|[x, y, z]| format!(".explicitcluster .reqnctapercluster {x}, {y}, {z}"));
-        let text: Vec<String> = given.chain(cluster).collect();
-        (!text.is_empty()).then(|| text.join(" "))
+            .map(|[x, y, z]| format!(" .reqnctapercluster {x}, {y}, {z}"));
+        let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+        let text: String = given.chain(cluster).collect();
+        format!("// cuda_std kernel {package}:{text}")
     }
 }
 

@@ -121,13 +121,20 @@ impl NvvmArch {
         }
     }
 
-    /// The version of the PTX language to request where the architecture's default is too old for what kernels use (warp votes
-    /// and shuffles, bulk copies of 9.0). Drivers of 2020 accept 7.0, drivers of 2022 8.0.
-    pub(crate) fn ptx_feature(self) -> Option<&'static str> {
+    /// The version of the PTX language that kernels are written in, times ten: the oldest that has the architecture and what kernels use
+    /// (warp votes and shuffles, bulk copies of 9.0). Drivers of 2020 accept 7.0, drivers of 2022 8.0.
+    pub(crate) fn ptx_version(self) -> u32 {
         match self.capability_value() {
-            ..80 => Some("+ptx70"),
-            90 => Some("+ptx80"),
-            _ => None,
+            _ if self.is_family_variant() && self.major_version() != 11 => 88,
+            ..=80 => 70,
+            86 => 71,
+            87 => 74,
+            89 => 78,
+            90 => 80,
+            100 | 101 => 86,
+            120 => 87,
+            103 | 121 => 88,
+            _ => 90,
         }
     }
 }

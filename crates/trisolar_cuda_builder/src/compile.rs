@@ -1,4 +1,4 @@
-//! The nested cargo that compiles a kernel crate to a single PTX text.
+//! The nested cargo that compiles a kernel crate to a single program.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::TARGET;
 use crate::error::{CudaBuilderError, at};
 use crate::legacy::Mirror;
 use crate::toolchain::{Toolchain, isolate};
+use crate::{TARGET, in_build_script};
 
 /// A compilation: its input, its options and its outputs.
 pub struct Job<'a> {
@@ -30,12 +30,12 @@ pub struct Job<'a> {
     pub release: bool,
     /// Whether to use optimisation level 3; otherwise it is 1, because level 0 would leave all of `core` in the PTX.
     pub optimise: bool,
+    /// Whether the crate is made of a module.
+    pub is_module: bool,
     /// More arguments for cargo.
     pub build_args: &'a [String],
-    /// Where to write the PTX.
-    pub ptx: &'a Path,
-    /// Further outputs of rustc: `llvm-ir` or `llvm-bc`, each with a file.
-    pub emit: &'a [(&'static str, PathBuf)],
+    /// Where to write the merged program, in LLVM's text form and not optimised.
+    pub program: &'a Path,
 }
 
 /// The files and packages that took part in a build.
@@ -64,7 +64,7 @@ pub fn lock(target_dir: &Path) -> Result<File, CudaBuilderError> {
 
 /// Runs cargo and passes on its messages to stderr as they arrive. The caller must hold the [`lock`].
 pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderError> {
-    let place = job.ptx.parent().unwrap_or(job.target_dir);
+    let place = job.program.parent().unwrap_or(job.target_dir);
     let mirror = Mirror::prepare(job.krate, place)?;
     let mut command = command(toolchain, job);
     if let Some(mirror) = &mirror {
@@ -77,6 +77,7 @@ pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderEr
     if !success {
         return Err(CudaBuilderError::BuildFailed {
             krate: job.krate.to_owned(),
+            is_module: job.is_module,
             diagnostics,
         });
     }
@@ -102,10 +103,7 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
         format!("-Copt-level={}", if job.optimise { 3 } else { 1 }),
     ];
     rustflags.extend_from_slice(job.flags);
-    let mut emit = format!("--emit=asm={}", job.ptx.display());
-    for (kind, path) in job.emit {
-        emit += &format!(",{kind}={}", path.display());
-    }
+    let emit = format!("--emit=llvm-ir={}", job.program.display());
 
     let mut command = Command::new(&toolchain.cargo);
     isolate(&mut command);
@@ -144,8 +142,16 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
         .args(["--target", TARGET, "--target-dir"])
         .arg(job.target_dir)
         .args(job.release.then_some("--release"))
+        // What cargo shows of a build script that fails should be the compiler's messages.
+        .args(in_build_script().then_some("--quiet"))
         .args(job.build_args)
-        .args(["--", &emit, "-Clto=fat", "-Ccodegen-units=1"]);
+        .args([
+            "--",
+            &emit,
+            "-Clto=fat",
+            "-Ccodegen-units=1",
+            "-Cno-prepopulate-passes",
+        ]);
     command
 }
 

@@ -23,10 +23,12 @@ pub enum CudaBuilderError {
     #[error("cannot copy the PTX: {0}")]
     FailedToCopyPtxFile(std::io::Error),
     /// cargo or rustc refused the kernel crate.
-    #[error("the kernel crate {} does not compile, see the compiler's messages{}", krate.display(), hint(diagnostics))]
+    #[error("the kernel crate {} does not compile, see the compiler's messages{}", krate.display(), advice(diagnostics, *is_module))]
     BuildFailed {
         /// The folder of the kernel crate.
         krate: PathBuf,
+        /// Whether the kernels are a module of a package.
+        is_module: bool,
         /// The messages of cargo and rustc, which have already been written to stderr.
         diagnostics: String,
     },
@@ -84,6 +86,37 @@ pub enum CudaBuilderError {
         /// The compiler's version.
         expected: String,
     },
+    /// LLVM's programs for this compiler are not installed.
+    #[error(
+        "GPU kernels need the programs of LLVM that belong to Rust {version}, which are not installed.\n\
+         With rustup: rustup component add llvm-tools\n\
+         With Debian's rustc: apt install llvm-{}\n\
+         Otherwise: set CUDA_BUILDER_LLVM_TOOLS to a folder with opt, llc and llvm-link of LLVM {llvm}.\n\
+         Looked in: {}",
+        llvm.split('.').next().unwrap_or_default(),
+        list(looked_in)
+    )]
+    NoLlvmTools {
+        /// The compiler's version.
+        version: String,
+        /// The version of the compiler's LLVM.
+        llvm: String,
+        /// The places that were searched.
+        looked_in: Vec<PathBuf>,
+    },
+    /// The programs of LLVM that were found belong to a different compiler.
+    #[error(
+        "the programs of LLVM in {} are of version {found}, but the compiler has LLVM {expected}; the first number must be the same",
+        path.display()
+    )]
+    LlvmToolsMismatch {
+        /// The folder.
+        path: PathBuf,
+        /// Their version.
+        found: String,
+        /// The version of the compiler's LLVM.
+        expected: String,
+    },
     /// A part of Rust's library does not compile for the GPU.
     #[error("cannot compile `{name}` from {} for the GPU:\n{diagnostics}", source_path.display())]
     LibraryFailed {
@@ -127,15 +160,21 @@ pub enum CudaBuilderError {
         /// The place where it is used.
         place: String,
     },
-    /// Kernels use an atomic instruction on a thread's own memory that has no non-atomic counterpart.
-    #[error(
-        "the atomic instruction `{instruction}` in {function} cannot access a thread's own memory"
-    )]
-    LocalAtomic {
-        /// The function's name.
-        function: String,
-        /// The instruction in PTX.
-        instruction: String,
+    /// The compiler's intermediate code has a form that this crate does not know.
+    #[error("the compiler writes {what} in a way that cuda_builder does not know: `{line}`")]
+    UnknownIr {
+        /// What it is about.
+        what: String,
+        /// The line.
+        line: String,
+    },
+    /// LLVM cannot make PTX of the kernels.
+    #[error("the kernels compile, but LLVM's {tool} fails: {said}{}", hint(said))]
+    Llvm {
+        /// `opt`, `llc` or `llvm-link`.
+        tool: String,
+        /// What it wrote.
+        said: String,
     },
     /// A program could not be run or returned no usable output.
     #[error("{what}: {source}")]
@@ -155,22 +194,52 @@ pub enum CudaBuilderError {
     },
 }
 
+impl CudaBuilderError {
+    /// Whether this machine lacks a part of the toolchain ([`NoRustSource`](Self::NoRustSource), [`NoLlvmTools`](Self::NoLlvmTools)), so that
+    /// no kernels can be compiled here.
+    pub fn lacks_toolchain(&self) -> bool {
+        matches!(self, Self::NoRustSource { .. } | Self::NoLlvmTools { .. })
+    }
+}
+
 impl fmt::Debug for CudaBuilderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
+/// Explains those messages of rustc that mislead for kernels.
+fn advice(diagnostics: &str, is_module: bool) -> String {
+    let mut text = String::new();
+    let mut krates: Vec<&str> = diagnostics
+        .split("unresolved module or unlinked crate `")
+        .skip(1)
+        .filter_map(|rest| rest.split('`').next())
+        .collect();
+    krates.dedup();
+    for krate in krates {
+        text += &match krate {
+            "std" => ".\nKernels have `core` and `alloc`, but no `std`".to_owned(),
+            _ if is_module => format!(
+                ".\nIf `{krate}` is a dependency of this package, name it in build.rs: `.dependencies(&[\"{krate}\"])`"
+            ),
+            _ => String::new(),
+        };
+    }
+    let of_root = ["in the crate root", "unresolved import `crate::"];
+    if is_module && of_root.iter().any(|words| diagnostics.contains(words)) {
+        text += ".\nOn the GPU the kernels' module is a crate of its own: `crate::` finds this module and its own modules only";
+    }
+    text
+}
+
 /// Explains those messages of LLVM that do not name their cause.
 fn hint(diagnostics: &str) -> &'static str {
     if diagnostics.contains("unsupported library call operation") {
-        ". (The compiler does not say where: the kernels convert between a 128-bit integer and a floating-point number, \
+        ". (The kernels convert between a 128-bit integer and a floating-point number, \
          for which a GPU has neither instructions nor a library. Convert the two 64-bit halves.)"
-    } else if diagnostics.contains("Unsupported scope \"Thread\"") {
-        ". (The compiler does not say where: the kernels have a fence within a thread that is not one of \
-         `core`'s `compiler_fence`s.)"
     } else if diagnostics.contains("invalid operand for inline asm constraint 's'") {
-        ". (The compiler does not say where: inline assembly in the kernels has an operand `sym`, which LLVM does not support for GPUs. \
+        ". (Inline assembly in the kernels has an operand `sym`, which LLVM does not support for GPUs. \
          Take the address of the static and pass it as `in(reg64)`.)"
     } else {
         ""

@@ -1,9 +1,9 @@
 //! Builds a crate of GPU kernels to PTX with the stock Rust toolchain, usually from a build script.
 //!
 //! The interface is that of rust-cuda's crate of the same name, but the implementation uses rustc's own target
-//! `nvptx64-nvidia-cuda`, without a CUDA toolkit or a special compiler. It only needs the sources of Rust's core library
-//! (`rustup component add rust-src`, or Debian's package `rust-src`), from which `core` and `alloc` are compiled for the GPU
-//! once.
+//! `nvptx64-nvidia-cuda`, without a CUDA toolkit or a special compiler. It needs the sources of Rust's core library, from which `core` and
+//! `alloc` are compiled for the GPU once, and the programs of the compiler's LLVM: `rustup component add rust-src llvm-tools`, or Debian's
+//! packages `rust-src` and `llvm`.
 //!
 //! ```no_run
 //! use cuda_builder::{CudaBuilder, NvvmArch};
@@ -14,7 +14,7 @@
 //! // in the program: include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))
 //! ```
 //!
-//! Where the sources of `core` may be missing, the kernel crate can ship a PTX file: see [`CudaBuilder::build_recorded`] and
+//! Where these may be missing, the kernel crate can ship a PTX file: see [`CudaBuilder::build_recorded`] and
 //! [`CudaBuilder::check_prebuilt`].
 //!
 //! Differences from rust-cuda:
@@ -26,32 +26,44 @@
 mod arch;
 mod compile;
 mod error;
+mod ir;
 mod legacy;
 mod link;
+mod llvm;
 mod module;
 pub mod modules;
-mod passes;
 pub mod ptx;
 mod ptxas;
 mod record;
+mod stores;
 mod sysroot;
 mod toolchain;
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use arch::{NvvmArch, UnknownArch};
 pub use error::CudaBuilderError;
+pub use llvm::LLVM_TOOLS_VARIABLE;
 pub use modules::Modules;
 pub use ptxas::PTXAS_VARIABLE;
 pub use record::{Record, Stale};
 pub use toolchain::RUST_SRC_VARIABLE;
 
 use error::at;
+use ir::divide::{Division, Program};
 use toolchain::Toolchain;
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// rustc marks only the intrinsics themselves as convergent. A call of a function that contains a barrier or a shuffle could then be copied
+/// into the branches around it. LLVM removes the mark from functions that contain none.
+const CONVERGENT: &str = "-force-attribute=convergent";
+
+/// An instruction that is newer than what [`NvvmArch`] asks for, and its version of PTX: the fence for tensor maps in memory (CUDA 12.3).
+const NEWER: (&str, u32) = ("fence.proxy.tensormap::generic", 83);
 
 /// The source information that profilers and debuggers can see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -340,7 +352,7 @@ impl CudaBuilder {
     /// cuda_builder::CudaBuilder::module("src/kernels.rs").embed(); // in `main` of build.rs
     /// ```
     ///
-    /// Without the sources of `core` the build goes on with a warning that says how to install them, and the program runs its kernels
+    /// Without the sources of `core` or LLVM's programs the build goes on with a warning that says how to install them, and the program runs its kernels
     /// in the emulator. After any other error the process ends with a message and exit code 1.
     pub fn embed(self) {
         let Some(out) = env::var_os("OUT_DIR").filter(|_| in_build_script()) else {
@@ -349,21 +361,34 @@ impl CudaBuilder {
         };
         let out = PathBuf::from(out);
         let (ptx, divided) = (out.join("kernels.ptx"), out.join("kernels.modules"));
-        let built = self.copy_to(&ptx).build_modules();
-        let written = match built {
-            Ok((modules, _)) => fs::write(&divided, modules.encoded()).map_err(at(&divided)),
-            Err(missing @ CudaBuilderError::NoRustSource { .. }) => {
+        let write = |path: &PathBuf, bytes: &[u8]| fs::write(path, bytes).map_err(at(path));
+        let both = self.compile().and_then(|compiled| {
+            write(&divided, &self.divided(&compiled)?.encoded())?;
+            let whole = Program::checked(&compiled.text)?.whole();
+            let whole = self.assemble(&compiled, &whole, "kernels")?;
+            fs::copy(whole, &ptx).map(drop).map_err(at(&ptx))
+        });
+        let written = match both {
+            Err(missing) if missing.lacks_toolchain() => {
                 for line in missing.to_string().lines() {
                     println!("cargo::warning={line}");
                 }
                 let text = missing.to_string();
-                let first = text.lines().next().unwrap_or_default();
+                let first = text
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches('.');
                 let instead = format!("{}{first}\n", ptx::NOT_COMPILED);
-                let write = |path: &PathBuf| fs::write(path, &instead).map_err(at(path));
-                write(&ptx).and_then(|()| write(&divided))
+                write(&ptx, instead.as_bytes()).and_then(|()| write(&divided, instead.as_bytes()))
             }
-            Err(other) => Err(other),
+            other => other,
         };
+        if let Err(error @ CudaBuilderError::BuildFailed { .. }) = &written {
+            // Below the compiler's messages.
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
         if let Err(error) = written {
             for line in error.to_string().lines() {
                 println!("cargo::error={line}");
@@ -378,7 +403,17 @@ impl CudaBuilder {
     /// # Errors
     /// See [`CudaBuilderError`].
     pub fn build_recorded(self) -> Result<(PathBuf, Record), CudaBuilderError> {
-        self.build_all().map(|(path, record, _)| (path, record))
+        let compiled = self.compile()?;
+        let program = Program::checked(&compiled.text)?;
+        let ptx = self.assemble(&compiled, &program.whole(), "kernels")?;
+        let path = match &self.ptx_file_copy_path {
+            Some(copy) => {
+                fs::copy(&ptx, copy).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+                copy.clone()
+            }
+            None => ptx,
+        };
+        Ok((path, compiled.record))
     }
 
     /// Compiles the kernels, divided into [`modules`], and also returns a record of what they were made from.
@@ -386,21 +421,63 @@ impl CudaBuilder {
     /// # Errors
     /// See [`CudaBuilderError`].
     pub fn build_modules(self) -> Result<(Modules, Record), CudaBuilderError> {
-        let (path, record, package) = self.build_all()?;
-        let text = fs::read_to_string(&path).map_err(at(&path))?;
-        let kernels = (ptx::entry_points(&text).into_iter())
-            .map(|name| modules::Kernel {
-                package: package.clone(),
-                name: name.to_owned(),
-                module: 0,
-            })
-            .collect();
-        let texts = vec![text];
-        Ok((Modules { kernels, texts }, record))
+        let compiled = self.compile()?;
+        Ok((self.divided(&compiled)?, compiled.record))
     }
 
-    /// The path of the PTX, its record, and the name of the package.
-    fn build_all(self) -> Result<(PathBuf, Record, String), CudaBuilderError> {
+    fn divided(&self, compiled: &Compiled) -> Result<Modules, CudaBuilderError> {
+        let divisions = Program::checked(&compiled.text)?.divided();
+        let texts = self.assemble_all(compiled, &divisions)?;
+        let mut kernels = Vec::new();
+        for (module, division) in divisions.iter().enumerate() {
+            for name in &division.kernels {
+                let known = compiled.kernels.iter().find(|(known, _)| known == name);
+                let (name, package) = known.expect("it was there before optimisation").clone();
+                kernels.push(modules::Kernel {
+                    package,
+                    name,
+                    module,
+                });
+            }
+        }
+        Ok(Modules { kernels, texts })
+    }
+
+    /// The PTX of several modules, made side by side.
+    fn assemble_all(
+        &self,
+        compiled: &Compiled,
+        divisions: &[Division],
+    ) -> Result<Vec<String>, CudaBuilderError> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            while let (i, Some(division)) = {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                (i, divisions.get(i))
+            } {
+                let path = self.assemble(compiled, division, &format!("module-{i}"))?;
+                done.push((i, fs::read_to_string(&path).map_err(at(&path))?));
+            }
+            Ok(done)
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let done: Vec<Result<Vec<_>, CudaBuilderError>> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..threads.min(divisions.len()))
+                .map(|_| scope.spawn(work))
+                .collect();
+            let joined = all.into_iter().map(|thread| thread.join());
+            joined
+                .map(|done| done.expect("it does not panic"))
+                .collect()
+        });
+        let mut texts = done.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        texts.sort_by_key(|(i, _)| *i);
+        Ok(texts.into_iter().map(|(_, text)| text).collect())
+    }
+
+    /// Compiles the crate as far as an optimised program in LLVM's text form.
+    fn compile(&self) -> Result<Compiled, CudaBuilderError> {
         self.reject_unsupported()?;
         let krate = self.krate()?;
         let toolchain = Toolchain::current()?;
@@ -410,6 +487,12 @@ impl CudaBuilder {
 
         let cache = self.cache_folder(&folder)?;
         let target_flags = self.target_flags();
+        let tools = llvm::Tools::of(&toolchain)?;
+        match toolchain.untested() {
+            Some(said) if in_build_script() => println!("cargo::warning={said}"),
+            Some(said) => eprintln!("{said}"),
+            None => {}
+        }
         let sysroot = sysroot::sysroot(&toolchain, &target_flags, &cache)?;
         let flags = [target_flags, self.crate_flags()].concat();
         let settings = self.settings();
@@ -422,18 +505,8 @@ impl CudaBuilder {
             &settings,
         ]));
         fs::create_dir_all(&output).map_err(at(&output))?;
-        let (written_by_rustc, ptx_path) = (output.join("kernels.s"), output.join("kernels.ptx"));
-        let _lock = compile::lock(&target_dir)?;
-
-        let mut emit = Vec::new();
-        match self.emit {
-            Some(EmitOption::LlvmIr) => emit.push(("llvm-ir", output.join("kernels.ll"))),
-            Some(EmitOption::Bitcode) => emit.push(("llvm-bc", output.join("kernels.bc"))),
-            None => {}
-        }
-        if self.final_module_path.is_some() && self.emit != Some(EmitOption::LlvmIr) {
-            emit.push(("llvm-ir", output.join("kernels.ll")));
-        }
+        let merged = output.join("merged.ll");
+        let lock = compile::lock(&target_dir)?;
         let inputs = compile::compile(
             &toolchain,
             &compile::Job {
@@ -444,10 +517,10 @@ impl CudaBuilder {
                 flags: &flags,
                 arch_number: format!("{}0", self.arch.capability_value()),
                 release: self.release,
+                is_module: self.module.is_some(),
                 optimise: self.nvvm_opts,
                 build_args: &self.build_args,
-                ptx: &written_by_rustc,
-                emit: &emit,
+                program: &merged,
             },
         )?;
         inputs
@@ -459,22 +532,50 @@ impl CudaBuilder {
             watch(&lock);
         }
 
-        let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
-        verify(&text, &krate, &self.external_functions)?;
-        let options = passes::Options {
-            ftz: self.ftz,
-            max_registers: self.max_registers,
-        };
-        let text = passes::apply(&text, options)?;
-        // The file is renamed into place, so that a concurrent reader always sees a complete file.
-        let unfinished = output.join("kernels.part");
-        fs::write(&unfinished, &text).map_err(at(&unfinished))?;
-        fs::rename(&unfinished, &ptx_path).map_err(at(&ptx_path))?;
-        if !self.ptxas_options.is_empty() {
-            ptxas::check(&self, &ptx_path)?;
+        let text = fs::read_to_string(&merged).map_err(at(&merged))?;
+        let edited = ir::edit::edited(&text, &inputs.package, self.max_registers)?;
+        if edited.kernels.is_empty() {
+            return Err(CudaBuilderError::NoEntryPoint(krate));
         }
-        if let Some(path) = &self.final_module_path {
-            fs::copy(output.join("kernels.ll"), path).map_err(at(path))?;
+        let mut input = output.join("edited.ll");
+        fs::write(&input, &edited.text).map_err(at(&input))?;
+        let path = |path: &Path| path.display().to_string();
+        if edited.has_remainders {
+            let linked = output.join("linked.bc");
+            let remainders = sysroot.join(sysroot::REMAINDERS);
+            let only = ["--only-needed", "--internalize", "-o"].map(String::from);
+            let files = [path(&linked), path(&input), path(&remainders)];
+            tools.call("llvm-link", &[&only[..], &files].concat())?;
+            input = linked;
+        }
+        let optimised = output.join("kernels.ll");
+        let files = [path(&input), "-S".into(), "-o".into(), path(&optimised)];
+        tools.call("opt", &[self.opt_flags(), files.to_vec()].concat())?;
+        let text = fs::read_to_string(&optimised).map_err(at(&optimised))?;
+        match self.emit {
+            Some(EmitOption::Bitcode) => {
+                let bitcode = path(&output.join("kernels.bc"));
+                let files = [
+                    "-passes=verify".into(),
+                    path(&optimised),
+                    "-o".into(),
+                    bitcode,
+                ];
+                tools.call("opt", &files)?;
+            }
+            Some(EmitOption::LlvmIr) | None => {}
+        }
+        if let Some(copy) = &self.final_module_path {
+            fs::write(copy, &text).map_err(at(copy))?;
+        }
+        let unresolved: Vec<String> = (Program::checked(&text)?.unresolved().into_iter())
+            .filter(|symbol| !self.external_functions.iter().any(|name| name == symbol))
+            .map(|symbol| format!("{:#}", rustc_demangle::demangle(symbol)))
+            .collect();
+        if !unresolved.is_empty() {
+            return Err(CudaBuilderError::Unresolved {
+                symbols: unresolved,
+            });
         }
         let record = Record::gather(
             &toolchain,
@@ -484,18 +585,49 @@ impl CudaBuilder {
             &inputs.manifests,
             &inputs.packages,
         )?;
-        let path = match &self.ptx_file_copy_path {
-            Some(copy) => {
-                fs::write(copy, &text).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
-                copy.clone()
-            }
-            None => ptx_path,
+        Ok(Compiled {
+            text,
+            kernels: edited.kernels,
+            tools,
+            output,
+            record,
+            _lock: lock,
+        })
+    }
+
+    /// Writes the PTX of a module and returns its path.
+    fn assemble(
+        &self,
+        compiled: &Compiled,
+        module: &Division,
+        name: &str,
+    ) -> Result<PathBuf, CudaBuilderError> {
+        let file = |end: &str| compiled.output.join(format!("{name}.{end}"));
+        let (input, output, ptx) = (file("module.ll"), file("s"), file("ptx"));
+        fs::write(&input, &module.text).map_err(at(&input))?;
+        // Inline assembly can have instructions that are newer than what other kernels need.
+        let version = match module.text.contains(NEWER.0) {
+            true => self.arch.ptx_version().max(NEWER.1),
+            false => self.arch.ptx_version(),
         };
-        Ok((path, record, inputs.package))
+        let mut arguments = self.llc_flags();
+        arguments.push(format!("-mattr=+ptx{version}"));
+        arguments.extend([&input, &output].map(|path| path.display().to_string()));
+        arguments.insert(arguments.len() - 1, "-o".into());
+        compiled.tools.call("llc", &arguments)?;
+        let text = fs::read_to_string(&output).map_err(at(&output))?;
+        // The file is renamed into place, so that a concurrent reader always sees a complete file.
+        fs::write(&output, stores::of_bits(&text)).map_err(at(&output))?;
+        fs::rename(&output, &ptx).map_err(at(&ptx))?;
+        fs::remove_file(&input).map_err(at(&input))?;
+        if !self.ptxas_options.is_empty() {
+            ptxas::check(self, &ptx)?;
+        }
+        Ok(ptx)
     }
 
     /// Checks whether a PTX text with a record was made from the current sources with these options. It is meant for the case
-    /// that [`build`](Self::build) fails with [`CudaBuilderError::NoRustSource`], and needs neither the network nor `core`.
+    /// that [`build`](Self::build) fails with an error that [`CudaBuilderError::lacks_toolchain`], and needs neither the network nor `core`.
     ///
     /// `Ok(Err(_))` lists the differences.
     ///
@@ -597,22 +729,55 @@ impl CudaBuilder {
 
     /// Flags that `core` and the kernels must share.
     fn target_flags(&self) -> Vec<String> {
-        let mut flags = vec![format!("-Ctarget-cpu={}", self.arch.target_cpu())];
-        flags.extend(
-            self.arch
-                .ptx_feature()
-                .map(|f| format!("-Ctarget-feature={f}")),
-        );
-        flags.extend(
-            [
-                "-Zunstable-options",
-                "-Cpanic=immediate-abort",
-                "-Cembed-bitcode=yes",
-                // This pass duplicates barriers into the preceding branches.
-                "-Zmir-enable-passes=-JumpThreading",
-            ]
-            .map(String::from),
-        );
+        vec![
+            format!("-Ctarget-cpu={}", self.arch.target_cpu()),
+            "-Zunstable-options".into(),
+            "-Cpanic=immediate-abort".into(),
+            // Libraries contain LLVM's bitcode and no PTX, which nothing would use.
+            "-Clinker-plugin-lto".into(),
+            "-Cembed-bitcode=yes".into(),
+            // This pass duplicates barriers into the preceding branches.
+            "-Zmir-enable-passes=-JumpThreading".into(),
+            format!("-Cllvm-args={CONVERGENT}"),
+        ]
+    }
+
+    /// Flags of `opt`.
+    fn opt_flags(&self) -> Vec<String> {
+        let level = if self.nvvm_opts { "O3" } else { "O1" };
+        let spaces = "function(infer-address-spaces)";
+        let mut flags = vec![
+            format!(
+                "-passes=always-inline,globaldce,lto-pre-link<{level}>,{spaces},lto<{level}>,{spaces}"
+            ),
+            CONVERGENT.to_owned(),
+        ];
+        flags.extend(self.machine_flags());
+        flags
+    }
+
+    /// Flags of `llc`.
+    fn llc_flags(&self) -> Vec<String> {
+        let contraction = if self.fma_contraction { 2 } else { 0 };
+        let mut flags = vec![
+            if self.nvvm_opts { "-O3" } else { "-O1" }.to_owned(),
+            "-trap-unreachable".to_owned(),
+            "-asm-verbose=0".to_owned(),
+            format!("-nvptx-fma-level={contraction}"),
+            // This pass treats an index that is the sign-extended negation of a condition like one that is the condition minus
+            // one, which is wrong; `sort_unstable` of integers, for example, then reads the wrong elements.
+            "-disable-separate-const-offset-from-gep".to_owned(),
+        ];
+        flags.extend(self.fast_sqrt.then(|| "-nvptx-prec-sqrtf32=0".to_owned()));
+        flags.extend(self.fast_div.then(|| "-nvptx-prec-divf32=0".to_owned()));
+        flags.extend(self.machine_flags());
+        flags
+    }
+
+    /// Flags of `opt` and `llc`.
+    fn machine_flags(&self) -> Vec<String> {
+        let mut flags = vec![format!("-mcpu={}", self.arch.target_cpu())];
+        flags.extend((self.ftz).then(|| "-denormal-fp-math-f32=preserve-sign".to_owned()));
         flags
     }
 
@@ -630,7 +795,7 @@ impl CudaBuilder {
             // Dependencies are merged only if there is a link step, and dependencies that are also cdylibs have one of their
             // own, so the linker is a program that does nothing.
             "-Clinker=true".to_owned(),
-            // The pass for shared arrays expects symbols of this form.
+            // What is known of shared arrays depends on symbols of this form.
             "-Csymbol-mangling-version=v0".to_owned(),
         ];
         for feature in self.arch.all_target_features() {
@@ -645,25 +810,6 @@ impl CudaBuilder {
             known.join(", ")
         ));
 
-        let mut llvm = vec![
-            format!(
-                "-nvptx-fma-level={}",
-                if self.fma_contraction { 2 } else { 0 }
-            ),
-            // This pass treats an index that is the sign-extended negation of a condition like one that is the condition minus
-            // one, which is wrong; `sort_unstable` of integers, for example, then reads the wrong elements.
-            "-disable-separate-const-offset-from-gep".to_owned(),
-            // rustc marks only the intrinsics themselves as convergent. A call of a function that contains a barrier or a shuffle could
-            // then be copied into the branches around it. LLVM removes the mark from functions that contain none.
-            "-force-attribute=convergent".to_owned(),
-        ];
-        if self.fast_sqrt {
-            llvm.push("-nvptx-prec-sqrtf32=0".into());
-        }
-        if self.fast_div {
-            llvm.push("-nvptx-prec-divf32=0".into());
-        }
-        flags.push(format!("-Cllvm-args={}", llvm.join(" ")));
         if self.generate_line_info || self.debug == DebugInfo::LineTables {
             // Full line tables would mark the whole program as compiled for the debugger.
             flags.push("-Cdebuginfo=line-directives-only".into());
@@ -697,8 +843,16 @@ impl CudaBuilder {
         );
         settings.extend(self.build_args.iter().cloned());
         // The flags contain no path. Those that every build shares appear only in this digest.
-        let flags = [self.target_flags(), self.crate_flags()].concat().join(" ");
-        settings.push(format!("digest={}", sysroot::key(&[&flags, passes::NAME])));
+        let flags = [
+            self.target_flags(),
+            self.crate_flags(),
+            self.opt_flags(),
+            self.llc_flags(),
+        ];
+        settings.push(format!(
+            "digest={}",
+            sysroot::key(&[&flags.concat().join(" ")])
+        ));
         settings.join(" ")
     }
 
@@ -726,21 +880,18 @@ impl CudaBuilder {
     }
 }
 
-/// Rejects PTX that cannot be loaded or has nothing to launch.
-fn verify(text: &str, krate: &Path, external: &[String]) -> Result<(), CudaBuilderError> {
-    if ptx::entry_points(text).is_empty() {
-        return Err(CudaBuilderError::NoEntryPoint(krate.to_owned()));
-    }
-    let symbols: Vec<String> = ptx::unresolved(text)
-        .iter()
-        .filter(|symbol| !external.iter().any(|name| name == *symbol))
-        .map(|s| format!("{:#}", rustc_demangle::demangle(s)))
-        .collect();
-    if symbols.is_empty() {
-        Ok(())
-    } else {
-        Err(CudaBuilderError::Unresolved { symbols })
-    }
+/// A crate's kernels as an optimised program.
+struct Compiled {
+    /// The program in LLVM's text form.
+    text: String,
+    /// Name and package of each kernel.
+    kernels: Vec<(String, String)>,
+    tools: llvm::Tools,
+    /// The folder for files.
+    output: PathBuf,
+    record: Record,
+    /// Other builds wait, because they may use the same files.
+    _lock: fs::File,
 }
 
 /// In a build script, tells cargo to run it again when the file changes.
@@ -753,6 +904,7 @@ fn watch(path: &Path) {
 fn watch_toolchain(toolchain: &Toolchain) {
     if in_build_script() {
         println!("cargo::rerun-if-env-changed={RUST_SRC_VARIABLE}");
+        println!("cargo::rerun-if-env-changed={LLVM_TOOLS_VARIABLE}");
         // Repeats a build that fell back to a prebuilt file once rust-src is installed.
         if let Some(list) = toolchain.component_list() {
             watch(&list);

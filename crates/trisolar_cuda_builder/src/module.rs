@@ -56,10 +56,12 @@ pub fn package(
             link(&source.join(&part), &linked.join(&part))?;
         }
     }
-    let mut root = format!("pub mod {name};");
-    for parent in parents.iter().rev() {
-        root = format!("pub mod {parent} {{ {root} }}");
-    }
+    let module = format!("pub mod {name};");
+    let module = (parents.iter().rev()).fold(module, |inner, parent| {
+        format!("pub mod {parent} {{ {inner} }}")
+    });
+    // A module cannot enable what inline assembly for GPUs needs.
+    let root = format!("#![feature(asm_experimental_arch)]\n{module}\n");
     write_if_changed(&folder.join("src/lib.rs"), &root)?;
     write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
     lock(&metadata, &folder)?;

@@ -1,11 +1,8 @@
-//! Queries on PTX text: its kernels and its unresolved functions.
+//! Queries on PTX text.
 
 /// The start of the text that [`CudaBuilder::embed`](crate::CudaBuilder::embed) writes in place of kernels that it could not compile.
 /// The reason follows in the same line.
 pub const NOT_COMPILED: &str = "// not compiled: ";
-
-/// Functions that the driver itself provides.
-const PROVIDED_BY_DRIVER: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
 
 /// The kernels of a module, in order of appearance.
 pub fn entry_points(ptx: &str) -> Vec<&str> {
@@ -46,28 +43,6 @@ pub fn entry<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
     None
 }
 
-/// The functions that a module calls but neither defines nor gets from the driver.
-pub fn unresolved(ptx: &str) -> Vec<&str> {
-    let mut from = 0;
-    let mut found: Vec<&str> = Vec::new();
-    while let Some(at) = ptx[from..].find(".extern .func") {
-        let declaration = &ptx[from + at + ".extern .func".len()..];
-        from += at + ".extern .func".len();
-        // An optional return parameter in parentheses comes before the name.
-        let mut rest = declaration.trim_start();
-        if rest.starts_with('(') {
-            rest = rest
-                .find(')')
-                .map_or("", |close| rest[close + 1..].trim_start());
-        }
-        let name = name_at_start(rest);
-        if !name.is_empty() && !PROVIDED_BY_DRIVER.contains(&name) && !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
-}
-
 /// Lines without comments.
 fn code_lines(ptx: &str) -> impl Iterator<Item = &str> {
     ptx.lines()
@@ -87,16 +62,6 @@ mod tests {
 
     const PTX: &str = "
 .version 7.0
-.extern .func  (.param .b32 func_retval0) vprintf
-(
-	.param .b64 vprintf_param_0
-)
-;
-.extern .func lost(.param .b64 a);
-.extern .func  (.param .b32 func_retval0) lost_too
-(
-)
-;
 	// .globl	one   .entry not_this_one
 .visible .entry one(
 	.param .u64 one_param_0
@@ -119,9 +84,8 @@ mod tests {
 ";
 
     #[test]
-    fn kernels_and_missing_functions_are_found() {
+    fn kernels_are_found() {
         assert_eq!(entry_points(PTX), ["one", "two"]);
-        assert_eq!(unresolved(PTX), ["lost", "lost_too"]);
         let one = entry(PTX, "one").unwrap();
         assert!(one.contains("bar.sync") && one.ends_with("ret;\n}") && !one.contains("two"));
         assert!(!entry(PTX, "two").unwrap().contains("bar.sync"));

@@ -10,8 +10,12 @@ use crate::TARGET;
 use crate::error::{CudaBuilderError, at};
 use crate::toolchain::{Toolchain, isolate};
 
+const BUILTINS: &str = "compiler_builtins";
+/// The file in the sysroot with the functions for remainders of floating-point numbers, as LLVM's bitcode.
+pub const REMAINDERS: &str = "compiler_builtins.bc";
+
 /// Must be changed when this file's output changes in a way that the flags do not show.
-const FORMAT: &str = "2";
+const FORMAT: &str = "4";
 
 /// Returns the folder for rustc's `--sysroot`, and creates it if it does not exist.
 ///
@@ -72,31 +76,28 @@ fn compile(
 ) -> Result<(), CudaBuilderError> {
     let libraries = sysroot.join("lib/rustlib").join(TARGET).join("lib");
     fs::create_dir_all(&libraries).map_err(at(&libraries))?;
-    let changed = sysroot.join("library");
-    let core = changed.join("core/src");
-    copy_core(source, &core)?;
 
     // The cfgs that the build script of compiler_builtins would set for this target.
     let builtins: &[&str] = &[
         "--cfg=feature=\"compiler-builtins\"",
         "--cfg=feature=\"mem\"",
         "--cfg=feature=\"unstable-intrinsics\"",
+        "--cfg=feature=\"unmangled-names\"",
         "--cfg=intrinsics_enabled",
         "--cfg=optimizations_enabled",
         "--cfg=f16_enabled",
     ];
     let crates: [(&'static str, PathBuf, &[&str]); 3] = [
-        ("core", core, &[]),
+        ("core", source.join("core/src"), &[]),
         (
-            "compiler_builtins",
+            BUILTINS,
             source.join("compiler-builtins/compiler-builtins/src"),
             builtins,
         ),
         ("alloc", source.join("alloc/src"), &[]),
     ];
     // Paths in messages and line tables look as in the compiler's own libraries.
-    let remaps = [source, &changed]
-        .map(|folder| format!("--remap-path-prefix={}=/rustc/library", folder.display()));
+    let remap = format!("--remap-path-prefix={}=/rustc/library", source.display());
     for (name, folder, extra) in crates {
         let mut command = Command::new(&toolchain.rustc);
         isolate(&mut command);
@@ -115,7 +116,11 @@ fn compile(
             .arg(sysroot)
             .arg("--out-dir")
             .arg(&libraries)
-            .args(&remaps)
+            .arg(&remap)
+            .args((name == BUILTINS).then(|| {
+                let bitcode = sysroot.join(REMAINDERS);
+                format!("--emit=link,metadata,llvm-bc={}", bitcode.display())
+            }))
             .args([
                 "-Copt-level=3",
                 "-Ccodegen-units=1",
@@ -135,55 +140,6 @@ fn compile(
                 source_path: source.to_owned(),
                 diagnostics: String::from_utf8_lossy(&output.stderr).into_owned(),
             });
-        }
-    }
-    fs::remove_dir_all(&changed).map_err(at(&changed))
-}
-
-/// The intrinsic for a fence within a thread, for which LLVM's NVPTX back end fails.
-const FENCE: &str = "intrinsics::atomic_singlethreadfence::<";
-
-/// Copies the sources of `core` and replaces fences within a thread (`compiler_fence`, which crates such as zeroize call) by
-/// empty assembly that may access all memory. This keeps the compiler from moving accesses across it, which is all that such a
-/// fence has to do.
-fn copy_core(source: &Path, to: &Path) -> Result<(), CudaBuilderError> {
-    copy_folder(&source.join("core/src"), to)?;
-    // Files of other libraries are used in place.
-    let others = format!("\"{}/", source.display()).replace('\\', "/");
-    for entry in fs::read_dir(to).map_err(at(to))? {
-        let path = entry.map_err(at(to))?.path();
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            edit(&path, |line| line.replace("\"../../", &others))?;
-        }
-    }
-    edit(&to.join("sync/atomic.rs"), |line| {
-        match (line.split_once("=> "), line.contains(FENCE)) {
-            (Some((order, _)), true) => {
-                format!("{order}=> crate::arch::asm!(\"\", options(nostack, preserves_flags)),")
-            }
-            _ => line.to_owned(),
-        }
-    })
-}
-
-/// Changes a file line by line.
-fn edit(path: &Path, change: impl Fn(&str) -> String) -> Result<(), CudaBuilderError> {
-    let text = fs::read_to_string(path).map_err(at(path))?;
-    let changed: String = text.lines().map(|line| change(line) + "\n").collect();
-    fs::write(path, changed).map_err(at(path))
-}
-
-fn copy_folder(from: &Path, to: &Path) -> Result<(), CudaBuilderError> {
-    fs::create_dir_all(to).map_err(at(to))?;
-    for entry in fs::read_dir(from).map_err(at(from))? {
-        let entry = entry.map_err(at(from))?;
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type().map_err(at(&from))?.is_dir() {
-            copy_folder(&from, &to)?;
-        } else {
-            let bytes = fs::read(&from).map_err(at(&from))?;
-            // fs::copy would also copy a read-only permission.
-            fs::write(&to, bytes).map_err(at(&to))?;
         }
     }
     Ok(())

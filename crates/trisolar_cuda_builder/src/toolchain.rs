@@ -11,6 +11,9 @@ use crate::error::CudaBuilderError;
 /// The variable that names a folder with the sources of the Rust library, for machines where they are in an unusual place.
 pub const RUST_SRC_VARIABLE: &str = "CUDA_BUILDER_RUST_SRC";
 
+/// The versions of Rust, 1.x, between whose first and last the kernels of the tests have been compiled.
+const TESTED: std::ops::RangeInclusive<u32> = 95..=99;
+
 /// A rustc and its cargo.
 #[derive(Debug)]
 pub struct Toolchain {
@@ -20,7 +23,7 @@ pub struct Toolchain {
     pub identity: String,
     /// The version, such as `1.95.0`.
     pub release: String,
-    sysroot: PathBuf,
+    pub sysroot: PathBuf,
 }
 
 impl Toolchain {
@@ -75,6 +78,19 @@ impl Toolchain {
             }),
             _ => Ok(found.clone()),
         }
+    }
+
+    /// What to say of a compiler with which kernels have not been tested, which is later than those of [`TESTED`].
+    pub fn untested(&self) -> Option<String> {
+        let minor = self.release.split('.').nth(1)?.parse::<u32>().ok()?;
+        (!TESTED.contains(&minor)).then(|| {
+            format!(
+                "kernels have been tested with Rust 1.{} to 1.{}, and this compiler is {}",
+                TESTED.start(),
+                TESTED.end(),
+                self.release
+            )
+        })
     }
 
     /// A file that changes when rustup adds or removes a component, if there is one.

@@ -11,7 +11,7 @@ use cuda_builder::CudaBuilderError;
 fn error_of(source: &str) -> Option<CudaBuilderError> {
     let krate = crate_of(source);
     match builder(krate.path()).build() {
-        Err(error @ CudaBuilderError::NoRustSource { .. }) => {
+        Err(error) if error.lacks_toolchain() => {
             common::skip(&error.to_string());
             None
         }

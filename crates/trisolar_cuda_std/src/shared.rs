@@ -1,7 +1,7 @@
 //! Shared memory: arrays that belong to one block of threads.
 //!
-//! - [`shared_array!`](crate::shared_array) and [`dynamic_shared_mem`] return raw pointers, as in rust-cuda. `cuda_builder` turns
-//!   accesses through them into `ld.shared` and `st.shared` where it can follow the address within a function.
+//! - [`shared_array!`](crate::shared_array) and [`dynamic_shared_mem`] return raw pointers, as in rust-cuda. Accesses through
+//!   them are `ld.shared` and `st.shared` where LLVM can follow the address.
 //! - [`SharedSlice`] holds a 32-bit shared address and always uses `ld.shared` and `st.shared`; in the emulator it checks every
 //!   index.
 //!
@@ -60,20 +60,7 @@ macro_rules! shared_array {
 pub fn dynamic_shared_mem<T>() -> *mut T {
     #[cfg(target_arch = "nvptx64")]
     {
-        let address: u64;
-        // SAFETY: the assembly only takes the address of a symbol that is declared below.
-        unsafe {
-            core::arch::asm!(
-                "{{",
-                ".reg .b64 a;",
-                "mov.b64 a, cuda_std_dynamic_shared;",
-                "cvta.shared.u64 {}, a;",
-                "}}",
-                out(reg64) address,
-                options(pure, nomem, nostack, preserves_flags)
-            );
-        }
-        address as *mut T
+        (&raw mut device::cuda_std_dynamic_shared).cast()
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
@@ -87,12 +74,17 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 }
 
 #[cfg(target_arch = "nvptx64")]
-core::arch::global_asm!(".extern .shared .align 16 .b8 cuda_std_dynamic_shared[];");
+mod device {
+    unsafe extern "C" {
+        /// The memory whose size the launch sets. `cuda_builder` declares it in shared memory, aligned to 16 bytes.
+        pub static mut cuda_std_dynamic_shared: [u8; 0];
+    }
+}
 
 /// The shared memory that belongs to `Tag`, a type that stands for one place in the source, and to the element type `T`.
 ///
-/// On the device this function must be neither inlined nor merged with functions of equal bodies: `cuda_builder` combines all
-/// its copies for one `Tag` and `T` into one array, whose address it takes at the calls.
+/// On the device rustc must not inline this function: `cuda_builder` makes all its copies for one `Tag` and `T` return the address of one
+/// array.
 #[doc(hidden)]
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 #[must_use]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use cuda_builder::{CudaBuilder, CudaBuilderError, Record};
+use cuda_builder::{CudaBuilder, Record};
 use tempfile::TempDir;
 
 /// A kernel crate that needs nothing but `core`.
@@ -97,7 +97,7 @@ pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
             assemble(&fs::read_to_string(&path).unwrap(), &some);
             Some((path, record))
         }
-        Err(error @ CudaBuilderError::NoRustSource { .. }) => {
+        Err(error) if error.lacks_toolchain() => {
             skip(&error.to_string());
             None
         }

@@ -15,6 +15,16 @@ use core::arch::asm;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use pastey::paste;
 
+/// LLVM's question whether an address is in the thread's own memory, for which PTX has no atomics: there a plain access does the same. LLVM
+/// answers it itself where it knows the address.
+#[cfg(target_arch = "nvptx64")]
+mod device {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.isspacep.local"]
+        pub safe fn is_own(ptr: *const u8) -> bool;
+    }
+}
+
 macro_rules! fences {
     ($($name:ident, $ptx:literal, $order:ident;)*) => {$(
         #[doc = concat!("The fence `", $ptx, "`.")]
@@ -65,6 +75,10 @@ macro_rules! load {
             pub unsafe fn [<atomic_load_ $ordering _ $width _ $scope>](ptr: *const $bits) -> $bits {
                 #[cfg(target_arch = "nvptx64")]
                 {
+                    if device::is_own(ptr.cast()) {
+                        // SAFETY: the module's rules.
+                        return unsafe { ptr.read() };
+                    }
                     let out: $bits;
                     // SAFETY: the module's rules.
                     unsafe {
@@ -95,6 +109,9 @@ macro_rules! store {
                 #[cfg(target_arch = "nvptx64")]
                 // SAFETY: the module's rules.
                 unsafe {
+                    if device::is_own(ptr.cast()) {
+                        return ptr.write(val);
+                    }
                     asm!(concat!("st.", $ptx, ".b", $width, " [{}], {};"), in(reg64) ptr, in([<reg $width>]) val,
                         options(nostack, preserves_flags));
                 }
@@ -135,6 +152,14 @@ macro_rules! fetch {
             pub unsafe fn [<atomic_fetch_ $op _ $ordering _ $ty _ $scope>](ptr: *mut $ty, val: $ty) -> $ty {
                 #[cfg(target_arch = "nvptx64")]
                 {
+                    if device::is_own(ptr.cast()) {
+                        // SAFETY: the module's rules.
+                        let ($old, $new) = (unsafe { ptr.read() }, val);
+                        let new: $ty = $result;
+                        // SAFETY: the module's rules.
+                        unsafe { ptr.write(new) };
+                        return $old;
+                    }
                     let $value = val;
                     let operand: $ty = $operand;
                     let out: $ty;
@@ -389,6 +414,15 @@ macro_rules! exchange {
             pub unsafe fn [<atomic_fetch_cas_ $ordering _ $ty _ $scope>](ptr: *mut $ty, compare: $ty, new: $ty) -> $ty {
                 #[cfg(target_arch = "nvptx64")]
                 {
+                    if device::is_own(ptr.cast()) {
+                        // SAFETY: the module's rules.
+                        let old = unsafe { ptr.read() };
+                        if old == compare {
+                            // SAFETY: the module's rules.
+                            unsafe { ptr.write(new) };
+                        }
+                        return old;
+                    }
                     let out: $ty;
                     // SAFETY: the module's rules.
                     unsafe {

@@ -1,0 +1,198 @@
+//! Programs that are easily compiled wrongly, in their modules, and with other compilers than the one of this workspace.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use common::{builder, kernels};
+use cuda_builder::{LLVM_TOOLS_VARIABLE, Modules, NvvmArch, RUST_SRC_VARIABLE, ptx};
+
+/// The probes in their modules, or `None` where kernels cannot be built.
+fn probes(arch: NvvmArch) -> Option<Modules> {
+    match builder(kernels("probes")).arch(arch).build_modules() {
+        Ok((modules, _)) => Some(modules),
+        Err(error) if error.lacks_toolchain() => {
+            common::skip(&error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The text of a kernel, and that of its module.
+fn kernel<'a>(modules: &'a Modules, name: &str) -> (&'a str, &'a str) {
+    let found = modules.kernels.iter().find(|kernel| kernel.name == name);
+    let text = &modules.texts[found.unwrap().module];
+    (ptx::entry(text, name).unwrap(), text)
+}
+
+#[test]
+fn kernels_that_share_a_static_are_one_module_and_all_assemble() {
+    let Some(modules) = probes(NvvmArch::Compute70) else {
+        return;
+    };
+    let mut together: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+    for kernel in &modules.kernels {
+        assert_eq!(kernel.package, "probes");
+        together
+            .entry(kernel.module)
+            .or_default()
+            .insert(&kernel.name);
+    }
+    let together: BTreeSet<_> = together
+        .into_values()
+        .filter(|names| names.len() > 1)
+        .collect();
+    let expected = [["count", "counted"], ["plain_get", "plain_set"]].map(BTreeSet::from);
+    assert_eq!(together, BTreeSet::from(expected));
+    for text in &modules.texts {
+        common::assemble(text, &["sm_75", "sm_90", "sm_120"]);
+    }
+}
+
+#[test]
+fn an_address_in_other_memory_is_generic_wherever_it_goes() {
+    for arch in [
+        NvvmArch::Compute70,
+        NvvmArch::Compute80,
+        NvvmArch::Compute90,
+    ] {
+        let Some(modules) = probes(arch) else { return };
+        let (shuffled, _) = kernel(&modules, "shuffled_addresses");
+        // The upper and the lower half of each address are those of the generic one.
+        let generic: BTreeSet<&str> = (shuffled.lines())
+            .filter_map(|line| line.trim().strip_prefix("cvta."))
+            .filter_map(|rest| rest.split_once('\t')?.1.split(',').next())
+            .collect();
+        let halves: Vec<&str> = (shuffled.lines())
+            .filter(|line| line.contains("mov.b64 {") || line.contains("cvt.u32.u64"))
+            .filter_map(|line| line.rsplit(", ").next()?.split(';').next())
+            .collect();
+        assert!(halves.len() >= 8, "{shuffled}");
+        for half in halves {
+            let follows = |known: &str| {
+                (shuffled.lines()).any(|line| line.contains(&format!("{half}, {known},")))
+            };
+            assert!(
+                generic.contains(half) || generic.iter().any(|known| follows(known)),
+                "{half} in {shuffled}"
+            );
+        }
+        assert!(shuffled.matches("\tld.b32").count() >= 4, "{shuffled}");
+        let (stored, _) = kernel(&modules, "stored_addresses");
+        // The choice and both addresses from memory may be in any memory.
+        assert_eq!(stored.matches("\tld.b32").count(), 3, "{stored}");
+    }
+}
+
+#[test]
+fn a_choice_of_arrays_is_no_table_in_memory() {
+    let Some(modules) = probes(NvvmArch::Compute70) else {
+        return;
+    };
+    for name in ["matched", "matched_arrays"] {
+        let (_, text) = kernel(&modules, name);
+        assert!(!text.contains("generic("), "{text}");
+        assert_eq!(text.matches(".shared .align 4 .b8").count(), 4, "{text}");
+    }
+}
+
+#[test]
+fn a_reduction_is_left_as_it_is_written_and_a_remainder_is_exact() {
+    let Some(modules) = probes(NvvmArch::Compute70) else {
+        return;
+    };
+    let (reduced, text) = kernel(&modules, "reduced");
+    assert_eq!(reduced.matches("fma.rn.f64").count(), 2, "{reduced}");
+    assert_eq!(reduced.matches("fma.rn.f32").count(), 1, "{reduced}");
+    assert!(
+        text.contains(" fmod(") && text.contains(" fmodf("),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_only_a_table_names_is_in_the_module() {
+    let Some(modules) = probes(NvvmArch::Compute70) else {
+        return;
+    };
+    let (_, text) = kernel(&modules, "called");
+    for function in ["doubled", "halved", "same", "4area"] {
+        assert!(text.contains(function), "{function} in {text}");
+    }
+    assert!(!kernel(&modules, "braces").1.contains("doubled"));
+    let (braces, text) = kernel(&modules, "braces");
+    assert!(
+        braces.contains("17") && braces.contains("st.global.b32"),
+        "{text}"
+    );
+    let (wide, _) = kernel(&modules, "wide_argument");
+    assert!(
+        wide.contains(".param .align 16 .b8 wide_argument_param_1[64]"),
+        "{wide}"
+    );
+}
+
+/// Builds the probes in a process of its own for each compiler that rustup knows, as far as it has the parts.
+#[test]
+fn other_compilers_build_the_probes() {
+    let output = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(text)
+    };
+    let mut seen = BTreeSet::from(output("rustc", &["-vV"]));
+    let known = output("rustup", &["toolchain", "list"]).unwrap_or_default();
+    for name in known.lines().filter_map(|line| line.split(' ').next()) {
+        let which = |tool| output("rustup", &["which", "--toolchain", name, tool]);
+        let (Some(rustc), Some(cargo)) = (which("rustc"), which("cargo")) else {
+            continue;
+        };
+        if !seen.insert(output(&rustc, &["-vV"]).unwrap()) {
+            continue;
+        }
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "with_another_compiler",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env_remove(RUST_SRC_VARIABLE)
+            .env_remove(LLVM_TOOLS_VARIABLE)
+            .env("RUSTC", rustc)
+            .env("CARGO", cargo)
+            .output()
+            .unwrap();
+        let said = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy);
+        assert!(output.status.success(), "{name}: {}", said.concat());
+    }
+}
+
+#[test]
+#[ignore = "a part of other_compilers_build_the_probes"]
+fn with_another_compiler() {
+    let first = common::crate_of(include_str!(
+        "../../../examples/first_kernel/src/kernels.rs"
+    ));
+    let manifest = first.path().join("Cargo.toml");
+    let mut text = std::fs::read_to_string(&manifest).unwrap();
+    text += &format!(
+        "[dependencies]\ncuda_std = {{ package = \"trisolar-cuda-std\", path = \"{}/../trisolar_cuda_std\" }}\n",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    std::fs::write(manifest, text).unwrap();
+    for krate in [first.path(), &kernels("probes")] {
+        match builder(krate).build_modules() {
+            Ok((modules, _)) => {
+                for text in &modules.texts {
+                    common::assemble(text, &["sm_75", "sm_90"]);
+                }
+            }
+            // No machine must have another compiler than the pinned one.
+            Err(error) if error.lacks_toolchain() => println!("{error}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
