@@ -51,18 +51,18 @@ pub struct Inputs {
     pub package: String,
 }
 
-/// Waits for other builds in a target directory, and makes them wait until the returned file is dropped.
+/// Waits for other builds in a folder, and makes them wait until the returned file is dropped.
 ///
-/// Two kernel crates of the same name, or two builds of one crate, use the same file names there.
-pub fn lock(target_dir: &Path) -> Result<File, CudaBuilderError> {
-    fs::create_dir_all(target_dir).map_err(at(target_dir))?;
-    let path = target_dir.join("cuda_builder.lock");
+/// Two kernel crates of the same name, or two builds of one crate, use the same file names in cargo's target directory.
+pub fn lock(folder: &Path) -> Result<File, CudaBuilderError> {
+    fs::create_dir_all(folder).map_err(at(folder))?;
+    let path = folder.join("cuda_builder.lock");
     let file = File::create(&path).map_err(at(&path))?;
     file.lock().map_err(at(&path))?;
     Ok(file)
 }
 
-/// Runs cargo and passes on its messages to stderr as they arrive. The caller must hold the [`lock`].
+/// Runs cargo and passes on its messages to stderr as they arrive. The caller must hold the [`lock`] of the target directory.
 pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderError> {
     let place = job.program.parent().unwrap_or(job.target_dir);
     let mirror = Mirror::prepare(job.krate, place)?;

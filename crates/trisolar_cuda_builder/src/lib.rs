@@ -506,7 +506,9 @@ impl CudaBuilder {
         ]));
         fs::create_dir_all(&output).map_err(at(&output))?;
         let merged = output.join("merged.ll");
-        let lock = compile::lock(&target_dir)?;
+        // LLVM works on the files of this build alone, while cargo compiles the next one.
+        let lock = compile::lock(&output)?;
+        let of_cargo = compile::lock(&target_dir)?;
         let inputs = compile::compile(
             &toolchain,
             &compile::Job {
@@ -523,6 +525,7 @@ impl CudaBuilder {
                 program: &merged,
             },
         )?;
+        drop(of_cargo);
         inputs
             .sources
             .iter()
@@ -890,7 +893,7 @@ struct Compiled {
     /// The folder for files.
     output: PathBuf,
     record: Record,
-    /// Other builds wait, because they may use the same files.
+    /// Other builds of the same crate wait.
     _lock: fs::File,
 }
 
