@@ -212,10 +212,11 @@ impl fmt::Debug for CudaBuilderError {
 fn advice(diagnostics: &str, is_module: bool) -> String {
     let mut text = String::new();
     let mut krates: Vec<&str> = diagnostics
-        .split("unresolved module or unlinked crate `")
+        .split(" a crate named `")
         .skip(1)
         .filter_map(|rest| rest.split('`').next())
         .collect();
+    krates.sort_unstable();
     krates.dedup();
     for krate in krates {
         text += &match krate {
@@ -258,4 +259,32 @@ fn list(paths: &[PathBuf]) -> String {
 pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> CudaBuilderError {
     let path = path.into();
     move |source| CudaBuilderError::Io { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::advice;
+
+    #[test]
+    fn misleading_messages_of_rustc_are_explained() {
+        let unlinked = |name: &str| {
+            format!(
+                "error[E0433]: cannot find module or crate `{name}` in this scope\n = help: you might be missing a crate named `{name}`"
+            )
+        };
+        for (said, is_module, expected) in [
+            (unlinked("libm"), true, ".dependencies(&[\"libm\"])"),
+            (unlinked("std"), false, "no `std`"),
+            (
+                "error[E0425]: cannot find value `FACTOR` in the crate root".into(),
+                true,
+                "a crate of its own",
+            ),
+        ] {
+            let text = advice(&said, is_module);
+            assert!(text.contains(expected), "{text}");
+        }
+        assert_eq!(advice(&unlinked("libm"), false), "");
+        assert_eq!(advice("error[E0308]: mismatched types", true), "");
+    }
 }
