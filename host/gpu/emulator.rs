@@ -1,6 +1,5 @@
 //! The emulator of the grid as a device: slow, for tests of kernels and engines where there is no GPU.
 
-use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
@@ -15,13 +14,11 @@ pub struct Emulator {
     info: DeviceInfo,
     seed: Option<u64>,
     resident: u32,
+    stack_bytes: Option<usize>,
 }
 
 /// Most bytes of shared memory of an emulated block, as on a GPU of compute capability 9.0.
 const EMULATED_SHARED_BYTES: u32 = 227 << 10;
-
-/// Alignment of memory in bytes, as that of the driver.
-const ALIGNMENT: usize = 256;
 
 impl Emulator {
     /// An emulator with this name.
@@ -36,8 +33,9 @@ impl Emulator {
                 shared_bytes_per_block: EMULATED_SHARED_BYTES,
                 clock_khz: 0,
             },
-            seed: None,
+            seed: Some(emulator::DEFAULT_SEED),
             resident: 1,
+            stack_bytes: None,
         }
     }
 
@@ -48,7 +46,7 @@ impl Emulator {
         self
     }
 
-    /// Runs threads in a random order with this seed; `None` for their natural order.
+    /// Sets the seed of the random order in which threads run; `None` for the order of their index, which hides races.
     #[must_use]
     pub fn seed(self, seed: Option<u64>) -> Self {
         Self { seed, ..self }
@@ -60,24 +58,21 @@ impl Emulator {
         Self { resident, ..self }
     }
 
+    /// Sets the bytes of each thread's stack, which are 262144 otherwise.
+    #[must_use]
+    pub fn stack_bytes(self, bytes: usize) -> Self {
+        Self {
+            stack_bytes: Some(bytes),
+            ..self
+        }
+    }
+
     fn room(&self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
-        let full = || GpuError::OutOfMemory {
+        emulator::allocate(bytes).ok_or_else(|| GpuError::OutOfMemory {
             device: self.info.name.clone(),
             needed: bytes as u64,
             available: 0,
-        };
-        let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).map_err(|_| full())?;
-        // SAFETY: the layout is not empty.
-        NonNull::new(unsafe { alloc(layout) }).ok_or_else(full)
-    }
-}
-
-/// # Safety
-/// `start` is from [`Emulator::room`] with the same number of bytes.
-unsafe fn release(start: *mut u8, bytes: usize) {
-    if let Ok(layout) = Layout::from_size_align(bytes.max(1), ALIGNMENT) {
-        // SAFETY: the layout it was allocated with.
-        unsafe { dealloc(start, layout) }
+        })
     }
 }
 
@@ -102,18 +97,20 @@ impl Device for Emulator {
         Ok(self.room(bytes)?.as_ptr().expose_provenance() as u64)
     }
 
-    unsafe fn free(&self, address: u64, bytes: usize) {
-        // SAFETY: the caller guarantees this.
-        unsafe { release(pointer(address), bytes) }
+    unsafe fn free(&self, address: u64, _: usize) {
+        if let Some(start) = NonNull::new(pointer(address)) {
+            // SAFETY: the caller guarantees this.
+            unsafe { emulator::free(start) }
+        }
     }
 
     fn allocate_host(&self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
         self.room(bytes)
     }
 
-    unsafe fn free_host(&self, start: NonNull<u8>, bytes: usize) {
+    unsafe fn free_host(&self, start: NonNull<u8>, _: usize) {
         // SAFETY: the caller guarantees this.
-        unsafe { release(start.as_ptr(), bytes) }
+        unsafe { emulator::free(start) }
     }
 
     unsafe fn fill(&self, to: u64, bytes: usize, byte: u8) -> Result<(), GpuError> {
@@ -207,8 +204,12 @@ impl Device for Emulator {
         let grid = launch.grid;
         let mut emulated = emulator::Launch::new(grid.blocks, grid.threads)
             .shared_bytes(grid.shared_bytes as usize);
-        if let Some(seed) = self.seed {
-            emulated = emulated.seed(seed);
+        emulated = match self.seed {
+            Some(seed) => emulated.seed(seed),
+            None => emulated.natural_order(),
+        };
+        if let Some(bytes) = self.stack_bytes {
+            emulated = emulated.stack_bytes(bytes);
         }
         if grid.cooperative {
             // A block that waits for another one occupies a thread.

@@ -267,7 +267,8 @@ fn divergent_warp_operations_are_errors() {
         apart.0 == "warp_shuffle_xor" && apart.1.starts_with("its lanes never meet"),
         "{apart:?}"
     );
-    let outside = reason(unsafe { launch(1, 32, 0, || not_in_mask()) }.unwrap_err());
+    let in_order = Launch::new(1, 32).natural_order();
+    let outside = reason(unsafe { in_order.run(|| not_in_mask()) }.unwrap_err());
     assert_eq!(
         outside,
         (

@@ -9,11 +9,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Mutex;
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, CoroutineResult};
 
 use super::context::{Arrival, BarrierCall, BarrierKind, BlockContext, Context, Wait, set_current};
 use super::error::{EmulatorError, SendFault, Waiting};
+use super::faults::Fault;
 use super::launch::{AnyKernel, Launch, Random, Stats};
 use super::memory::{MAX_SHARED_BYTES, SharedMemory};
 use super::stacks::Stacks;
@@ -78,6 +79,11 @@ impl<'a> Worker<'a> {
                     stores: RefCell::default(),
                     cancelled: Cell::new(false),
                     arrival: Cell::new(Arrival::No),
+                    trap: Cell::new(None),
+                    fault: Cell::new(None),
+                    message: RefCell::default(),
+                    stack_bytes: launch.stack_bytes,
+                    stack_limit: Cell::new(0),
                 },
                 coroutine: None,
                 done: false,
@@ -217,6 +223,8 @@ impl<'a> Worker<'a> {
             Some(coroutine) => coroutine,
             none => {
                 let (stack, kernel) = (self.stacks.take()?, self.kernel);
+                let top = stack.base().get();
+                (slot.context.stack_limit).set(top.saturating_sub(self.launch.stack_bytes));
                 none.insert(Coroutine::with_stack(stack, move |yielder, ()| {
                     // SAFETY: the worker keeps the context in place for as long as the coroutine lives.
                     unsafe { &*context }.yielder.set(yielder);
@@ -225,9 +233,25 @@ impl<'a> Worker<'a> {
             }
         };
         slot.context.wait.set(Wait::Nothing);
+        slot.context.trap.set(Some(coroutine.trap_handler()));
         let before = set_current(context);
         let result = catch_unwind(AssertUnwindSafe(|| coroutine.resume(())));
         set_current(before);
+        slot.context.trap.set(None);
+        if let Some(fault) = slot.context.fault.take() {
+            let what = match (fault, slot.context.message.take()) {
+                (Fault::Abort, Some(message)) => format!("was aborted: {message}"),
+                _ => fault.describe(&slot.context),
+            };
+            // Its values are not dropped; the stack is whole again.
+            slot.done = true;
+            self.finished += 1;
+            if let Some(coroutine) = slot.coroutine.take() {
+                self.stacks.put(coroutine.into_stack());
+            }
+            let site = slot.context.site();
+            return Err(EmulatorError::Fault { site, what });
+        }
         match result {
             Ok(CoroutineResult::Yield(())) => {
                 if matches!(slot.context.wait.get(), Wait::Nothing) {
@@ -466,14 +490,10 @@ fn thrown(payload: Box<dyn Any + Send>, context: &Context) -> EmulatorError {
         Ok(fault) => return fault.0.into_error(context.site(), context.linear),
         Err(other) => other,
     };
-    let message = match (
-        payload.downcast_ref::<&str>(),
-        payload.downcast_ref::<String>(),
-    ) {
-        (Some(text), _) => (*text).to_owned(),
-        (_, Some(text)) => text.clone(),
-        _ => "with a payload that is not text".to_owned(),
-    };
+    // A panic of the emulator's own code, which resumes another one, has no message.
+    let message = (context.message.take())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "with a payload that is not text".to_owned());
     EmulatorError::Panic {
         site: context.site(),
         message,

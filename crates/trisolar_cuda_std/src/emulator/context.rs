@@ -6,9 +6,11 @@ use std::ptr;
 use std::sync::Mutex;
 
 use corosensei::Yielder;
+use corosensei::trap::CoroutineTrapHandler;
 
 use super::copies::{BulkCopy, Copies};
 use super::error::{Fault, Site, fail};
+use super::faults;
 use super::memory::SharedMemory;
 use super::warp::{Operation, Together, WarpCall};
 
@@ -55,6 +57,16 @@ impl BlockContext {
         // SAFETY: the blocks of a cluster live as long as each other.
         let pointer = unsafe { &*block }.shared.borrow_mut().twin(place);
         (block, pointer)
+    }
+
+    /// An address in words, if it is near a shared array of the cluster.
+    pub(super) fn describe_shared(&self, address: usize) -> Option<String> {
+        let cluster = self.cluster.get().map_or(&[][..], Vec::as_slice);
+        cluster.iter().find_map(|block| {
+            // SAFETY: the blocks of a cluster live as long as each other.
+            let shared = unsafe { &**block }.shared.try_borrow().ok()?;
+            shared.describe(address)
+        })
     }
 
     /// Panics unless the block's shared memory can be reached.
@@ -104,9 +116,25 @@ pub(crate) struct Context {
     /// True when the launch has failed and the thread is being unwound, in which case it no longer waits for anything.
     pub cancelled: Cell<bool>,
     pub arrival: Cell<Arrival>,
+    /// How a signal ends the thread, while it runs.
+    pub trap: Cell<Option<CoroutineTrapHandler<()>>>,
+    /// What has ended it so.
+    pub fault: Cell<Option<faults::Fault>>,
+    /// The message of its panic, with the place.
+    pub message: RefCell<Option<String>>,
+    /// Bytes of its stack, and the address of the stack's last inaccessible byte below them.
+    pub stack_bytes: usize,
+    pub stack_limit: Cell<usize>,
 }
 
 impl Context {
+    /// Whether an address is just below the thread's stack.
+    pub(super) fn is_beyond_stack(&self, address: usize) -> bool {
+        const NEAR: usize = 64 << 10;
+        let limit = self.stack_limit.get();
+        (limit.saturating_sub(NEAR)..limit).contains(&address)
+    }
+
     pub(crate) fn site(&self) -> Site {
         Site {
             block: self.block_idx.get(),

@@ -211,6 +211,22 @@ pub enum EmulatorError {
         /// The panic's message.
         message: String,
     },
+    /// A thread did what ends a kernel on a GPU, or has undefined results there: an access outside of buffers, a misaligned one, an abort.
+    #[error("{site} {what}")]
+    Fault {
+        /// The thread.
+        site: Site,
+        /// What it did, such as "wrote right after the end of a buffer of 400 bytes".
+        what: String,
+    },
+    /// Bytes next to a buffer were overwritten; detected at the end of the launch.
+    #[error("a kernel wrote right {side} a buffer of {bytes} bytes")]
+    Overrun {
+        /// "before" or "after".
+        side: &'static str,
+        /// The size of the buffer.
+        bytes: usize,
+    },
     /// There is no memory for the stack of a thread.
     #[error("no memory for the stack ({bytes} bytes) of a thread: {reason}")]
     Stack {

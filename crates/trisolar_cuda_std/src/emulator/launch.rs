@@ -101,6 +101,9 @@ pub struct Launch {
 const STACK_BYTES: usize = 256 << 10;
 const MIN_STACK_BYTES: usize = 16 << 10;
 
+/// The seed of the order of threads in launches that set none.
+pub const DEFAULT_SEED: u64 = 1;
+
 impl Launch {
     /// A launch of `grid` blocks of `block` threads each.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
@@ -109,7 +112,7 @@ impl Launch {
             block: block.into(),
             cluster: 1.into(),
             shared_bytes: 0,
-            seed: None,
+            seed: Some(DEFAULT_SEED),
             workers: None,
             stack_bytes: STACK_BYTES,
             capture: false,
@@ -128,10 +131,16 @@ impl Launch {
         self
     }
 
-    /// Runs the threads in a random order, derived from this seed, that changes after every wait. Without a seed they run in
-    /// the order of their index. A kernel without races gives the same result for every seed.
+    /// Sets the seed of the random order in which threads run, which changes after every wait; the default is [`DEFAULT_SEED`]. A kernel
+    /// without races gives the same result for every seed.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// Runs the threads in the order of their index, which hides races that another order shows.
+    pub fn natural_order(mut self) -> Self {
+        self.seed = None;
         self
     }
 

@@ -1,20 +1,17 @@
 //! The shared memory of an emulated block.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, handle_alloc_error};
 use std::any::TypeId;
 use std::ptr::NonNull;
 
 use super::error::{EmulatorError, Fault, fail};
+use super::guarded::Guarded;
 
 /// The largest shared memory of a block on any current GPU: 227 KiB.
 pub(crate) const MAX_SHARED_BYTES: usize = 232_448;
 
-/// Number of bytes on either side of an array that are checked for stray writes.
-const GUARD_LENGTH: usize = 64;
-const GUARD_BYTE: u8 = 0xc5;
 /// The initial content of shared memory. As an f32 or f64 it is a huge number, so that results computed from it stand out.
 pub(super) const FRESH_BYTE: u8 = 0x7e;
-const ALIGNMENT: usize = 128;
 
 /// Identifies an array.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,75 +25,34 @@ struct Region {
     key: Key,
     name: &'static str,
     bytes: usize,
-    layout: Layout,
-    base: NonNull<u8>,
+    align: usize,
+    memory: Guarded,
     /// Whether the current block uses it.
     live: bool,
 }
 
 impl Region {
     fn new(key: Key, name: &'static str, bytes: usize, align: usize) -> Self {
-        let align = align.max(ALIGNMENT);
-        let Ok(layout) = Layout::from_size_align(align + bytes + GUARD_LENGTH, align) else {
-            unreachable!("a shared array is within MAX_SHARED_BYTES, so its layout is valid")
-        };
-        // SAFETY: the layout has a size other than 0.
-        let Some(base) = NonNull::new(unsafe { alloc(layout) }) else {
-            handle_alloc_error(layout)
+        let Some(memory) = Guarded::new(bytes, align) else {
+            handle_alloc_error(Layout::new::<[u8; MAX_SHARED_BYTES]>())
         };
         Self {
             key,
             name,
             bytes,
-            layout,
-            base,
+            align,
+            memory,
             live: false,
         }
     }
 
-    /// The array's first byte; the guard bytes lie right before it.
     fn start(&self) -> NonNull<u8> {
-        // SAFETY: the allocation holds `align` bytes before the array.
-        unsafe { self.base.add(self.layout.align()) }
+        self.memory.start()
     }
 
     fn refresh(&mut self) {
-        let start = self.start().as_ptr();
-        // SAFETY: GUARD_LENGTH <= ALIGNMENT <= align bytes lie before the array, GUARD_LENGTH bytes after it.
-        unsafe {
-            start
-                .sub(GUARD_LENGTH)
-                .write_bytes(GUARD_BYTE, GUARD_LENGTH);
-            start.write_bytes(FRESH_BYTE, self.bytes);
-            start.add(self.bytes).write_bytes(GUARD_BYTE, GUARD_LENGTH);
-        }
+        self.memory.refresh();
         self.live = true;
-    }
-
-    fn overrun(&self) -> Option<&'static str> {
-        let start = self.start().as_ptr();
-        // SAFETY: as in `refresh`, which initialised these bytes.
-        let (before, after) = unsafe {
-            (
-                std::slice::from_raw_parts(start.sub(GUARD_LENGTH), GUARD_LENGTH),
-                std::slice::from_raw_parts(start.add(self.bytes), GUARD_LENGTH),
-            )
-        };
-        let written = |guard: &[u8]| guard.iter().any(|&byte| byte != GUARD_BYTE);
-        if written(before) {
-            Some("before")
-        } else if written(after) {
-            Some("after")
-        } else {
-            None
-        }
-    }
-}
-
-impl Drop for Region {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout, freed once.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) };
     }
 }
 
@@ -138,12 +94,7 @@ impl SharedMemory {
 
     /// The dynamic array.
     pub(crate) fn dynamic(&mut self) -> *mut u8 {
-        self.region(
-            Key::Dynamic,
-            "the dynamic array",
-            self.dynamic_bytes,
-            ALIGNMENT,
-        )
+        self.region(Key::Dynamic, "the dynamic array", self.dynamic_bytes, 1)
     }
 
     /// The array of a place in the source, which the type of `tag` identifies, with elements of one type.
@@ -204,16 +155,27 @@ impl SharedMemory {
                     key: region.key,
                     name: region.name,
                     bytes: region.bytes,
-                    align: region.layout.align(),
+                    align: region.align,
                 };
                 (offset < region.bytes.max(1)).then_some((twin, offset))
             })
     }
 
+    /// An address in words, if it is near an array.
+    pub(super) fn describe(&self, address: usize) -> Option<String> {
+        (self.regions.iter()).find_map(|region| {
+            let place = region.memory.place(address)?;
+            Some(format!(
+                "{place} {} of {} bytes in shared memory",
+                region.name, region.bytes
+            ))
+        })
+    }
+
     /// Checks whether something was written next to an array.
     pub(crate) fn check(&self, block: [u32; 3]) -> Result<(), EmulatorError> {
         for region in self.regions.iter().filter(|region| region.live) {
-            if let Some(side) = region.overrun() {
+            if let Some(side) = region.memory.overrun() {
                 return Err(EmulatorError::SharedOverrun {
                     block,
                     side,

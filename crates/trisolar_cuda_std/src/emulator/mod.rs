@@ -31,18 +31,19 @@
 //! # What it detects
 //! - a barrier that some threads of a block never reach, or at which they call different functions;
 //! - a warp operation with lanes that have exited, wait elsewhere, or are not in their own mask;
-//! - a panic in a kernel, with its block and thread; this includes every slice index out of bounds;
+//! - a panic in a kernel, with its block, thread and line; this includes every slice index out of bounds;
 //! - an index that is out of the bounds of a [`SharedSlice`](crate::shared::SharedSlice);
-//! - writes through raw pointers up to 64 bytes before or after an array of `shared_array!` or the dynamic array, when the
-//!   block ends;
-//! - missing barriers, by their wrong results: threads run one after another, in a different order for each
-//!   [seed](Launch::seed), and shared memory starts with a pattern instead of zeros;
+//! - on Linux, reads and writes through raw pointers outside of memory of [`allocate`] and of shared arrays, up to 8 GB away, and a full stack, with
+//!   the thread; elsewhere, and where the size of the memory is no multiple of 16 bytes, only writes beside it, when the block or the launch ends;
+//! - misaligned pointers and broken contracts of `core`'s unsafe functions, where the program has debug assertions;
+//! - missing barriers and races, by their wrong results: threads run one after another, in a random order, which is another one for each
+//!   [seed](Launch::seed), and memory starts with a pattern instead of zeros;
 //! - asynchronous copies that are read before the wait for them: the bytes move when a thread waits, not before;
 //! - shared memory of another block of the cluster, used out of bounds, before that block has begun or after it has ended;
 //! - launch dimensions and sizes of shared memory that no GPU accepts.
 //!
 //! # What it does not detect
-//! The emulator misses writes through raw pointers farther out of bounds, all reads out of bounds, races within one
+//! The emulator misses accesses outside of memory that the program has allocated otherwise, such as a `Vec`, races within one
 //! instruction, and anything about time. A thread that spins until another one writes never lets that one run unless it calls
 //! [`nanosleep`](crate::thread::nanosleep).
 
@@ -51,6 +52,8 @@ mod cluster;
 mod context;
 mod copies;
 mod error;
+mod faults;
+mod guarded;
 mod launch;
 mod memory;
 mod run;
@@ -60,7 +63,8 @@ mod warp;
 
 pub use crate::kernel::one_thread;
 pub use error::{EmulatorError, Site, Waiting};
-pub use launch::{Dim3, Launch, Stats};
+pub use guarded::{allocate, free};
+pub use launch::{DEFAULT_SEED, Dim3, Launch, Stats};
 pub use run::launch;
 #[doc(hidden)]
 pub use statics::{SHARED_STATICS, SharedStatic};

@@ -6,6 +6,8 @@ use std::thread;
 
 use super::cluster::Team;
 use super::error::EmulatorError;
+use super::faults::{Watch, keep_messages};
+use super::guarded::Running;
 use super::launch::{AnyKernel, Dim3, Launch, Random, Stats};
 use super::statics::Turn;
 use crate::kernel::one_thread;
@@ -83,6 +85,8 @@ impl Launch {
     /// the call.
     fn run_any(&self, kernel: AnyKernel) -> Result<Stats, EmulatorError> {
         self.check()?;
+        keep_messages();
+        let running = Running::begin();
         let clusters = self.grid.count() / self.cluster.count();
         let workers = match self.workers {
             Some(workers) => workers,
@@ -99,16 +103,12 @@ impl Launch {
             outcome: Mutex::new((Stats::default(), None)),
             output: Mutex::new(String::new()),
         };
-        if workers <= 1 {
-            shared.work(kernel);
-        } else {
-            thread::scope(|scope| {
-                for _ in 1..workers {
-                    scope.spawn(|| shared.work(kernel));
-                }
-                shared.work(kernel);
-            });
-        }
+        // Not the calling thread, which would count as panicking for good after a kernel has been aborted within a panic.
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| shared.work(kernel));
+            }
+        });
         let (mut stats, failure) = shared
             .outcome
             .into_inner()
@@ -117,8 +117,11 @@ impl Launch {
             .output
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        match failure {
-            Some((_, error)) => Err(error),
+        let overrun = running
+            .overrun()
+            .map(|(side, bytes)| EmulatorError::Overrun { side, bytes });
+        match failure.map(|(_, error)| error).or(overrun) {
+            Some(error) => Err(error),
             None => Ok(stats),
         }
     }
@@ -159,6 +162,7 @@ struct Progress<'a> {
 impl Progress<'_> {
     fn work(&self, kernel: AnyKernel) {
         let output = self.launch.capture.then_some(&self.output);
+        let _watch = Watch::new();
         let mut team = Team::new(self.launch, kernel, output);
         let mut failure = None;
         loop {
