@@ -113,9 +113,10 @@ impl EnergyError {
 
 /// The message about an energy that is not finite although all coordinates are; `when` is the step or time.
 pub fn no_energy(when: &str, total: f64, bodies: &Bodies) -> String {
-    let pair = nearest_pair(&bodies.position).map_or(String::new(), |(i, j, distance)| {
-        format!(" The closest bodies are {i} and {j}, at a distance of {distance:.3e}.")
-    });
+    let pair =
+        nearest_pair(&bodies.position, |_| true).map_or(String::new(), |(i, j, distance)| {
+            format!(" The closest bodies are {i} and {j}, at a distance of {distance:.3e}.")
+        });
     format!(
         "{when}: the energy is {total}, not a finite number.{pair} Use --softening, or other bodies"
     )

@@ -6,7 +6,7 @@
 //! - [`files`]: bodies from files
 //! - [`Diagnostics`]: conserved quantities and the shape of the system; [`EnergyError`]: the energy error of a run
 //! - [`ColumnDensity`]: mass per area along the line of sight; [`Tracks`]: the paths of bodies through recorded states
-//! - [`near`]: bodies that are close to each other
+//! - [`near`]: bodies that are close to each other; [`start`]: warnings about a start
 
 mod accuracy;
 mod bodies;
@@ -20,6 +20,7 @@ mod nearest;
 mod points;
 mod shape;
 mod shells;
+pub mod start;
 mod tracks;
 mod uniform;
 

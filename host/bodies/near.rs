@@ -3,22 +3,37 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
+use crate::nearest::Nearest;
+
 /// The distance of two points, computed without squares, which could underflow.
 fn distance(a: DVec3, b: DVec3) -> f64 {
     let d = b - a;
     d.x.hypot(d.y).hypot(d.z)
 }
 
-/// The two points that are closest to each other and their distance; `None` if there are fewer than two. Takes a time proportional
-/// to the square of their number.
-pub fn nearest_pair(points: &[DVec3]) -> Option<(usize, usize, f64)> {
+/// The two points that are closest to each other and their distance; `None` if there are fewer than two. At least one of them
+/// `matters`. Takes a time proportional to the square of their number.
+pub fn nearest_pair(
+    points: &[DVec3],
+    matters: impl Fn(usize) -> bool + Sync,
+) -> Option<(usize, usize, f64)> {
     let nearest = |i: usize| {
         (i + 1..points.len())
+            .filter(|j| matters(i) || matters(*j))
             .map(|j| (i, j, distance(points[i], points[j])))
             .min_by(|a, b| a.2.total_cmp(&b.2))
     };
     let pairs = (0..points.len()).into_par_iter().filter_map(nearest);
     pairs.min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))
+}
+
+/// The distance to the nearest other point of a point that has as many points with shorter such distances as with longer ones.
+pub fn median_separation(points: &[DVec3]) -> f64 {
+    let nearest = Nearest::new(points);
+    let all = (0..points.len()).into_par_iter();
+    let mut distances: Vec<f64> = all.map(|i| nearest.of::<1>(i)[0].0.sqrt()).collect();
+    let middle = distances.len() / 2;
+    *distances.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 /// Two points that are closer to each other than `limit` or coincide, with their distance, if there are any. At least one of them
@@ -68,8 +83,10 @@ mod tests {
             [0.0, 2.0, 0.0],
         ]
         .map(DVec3::from);
-        assert_eq!(nearest_pair(&points), Some((0, 2, 1e-200)));
-        assert_eq!(nearest_pair(&points[..1]), None);
+        assert_eq!(nearest_pair(&points, |_| true), Some((0, 2, 1e-200)));
+        assert_eq!(nearest_pair(&points, |i| i == 3), Some((0, 3, 2.0)));
+        assert_eq!(nearest_pair(&points[..1], |_| true), None);
+        assert_eq!(median_separation(&points), 2.0);
     }
 
     #[test]

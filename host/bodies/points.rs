@@ -4,6 +4,7 @@ use std::path::Path;
 
 use glam::DVec3;
 
+use crate::files::table::{Rows, Unreadable, Word, hint_at_comma, is_like_a_number, number, place};
 use crate::io::npy;
 use crate::io::npz::NpzReader;
 use crate::io::read::{self, Limit};
@@ -25,6 +26,51 @@ pub struct Points {
 /// The allowed numbers of a point, for messages.
 const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 (x, y, z of bodies 1, 2, 3), 18 (also \
                        their velocities) or 21 (and their masses)";
+
+/// The least of these numbers.
+const FEWEST: usize = 3;
+
+/// Checks that names of columns do not contradict the order of the numbers: `x1` is no name for a mass or for a position of body 2. Names
+/// that do not look like these are taken for descriptions.
+fn check_names(names: &[Word<'_>], columns: usize) -> Result<(), Unreadable> {
+    const AXES: [&str; 3] = ["x", "y", "z"];
+    const SPEEDS: [&str; 3] = ["vx", "vy", "vz"];
+    let (mut shift, mut known) = (None, false);
+    for (k, word) in names.iter().enumerate() {
+        let (what, body) = match k {
+            18.. => ("m", k - 17),
+            9.. => (SPEEDS[k % 3], k / 3 - 2),
+            _ => (AXES[k % 3], k / 3 + 1),
+        };
+        let lower = word.text.to_lowercase();
+        let letters = lower
+            .trim_end_matches(|c: char| c.is_ascii_digit())
+            .trim_end_matches('_');
+        let letters = if letters == "mass" { "m" } else { letters };
+        if !AXES.iter().chain(&SPEEDS).any(|name| *name == letters) && letters != "m" {
+            continue;
+        }
+        known = true;
+        let digits = lower.trim_start_matches(|c: char| !c.is_ascii_digit());
+        // Bodies may be counted from 0 or from 1.
+        let counted = digits.parse().ok().filter(|_| columns > FEWEST);
+        let away = counted.map(|number: usize| body as i64 - number as i64);
+        let misplaced = away.is_some_and(|away| *shift.get_or_insert(away) != away);
+        if letters != what || misplaced {
+            let reason = format!(
+                "column {} is called '{}', but holds {what} of body {body}: {ALLOWED}",
+                k + 1,
+                word.text
+            );
+            return Err((word.at, reason));
+        }
+    }
+    if known && names.len() != columns {
+        let reason = format!("there are {} names for {columns} columns", names.len());
+        return Err((names[0].at, reason));
+    }
+    Ok(())
+}
 
 fn refuse(given: String, allowed: impl Into<String>) -> SpecError {
     SpecError::new("points", given, allowed)
@@ -73,7 +119,8 @@ impl Points {
     }
 
     /// Reads points: `.npy` (f64, as for [`new`](Self::new)), `.npz` (its array `points`), or text with a point on each
-    /// line, numbers separated by commas or blanks, `#` before comments, and optionally names in the first line.
+    /// line, numbers separated by commas, semicolons or blanks, also as Fortran writes them, `#` before comments, and optionally names in
+    /// the first line, which may not contradict the order of the numbers.
     ///
     /// # Errors
     /// A description of the error with the name of the file.
@@ -96,37 +143,47 @@ impl Points {
 
     /// Points from text, see [`read`](Self::read). An error begins with `:LINE`, or `:` if it is about all lines.
     fn parse(text: &str) -> Result<Self, String> {
-        let (mut values, mut columns, mut names) = (Vec::new(), None, 0);
-        for (number, line) in text.lines().enumerate() {
-            let content = line.split('#').next().unwrap_or_default();
-            let separated = |c: char| c == ',' || c.is_whitespace();
-            let words: Vec<&str> = content.split(separated).filter(|w| !w.is_empty()).collect();
-            if words.is_empty() {
+        let at_line = |(at, reason): Unreadable| format!(":{}: {reason}", place(text, at).0);
+        let (mut values, mut columns, mut named) = (Vec::new(), None, None);
+        let mut rows = Rows::new(text, None);
+        while let Some(mut words) = rows.next().map_err(at_line)? {
+            if words.len() > 1 && words.last().is_some_and(|word| word.text.is_empty()) {
+                words.pop();
+            }
+            let first = words[0].at;
+            let heading = values.is_empty() && named.is_none();
+            if heading && !words.iter().any(|word| is_like_a_number(&word.text)) {
+                named = Some(words);
                 continue;
             }
-            let numbers: Result<Vec<f64>, String> = words
-                .iter()
-                .map(|w| w.parse().map_err(|_| format!("'{w}' is not a number")))
-                .collect();
-            let heading = values.is_empty() && names == 0;
-            if heading && words.iter().all(|w| w.parse::<f64>().is_err()) {
-                names = 1;
-                continue;
+            if heading && words.len() < FEWEST {
+                let reason =
+                    format!("the line is no point: remove it, or begin it with #; {ALLOWED}");
+                return Err(at_line((first, reason)));
             }
-            let numbers = numbers.map_err(|e| format!(":{}: {e}", number + 1))?;
-            let expected = *columns.get_or_insert(numbers.len());
-            if numbers.len() != expected {
-                let found = numbers.len();
-                return Err(format!(
-                    ":{}: the line has {found} numbers, but the lines before have {expected}",
-                    number + 1
-                ));
+            let expected = *columns.get_or_insert(words.len());
+            if words.len() != expected {
+                let reason = format!(
+                    "the line has {} numbers, but the lines before have {expected}",
+                    words.len()
+                );
+                return Err(at_line((first, reason)));
             }
-            values.extend(numbers);
+            for word in &words {
+                let reason = || {
+                    format!(
+                        "'{}' is not a number{}",
+                        word.text,
+                        hint_at_comma(&word.text)
+                    )
+                };
+                values.push(number(&word.text).ok_or_else(|| at_line((word.at, reason())))?);
+            }
         }
         let Some(columns) = columns else {
             return Err(": it contains no points".into());
         };
+        check_names(named.as_deref().unwrap_or_default(), columns).map_err(at_line)?;
         Self::new(&[values.len() / columns, columns], values)
             .map_err(|e| format!(": invalid value '{}': {}", e.given, e.allowed))
     }
@@ -243,6 +300,24 @@ mod tests {
     }
 
     #[test]
+    fn points_are_the_same_however_their_numbers_are_written() {
+        let expected = Points::new(&[2, 3], vec![1.0, -0.25, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        for text in [
+            "1.0D+00 -2.5d-1 3.0D0\n4 5 6\n",
+            "x1;y1;z1\r\n1;-0.25;3;\r\n4;5;6;\r\n",
+            "# points\n\"X\",\"Y\",\"Z\"\n\"1\",\"-.25\",3\n4,5,6 # the last\n",
+            "here\tthere\tup\n1\t-0.25\t3\n4\t5\t6\n",
+        ] {
+            assert_eq!(Points::parse(text).as_ref(), Ok(&expected), "{text:?}");
+        }
+        let names = ["x0,y0,z0,x1,y1,z1,x2,y2,z2", "a,b,c,d,e,f,g,h,i"];
+        for names in names {
+            let text = format!("{names}\n1,2,3,4,5,6,7,8,9\n");
+            assert!(Points::parse(&text).is_ok(), "{names}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_a_text_is_said_with_its_line() {
         for (text, said) in [
             ("", ": it contains no points"),
@@ -250,6 +325,22 @@ mod tests {
             ("1 2 3\n1 2 b\n", ":2: 'b' is not a number"),
             ("1 2 3\n1 2\n", ":2: the line has 2 numbers"),
             ("1 2 3 4\n", "shape [1, 4]"),
+            ("2\n1 2 3\n4 5 6\n", ":1: the line is no point"),
+            (
+                "1,5 2,5 3,5\n",
+                ":1: '1,5' is not a number (its decimal places need a point, not a comma)",
+            ),
+            ("1,5;2,5;3,5\n", ":1: '1,5' is not a number"),
+            (
+                "z,y,x\n1,2,3\n",
+                ":1: column 1 is called 'z', but holds x of body 1",
+            ),
+            ("x,y\n1,2,3\n", ":1: there are 2 names for 3 columns"),
+            (
+                "x2,y2,z2,x1,y1,z1,x3,y3,z3\n1,2,3,4,5,6,7,8,9\n",
+                ":1: column 4 is called 'x1', but holds x of body 2",
+            ),
+            ("1 2 \"3\n", ":1: the quotation mark has no second one"),
             ("1 2 3\n4 nan 6\n", "NaN of point 1"),
         ] {
             let error = Points::parse(text).unwrap_err();

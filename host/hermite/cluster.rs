@@ -161,6 +161,9 @@ impl<'e> Cluster<'e> {
         let specification = start.specification().clone();
         let order = specification.order;
         let mut stars = Star::of(start.bodies());
+        if specification.backwards {
+            stars.iter_mut().for_each(Star::reverse);
+        }
         engine.load(&specification, &stars)?;
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         let mut forces = vec![[ZERO; 4]; stars.len()];

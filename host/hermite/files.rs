@@ -10,13 +10,13 @@ use std::path::Path;
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::TERMS;
 
-use super::{Counters, Pair, Parts, Specification, Star, bodies_of};
+use super::{Counters, Pair, Parts, Specification, Star};
 use trisolar_bodies::files::{BodyFormat, write};
 use trisolar_bodies::{Bodies, DVec3, Tracks};
 use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_run::Record;
 
-pub use trisolar_bodies::files::{FileError, read_particles as read};
+pub use trisolar_bodies::files::{FileError, read};
 
 /// Reads the particles of a start model, their masses as they are in the file.
 ///
@@ -54,7 +54,13 @@ pub fn write_snapshot(
     })?;
     let time = specification.on_the_clock(time);
     let json = told(specification).to_string();
-    Ok(write(path, format, &bodies_of(stars), time, &json)?)
+    Ok(write(
+        path,
+        format,
+        &specification.bodies_of(stars),
+        time,
+        &json,
+    )?)
 }
 
 /// The specification as JSON, with the gravitational constant that it leaves to the masses.

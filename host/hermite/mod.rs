@@ -78,6 +78,16 @@ impl Star {
             .collect()
     }
 
+    /// Turns its velocity round.
+    fn reverse(&mut self) {
+        let Vec3 { x, y, z } = self.taylor[1];
+        self.taylor[1] = Vec3 {
+            x: -x,
+            y: -y,
+            z: -z,
+        };
+    }
+
     /// Position at its time (length).
     pub fn position(&self) -> DVec3 {
         dvec3(self.taylor[0])

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::files::{self, FileError};
 use super::spec::{MAX_BODIES, MAX_NEIGHBOURS};
 use super::{AhmadCohen, ClosePairs, Order, Precision, SpecError, Specification, Validated};
-use trisolar_bodies::files::Carried;
+use trisolar_bodies::files::{BodyFile, Carried};
+use trisolar_bodies::near::median_separation;
+use trisolar_bodies::start::{self, FEW_BODIES};
 use trisolar_bodies::{Bodies, KING_W0, Model};
 use trisolar_run::Paths;
 use trisolar_run::max_error;
@@ -20,7 +22,7 @@ parameters! {
     /// Start and integration under the names of the options; what is not given has its default.
     pub struct Overrides {
         START replaced by model, input {
-            /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY); any other name is text
+            /// Read the start model from a file: .npz, .csv, .tipsy, .std or .bin (TIPSY); any other name is text
             input: Option<PathBuf> = "FILE", where { conflicts: &["model", "w0", "n", "seed"] };
             /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening
             model: Option<StartModel> = "NAME" => |text| read::named(&StartModel::ALL, StartModel::name, text), default "plummer";
@@ -36,7 +38,7 @@ parameters! {
             order: Option<Order> = "P" => order, default "6; 4 with --scheme ahmad-cohen, 8 for burrau and figure-eight";
             /// Softening length
             softening: Option<f64> = "LENGTH" => read::number, unit "length",
-                default "that of the file, or 4/n; 0 for burrau, figure-eight and --close-pairs regularised", where { aliases: &["eps"] };
+                default "that of the file, or 4/n; 0 for fewer than 100 bodies of a file, burrau, figure-eight and --close-pairs regularised", where { aliases: &["eps"] };
             /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's (Makino & Aarseth 1992)
             eta: Option<f64> = "ETA" => read::number, default "0.1, 0.5, 0.75 at order 4, 6, 8; 0.15 for burrau and figure-eight";
             /// Accuracy parameter of the first step
@@ -64,7 +66,7 @@ parameters! {
                 => |text| read::named(&CloseEncounters::ALL, CloseEncounters::name, text), default "plain";
             /// Largest apocentre of the pairs that --close-pairs regularised keeps as one particle; close passes begin within a sixteenth of it
             pair_radius: Option<f64> = "LENGTH" => read::number, unit "length", default "4/n";
-            /// Time at which the run ends, on the clock of the file if it has one
+            /// Time at which the run ends, on the clock of the file if it has one; a time before the start is reached by running backwards
             end: Option<f64> = "TIME" => read::number, unit "time", default "1 after the start; 70 for burrau, a period for figure-eight", where { conflicts: &["steps"] };
             /// Number of longest steps (--max-step) after which the run ends
             steps: Option<u64> = "N" => |text| read::whole(text, 1..=1 << 53), where { conflicts: &["end"] };
@@ -221,7 +223,23 @@ struct Started {
     carried: Carried,
     /// Notes for the user.
     notes: Vec<String>,
+    /// The file, or what stands in its place in notes; empty for a model.
+    name: String,
 }
+
+/// The softening length of bodies for which none is known: 4/n, as for the models, if these are so many that it is much less than their
+/// distances, and otherwise 0.
+fn usual_softening(bodies: &Bodies) -> f64 {
+    let usual = 4.0 / bodies.len().max(1) as f64;
+    let is_small = || usual < median_separation(&bodies.position);
+    match bodies.len() >= FEW_BODIES && is_small() {
+        true => usual,
+        false => 0.0,
+    }
+}
+
+/// Number of longest steps from which on a run says so beforehand.
+const MANY_STEPS: f64 = 1e8;
 
 /// Largest number of lines of diagnostics.
 const MAX_DIAGNOSTICS: f64 = 1e7;
@@ -284,13 +302,18 @@ impl Overrides {
         }
     }
 
+    /// Whether the run goes backwards from the time of its start.
+    pub fn is_backwards(&self, start_time: f64) -> bool {
+        self.end_from(start_time) < start_time
+    }
+
     /// The same for a start whose file has the time `start_time`. The given end is on the clock of the file; the [`Times`] are on the run's
     /// own clock, which begins at 0.
     ///
     /// # Errors
     /// [`OverridesError::Value`].
     pub fn times_from(&self, start_time: f64) -> Result<Times, OverridesError> {
-        let end = self.end_from(start_time);
+        let time = self.end_from(start_time) - start_time;
         let every = self.every.unwrap_or(0.25);
         let value = |option, given: f64, allowed: &str| {
             Err(OverridesError::Value(SpecError {
@@ -299,17 +322,16 @@ impl Overrides {
                 allowed: allowed.into(),
             }))
         };
-        for (option, x) in [("--every", every), ("--end", end - start_time)] {
-            if x.is_finite() && x > 0.0 {
-                continue;
-            }
-            if option == "--end" && start_time != 0.0 {
-                let allowed = format!("must be after {start_time}, the time of the start");
-                return value(option, end, &allowed);
-            }
-            return value(option, x, "must be a finite number above 0 (time)");
+        if !(every.is_finite() && every > 0.0) {
+            return value("--every", every, "must be a finite number above 0 (time)");
         }
-        let end = end - start_time;
+        if !time.is_finite() || time == 0.0 {
+            let allowed = format!(
+                "must be a finite time after {start_time}, the time of the start, or before it for a run backwards"
+            );
+            return value("--end", self.end_from(start_time), &allowed);
+        }
+        let end = time.abs();
         if end / every > MAX_DIAGNOSTICS {
             return value(
                 "--every",
@@ -342,8 +364,10 @@ impl Overrides {
         let Started {
             bodies,
             carried,
-            notes,
+            mut notes,
+            name,
         } = self.bodies(bodies, carried)?;
+        let is_of_user = !name.is_empty();
         let start_time = carried.time.unwrap_or(0.0);
         self.times_from(start_time)?;
         let ahmad_cohen = self.ahmad_cohen(bodies.len())?;
@@ -359,14 +383,27 @@ impl Overrides {
         if is_known && self.order.is_none() && ahmad_cohen.is_none() {
             (usual.eta, usual.eta_start) = (0.15, 0.02);
         }
+        let given = self.softening.or(carried.softening);
         let usual_softening = match self.model.and_then(StartModel::problem) {
             Some(_) => 0.0,
             None if close_pairs.is_some() => 0.0,
+            None if is_of_user => usual_softening(&bodies),
             None => 4.0 / bodies.len().max(1) as f64,
         };
+        if let (None, None, true) = (given, close_pairs, is_of_user) {
+            let used = match usual_softening {
+                0.0 => "0",
+                _ => "4/n",
+            };
+            notes.insert(
+                0,
+                format!("{name} does not contain a softening length: {used} is used; --softening sets another value"),
+            );
+        }
         let specification = Specification {
-            softening: (self.softening.or(carried.softening)).unwrap_or(usual_softening),
+            softening: given.unwrap_or(usual_softening),
             start_time,
+            backwards: self.is_backwards(start_time),
             names: carried.names,
             eta: self.eta.unwrap_or(usual.eta),
             eta_start: self.eta_start.unwrap_or(usual.eta_start),
@@ -378,10 +415,25 @@ impl Overrides {
             close_pairs,
             ..usual
         };
+        let end = self.end_from(start_time);
+        if specification.backwards {
+            notes.push(format!(
+                "the run goes backwards in time, from {start_time} to {end}"
+            ));
+        }
+        let steps = (end - start_time).abs() / specification.max_step;
         let start = specification
             .validate(bodies)
             .map_err(OverridesError::Value)?;
-        let start = start.with_notes(notes);
+        let (s, bodies) = (start.specification(), start.bodies());
+        // The softening of random models is meant, even if two bodies happen to be close to each other.
+        let softened = Some(s.softening).filter(|_| is_of_user || given.is_some());
+        let warnings = [
+            start::doubtful_energies(bodies, 1.0, s.softening),
+            softened.and_then(|softening| start::softening_above_distance(bodies, softening)),
+            start::many_steps(steps, s.max_step, MANY_STEPS),
+        ];
+        let start = start.with(notes, warnings.into_iter().flatten().collect());
         let s = start.specification();
         self.order = Some(s.order);
         self.softening = Some(s.softening);
@@ -396,7 +448,7 @@ impl Overrides {
             self.eta_regular = Some(scheme.eta_regular);
         }
         self.pair_radius = s.close_pairs.map(|options| options.radius);
-        self.end = Some(self.end_from(start_time));
+        self.end = Some(end);
         self.steps = None;
         self.every.get_or_insert(0.25);
         Ok((start, self))
@@ -419,63 +471,62 @@ impl Overrides {
         }
         match (bodies, &self.input) {
             (Some(_), Some(_)) => other("--input cannot be used with bodies"),
-            (Some(bodies), None) => self.told(bodies, carried, "the bodies"),
-            (None, Some(path)) => {
-                let name = path.display().to_string();
-                let file = files::read(path)?;
+            (Some(bodies), None) => {
                 let carried = Carried {
-                    g: file.carried.g.or(Some(file.usual_g)),
-                    ..file.carried
+                    g: carried.g.or(Some(1.0)),
+                    ..carried
                 };
-                self.told(file.bodies, carried, &name)
+                self.told(BodyFile::new(bodies, 3, carried, 1.0), "the bodies")
             }
+            (None, Some(path)) => self.told(files::read(path)?, &path.display().to_string()),
             (None, None) => Ok(Started {
                 bodies: self.modelled()?,
                 carried: Carried::default(),
                 notes: Vec::new(),
+                name: String::new(),
             }),
         }
     }
 
     /// Bodies with the other values of their file, in units in which G = 1.
-    fn told(
-        &self,
-        mut bodies: Bodies,
-        carried: Carried,
-        name: &str,
-    ) -> Result<Started, OverridesError> {
+    fn told(&self, file: BodyFile, name: &str) -> Result<Started, OverridesError> {
+        let BodyFile {
+            mut bodies,
+            carried,
+            usual_g,
+            mut notes,
+            ..
+        } = file;
         let told = carried.check(bodies.len());
         told.map_err(|reason| OverridesError::Other(format!("{name}: {reason}")))?;
-        let mut notes = Vec::new();
-        let g = carried.g.unwrap_or(1.0);
+        if self.softening.is_none() {
+            let checked = carried.check_softening();
+            checked.map_err(|reason| FileError::contents(name, reason))?;
+        }
+        if carried.g.is_none() {
+            notes.push(format!(
+                "{name} does not contain G: {usual_g} is used; a column g, or the comment # trisolar {{\"g\": 39.478}}, sets another value"
+            ));
+        }
+        let g = carried.g.unwrap_or(usual_g);
         if g != 1.0 {
             bodies.mass.iter_mut().for_each(|mass| *mass *= g);
             notes.push(format!(
                 "{name} has G = {g}: masses are multiplied by it, because clusters are integrated with G = 1"
             ));
         }
-        match (self.softening, carried.softening, carried.softenings) {
-            (Some(given), Some(told), _) if given != told => notes.push(format!(
+        if let (Some(given), Some(told)) = (self.softening, carried.softening)
+            && given != told
+        {
+            notes.push(format!(
                 "--softening {given} overrides {name}, where it is {told}"
-            )),
-            (None, _, Some([least, greatest])) => {
-                return Err(OverridesError::Value(SpecError {
-                    option: "--softening",
-                    given: "not given".into(),
-                    allowed: format!(
-                        "the bodies of {name} have different softening lengths, from {least} to {greatest}; give one for all bodies"
-                    ),
-                }));
-            }
-            (None, None, None) if self.close_pairs != Some(CloseEncounters::Regularised) => notes.push(format!(
-                "{name} does not contain a softening length: 4/n is used; --softening sets another value"
-            )),
-            _ => {}
+            ));
         }
         Ok(Started {
             bodies,
             carried,
             notes,
+            name: name.to_owned(),
         })
     }
 

@@ -7,8 +7,9 @@ use kernels_gpu::hermite::step::{SMALLEST_RATIO, lowest_step};
 use kernels_gpu::physics::softening::{softening2, softening2_single};
 use serde::{Deserialize, Serialize};
 
-use trisolar_bodies::Bodies;
+use super::{Star, bodies_of};
 use trisolar_bodies::near::pair_within;
+use trisolar_bodies::{Bodies, DVec3};
 
 /// The order of the scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,6 +222,10 @@ pub struct Specification {
     /// [`Cluster`](super::Cluster) counts from 0, and reports and files count from this time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start_time: f64,
+    /// Whether time runs backwards on the clock of the file. The run itself goes forwards with reversed velocities, and
+    /// [`bodies_of`](Self::bodies_of) turns them back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub backwards: bool,
     /// Names of the particles, for files, if they have any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
@@ -228,6 +233,10 @@ pub struct Specification {
 
 fn is_zero(x: &f64) -> bool {
     *x == 0.0
+}
+
+fn is_false(x: &bool) -> bool {
+    !*x
 }
 
 impl Specification {
@@ -239,7 +248,30 @@ impl Specification {
 
     /// Converts a time of the run to the clock of the file, which shows [`start_time`](Self::start_time) at the run's time 0.
     pub fn on_the_clock(&self, time: f64) -> f64 {
-        self.start_time + time
+        match self.backwards {
+            false => self.start_time + time,
+            true => self.start_time - time,
+        }
+    }
+
+    /// Whether a run reaches the time `a`, on the clock of the file, before `b`.
+    pub fn is_before(&self, a: f64, b: f64) -> bool {
+        match self.backwards {
+            false => a < b,
+            true => b < a,
+        }
+    }
+
+    /// Particles of a run at one time as bodies, with their velocities on the clock of the file.
+    pub fn bodies_of(&self, stars: &[Star]) -> Bodies {
+        let mut bodies = bodies_of(stars);
+        if self.backwards {
+            bodies
+                .velocity
+                .iter_mut()
+                .for_each(|v| *v = DVec3::ZERO - *v);
+        }
+        bodies
     }
 
     /// The default values for an order.
@@ -257,6 +289,7 @@ impl Specification {
             ahmad_cohen: None,
             close_pairs: None,
             start_time: 0.0,
+            backwards: false,
             names: None,
         }
     }
@@ -280,6 +313,7 @@ pub struct Validated {
     specification: Specification,
     bodies: Bodies,
     notes: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// Largest number of bodies. Places are u32, and an all-pairs sum of this number takes minutes on any device.
@@ -297,6 +331,7 @@ impl Specification {
             specification: self,
             bodies,
             notes: Vec::new(),
+            warnings: Vec::new(),
         })
     }
 
@@ -452,7 +487,9 @@ impl Specification {
                 Precision::SplitF32 => softening2_single(0.0, heaviest),
             };
             let nearest = (added / self.precision.epsilon()).sqrt();
-            if let Some((i, j, distance)) = pair_within(&bodies.position, |_| true, nearest) {
+            // Test bodies do not attract each other.
+            let pulls = |i: usize| bodies.mass[i] > 0.0;
+            if let Some((i, j, distance)) = pair_within(&bodies.position, pulls, nearest) {
                 let given = format!("{i} and {j}");
                 if distance == 0.0 {
                     let allowed =
@@ -504,10 +541,15 @@ impl Validated {
         &self.notes
     }
 
-    /// The same with notes about the start.
+    /// Warnings that the user should see before the run.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The same with notes and warnings about the start.
     #[must_use]
-    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
-        self.notes = notes;
+    pub(super) fn with(mut self, notes: Vec<String>, warnings: Vec<String>) -> Self {
+        (self.notes, self.warnings) = (notes, warnings);
         self
     }
 }

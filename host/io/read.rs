@@ -178,14 +178,36 @@ fn go_on(
     }
 }
 
-/// Reads the whole file as text.
+/// Reads the whole file as text, in UTF-8 or, after a byte-order mark, in UTF-16, which some programs of Windows write. The mark is not
+/// part of the text.
 ///
 /// # Errors
-/// As [`bytes`], and [`IoError::Malformed`] if it is no UTF-8.
+/// As [`bytes`], and [`IoError::Malformed`] if it is no text.
 pub fn text(path: &Path, limit: Limit) -> Result<String, IoError> {
-    String::from_utf8(bytes(path, limit)?).map_err(|_| IoError::Malformed {
+    let bytes = bytes(path, limit)?;
+    let malformed = |reason: String| IoError::Malformed {
         path: path.to_owned(),
-        reason: "it is not a text file".into(),
+        reason,
+    };
+    let units: Option<fn([u8; 2]) -> u16> = match bytes[..] {
+        [0xff, 0xfe, _, _, ..] => Some(u16::from_le_bytes),
+        [0xfe, 0xff, _, _, ..] => Some(u16::from_be_bytes),
+        _ => None,
+    };
+    if let Some(unit) = units {
+        let (units, _) = bytes[2..].as_chunks::<2>();
+        let units = units.iter().copied().map(unit);
+        let text: Result<String, _> = char::decode_utf16(units).collect();
+        return text.map_err(|_| malformed("it is not a text file".into()));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        malformed(format!("it is not a text file: line {line} is not UTF-8"))
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
     })
 }
 

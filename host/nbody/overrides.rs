@@ -51,8 +51,8 @@ parameters! {
         "Integration" {
             /// Gravitational constant
             g: Option<f64> = "G" => read::number, unit "length^3 / mass / time^2",
-                default "that of the model's units or of the file; if the file has none, 6.673e-11 for text in the format of Pacheco & \
-                         Malensek (2021) and 1 for others";
+                default "that of the model's units or of the file; if the file has none, 6.673e-11 for text of five columns, the format \
+                         of Pacheco & Malensek (2021), and 1 for others";
             /// Softening length
             softening: Option<f64> = "LENGTH" => read::number, unit "length", default "that of the file, or 0", where { aliases: &["eps"] };
             /// Time step
@@ -239,12 +239,7 @@ impl Overrides {
         self.refuse_parameters("bodies", &[])?;
         let told = carried.check(bodies.len());
         told.map_err(|reason| OverridesError::Other(format!("bodies: {reason}")))?;
-        let file = BodyFile {
-            bodies,
-            dimensions,
-            carried,
-            usual_g: 1.0,
-        };
+        let file = BodyFile::new(bodies, dimensions, carried, 1.0);
         self.of_bodies(file, "the bodies")
     }
 
@@ -276,17 +271,12 @@ impl Overrides {
             dimensions,
             carried,
             usual_g,
+            mut notes,
         } = file;
-        if let (None, Some([least, greatest])) = (self.softening, carried.softenings) {
-            return Err(OverridesError::Value {
-                option: "softening",
-                given: "not given".into(),
-                allowed: format!(
-                    "the bodies of {name} have different softening lengths, from {least} to {greatest}; give one for all bodies"
-                ),
-            });
+        if self.softening.is_none() {
+            let checked = carried.check_softening();
+            checked.map_err(|reason| FileError::contents(name, reason))?;
         }
-        let mut notes = Vec::new();
         let told = [
             ("g", "G", self.g, carried.g),
             ("softening", "softening", self.softening, carried.softening),

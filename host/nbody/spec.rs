@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Bodies, MAX_BODIES, ModelError};
 use trisolar_bodies::DVec3;
 use trisolar_bodies::near::pair_within;
+use trisolar_bodies::start;
 use trisolar_spec::Integrator;
 
 /// Largest number of steps.
@@ -411,8 +412,18 @@ fn check_distances(bodies: &Bodies, precision: Precision) -> Result<(), SpecErro
     }
 }
 
+/// Number of steps from which on a run says so beforehand: those of three bodies take minutes.
+const MANY_STEPS: f64 = 1e9;
+
 fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
-    let mut list = Vec::new();
+    let mut list: Vec<String> = [
+        start::doubtful_energies(bodies, spec.g, spec.softening),
+        start::softening_above_distance(bodies, spec.softening),
+        start::many_steps(spec.steps as f64, spec.dt, MANY_STEPS),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let n = bodies.len();
     if n > MAX_PAIRWISE_CHECKED_BODIES {
         return list;

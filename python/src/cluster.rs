@@ -10,7 +10,7 @@ use trisolar::bodies::Bodies;
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
     self, BlockStep, Cluster, HermiteError, Options, Overrides, OverridesError, RunError, Snapshot,
-    Times, Validated, bodies_of,
+    Times, Validated,
 };
 use trisolar::spec::Parameters as _;
 
@@ -78,6 +78,12 @@ impl ClusterProblem {
     #[getter]
     fn toml(&self) -> PyResult<String> {
         values::toml(&self.overrides)
+    }
+
+    /// Warnings before the run.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.start.warnings().to_vec()
     }
 
     /// Starts the run: its states are those at time 0, at every multiple of `every`, and at `end`.
@@ -169,9 +175,10 @@ fn compute(
     sink: &ResultSender<'_, Message>,
 ) -> Result<(), EndedEarly> {
     let mut error: Option<EnergyError> = None;
+    let specification = cluster.specification().clone();
     let mut observe = |mut snapshot: Snapshot| -> Result<(), EndedEarly> {
         let stars = std::mem::take(&mut snapshot.stars);
-        let bodies = bodies_of(&stars);
+        let bodies = specification.bodies_of(&stars);
         let (total, time) = (snapshot.energy.total(), snapshot.time);
         if !total.is_finite() {
             let said = no_energy(&format!("time {time}"), total, &bodies);

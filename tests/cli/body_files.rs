@@ -218,6 +218,251 @@ fn parameters_missing_from_a_file_are_reported() {
     textbook.stderr(predicates::str::contains("note: a.txt does not contain G"));
 }
 
+#[test]
+fn texts_without_a_constant_have_the_same_in_nbody_and_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let speed = 0.5_f64.sqrt();
+    let circle = format!("1 -0.5 0 0 0 {} 0\n1 0.5 0 0 0 {speed} 0\n", -speed);
+    std::fs::write(path.join("seven.txt"), &circle).unwrap();
+    std::fs::write(
+        path.join("names.txt"),
+        format!("m x y z vx vy vz\n{circle}"),
+    )
+    .unwrap();
+    // The same in SI units, in the plane.
+    let (mass, length) = (1e24, 1e6);
+    let v = speed * (6.673e-11 * mass / length).sqrt();
+    let five = format!(
+        "{mass} {} 0 0 {}\n{mass} {} 0 0 {v}\n",
+        -0.5 * length,
+        -v,
+        0.5 * length
+    );
+    std::fs::write(path.join("five.txt"), five).unwrap();
+    for (name, g, length) in [
+        ("seven.txt", "1", 1.0),
+        ("names.txt", "1", 1.0),
+        ("five.txt", "0.00000000006673", length),
+    ] {
+        let unit = (length.powi(3) / (if length == 1.0 { 1.0 } else { 6.673e-11 * mass })).sqrt();
+        let step = 2.0_f64.powi((unit / 64.0).log2().floor() as i32);
+        let nbody = format!("nbody --integrator forest-ruth --dt {}", unit / 1000.0);
+        let cluster = format!("cluster --order 8 --eta 0.1 --max-step {step} --every {unit}");
+        let ends = [nbody, cluster].map(|command| {
+            let run = json(
+                path,
+                &format!("{command} --input {name} --end {unit} --out end.npz"),
+            );
+            let said = notes(&run).join("\n");
+            let says = format!("{name} does not contain G: {g} is used");
+            assert!(said.contains(&says), "{command}: {said}");
+            assert_eq!(run["warnings"], serde_json::json!([]), "{command} {name}");
+            file(path, "end.npz").bodies.position
+        });
+        // The angular velocity is √2 in these units.
+        let (sin, cos) = 2.0_f64.sqrt().sin_cos();
+        for end in ends {
+            assert!(
+                (end[1].x / length - 0.5 * cos).abs() < 1e-6,
+                "{name} {end:?}"
+            );
+            assert!(
+                (end[1].y / length - 0.5 * sin).abs() < 1e-6,
+                "{name} {end:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn starts_that_are_hardly_meant_give_warnings_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for (name, text, says) in [
+        (
+            "au.txt",
+            "1 0 0 0 0 0 0\n3e-6 1 0 0 0 6.2832 0\n9.5e-4 5.2 0 0 0 2.755 0\n",
+            "nothing is bound: the kinetic energy is",
+        ),
+        (
+            "light.txt",
+            "1 0 0 0 0 0 0\n0 1 0 0 0 6.2832 0\n",
+            "nothing is bound: the velocities are far above",
+        ),
+        (
+            "princeton.txt",
+            "0.0 0.0 0.0 0.0 2e30 255 0 0\n1.5e11 0.0 0.0 3e4 6e24 0 0 255\n",
+            "the total mass is 0",
+        ),
+        (
+            "soft.csv",
+            "m,x,y,z,vx,vy,vz,eps\n1,-0.5,0,0,0,-0.7,0,2\n1,0.5,0,0,0,0.7,0,2\n",
+            "bodies 0 and 1 are 1.0000e0 apart, less than the softening length 2",
+        ),
+    ] {
+        std::fs::write(path.join(name), text).unwrap();
+        for command in ["nbody --steps 1", "cluster --end 0.0625"] {
+            let run = json(path, &format!("{command} --input {name}"));
+            let said = run["warnings"].to_string();
+            assert!(said.contains(says), "{command} {name}: {said}");
+            let shown = trisolar(path)
+                .args(command.split(' '))
+                .args(["--input", name])
+                .assert()
+                .success();
+            let said = String::from_utf8_lossy(&shown.get_output().stderr).into_owned();
+            assert!(said.contains(&format!("warning: {says}")), "{said}");
+        }
+    }
+    // The right constant, or a softening of less than the distance, gives none.
+    for arguments in [
+        "nbody --input au.txt --g 39.478 --dt 0.001 --steps 1",
+        "nbody --input soft.csv --softening 0.01 --steps 1",
+        "cluster --input soft.csv --softening 0.01 --end 0.0625",
+        "cluster --n 8 --end 0.0625",
+    ] {
+        let run = json(path, arguments);
+        assert_eq!(run["warnings"], serde_json::json!([]), "{arguments}");
+    }
+}
+
+#[test]
+fn few_bodies_of_a_file_have_no_softening_that_nobody_gave() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let softening = |arguments: &str| {
+        let run = json(path, &format!("{arguments} --end 0.0625"));
+        run["specification"]["softening"].as_f64().unwrap()
+    };
+    let lines = |n: usize, apart: f64| -> String {
+        (0..n)
+            .map(|i| {
+                format!(
+                    "1e-6 {} {} {} 0 0 0\n",
+                    apart * (i % 7) as f64,
+                    apart * (i / 7 % 7) as f64,
+                    apart * (i / 49) as f64
+                )
+            })
+            .collect()
+    };
+    for (n, apart, expected) in [
+        (2, 1.0, 0.0),
+        (99, 1.0, 0.0),
+        (100, 1.0, 0.04),
+        (200, 1.0, 0.02),
+        (200, 0.01, 0.0),
+    ] {
+        std::fs::write(path.join("a.txt"), lines(n, apart)).unwrap();
+        assert_eq!(softening("cluster --input a.txt"), expected, "{n} {apart}");
+    }
+    // Models keep theirs.
+    assert_eq!(softening("cluster --n 8"), 0.5);
+}
+
+#[test]
+fn test_bodies_may_begin_at_one_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let text = "1 0 0 0 0 0 0\n0 1 0 0 0 1 0\n0 1 0 0 0 1.1 0\n0 1 0 0 0 1 0\n";
+    std::fs::write(path.join("a.txt"), text).unwrap();
+    json(
+        path,
+        "nbody --input a.txt --integrator forest-ruth --dt 0.0005 --steps 2000 --out n.npz",
+    );
+    let expected = file(path, "n.npz").bodies;
+    for more in [
+        "--order 4 --eta 0.02",
+        "--order 6 --eta 0.1",
+        "--order 8 --eta 0.1",
+        "--precision split-f32 --eta 0.1",
+        "--scheme ahmad-cohen --eta 0.02 --eta-regular 0.02",
+        "--close-pairs regularised --eta 0.1",
+    ] {
+        json(
+            path,
+            &format!("cluster --input a.txt --end 1 --out c.npz {more}"),
+        );
+        let found = file(path, "c.npz").bodies;
+        for (a, b) in found.position.iter().zip(&expected.position) {
+            assert!((*a - *b).length() < 1e-4, "{more}: {a} {b}");
+        }
+        assert_eq!(found.position[1], found.position[3], "{more}");
+    }
+    // A body with mass may not be there.
+    std::fs::write(path.join("b.txt"), "1 1 0 0 0 0 0\n0 1 0 0 0 1 0\n").unwrap();
+    for command in ["nbody --steps 1", "cluster --end 1"] {
+        let refused = trisolar(path)
+            .args(command.split(' '))
+            .args(["--input", "b.txt"])
+            .assert();
+        refused.code(2).stderr(predicates::str::contains("0 and 1"));
+    }
+}
+
+#[test]
+fn a_cluster_goes_back_to_where_it_came_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    json(
+        path,
+        "cluster --model burrau --end 3 --every 3 --snapshots shots --out there.npz",
+    );
+    let run = json(
+        path,
+        "cluster --input there.npz --softening 0 --order 8 --eta 0.15 --end 0 --every 0.75 --series s.npz --out back.npz --plots p",
+    );
+    assert_eq!(run["time"], 0.0);
+    assert_eq!(run["specification"]["backwards"], true);
+    assert_eq!(run["warnings"], serde_json::json!([]));
+    let [start, back] = ["shots/00000.npz", "back.npz"].map(|name| file(path, name));
+    assert_eq!(back.carried.time, Some(0.0));
+    for (a, b) in [
+        (&start.bodies.position, &back.bodies.position),
+        (&start.bodies.velocity, &back.bodies.velocity),
+    ] {
+        for (a, b) in a.iter().zip(b) {
+            assert!((*a - *b).length() < 1e-7, "{a} {b}");
+        }
+    }
+    let mut series = trisolar::io::npz::NpzReader::open(path.join("s.npz")).unwrap();
+    let times = series.array::<f64>("time").unwrap().values;
+    assert_eq!(times, [3.0, 2.25, 1.5, 0.75, 0.0]);
+    // It agrees with a run of `nbody` with a negative step.
+    json(
+        path,
+        "nbody --model figure-eight --integrator forest-ruth --dt -0.001 --end -1 --out n.npz",
+    );
+    let model = "cluster --model figure-eight";
+    json(
+        path,
+        &format!("{model} --end -1 --out whole.npz --checkpoint w.npz"),
+    );
+    let [n, c] = ["n.npz", "whole.npz"].map(|name| file(path, name).bodies);
+    for i in 0..3 {
+        assert!((n.position[i] - c.position[i]).length() < 1e-8);
+        assert!((n.velocity[i] - c.velocity[i]).length() < 1e-8);
+    }
+    // A resumed run ends with the same bytes, and cannot turn round.
+    json(
+        path,
+        &format!("{model} --end -0.5 --out half.npz --checkpoint h.npz"),
+    );
+    json(path, "cluster --resume h.npz --end -1");
+    let [whole, resumed] = ["whole.npz", "half.npz"].map(|name| file(path, name));
+    assert_eq!(whole, resumed);
+    for (end, says) in [
+        ("1", "must be before 0"),
+        ("-0.75", "the checkpoint is at -1 already"),
+    ] {
+        let refused = trisolar(path)
+            .args(["cluster", "--resume", "h.npz", "--end", end])
+            .assert();
+        refused.code(2).stderr(predicates::str::contains(says));
+    }
+}
+
 /// A TIPSY file with two dark particles and a star, at a given time and with these softening lengths.
 fn tipsy(time: f64, softening: [f32; 3]) -> Vec<u8> {
     let mut bytes = time.to_le_bytes().to_vec();
@@ -240,6 +485,8 @@ fn tipsy_files_contain_time_and_softening_and_have_g_1() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     std::fs::write(path.join("a.tipsy"), tipsy(4.5, [0.125; 3])).unwrap();
+    std::fs::copy(path.join("a.tipsy"), path.join("a.STD")).unwrap();
+    assert_eq!(file(path, "a.STD"), file(path, "a.tipsy"));
     for command in ["nbody --steps 1 --dt 0.25", "cluster --end 4.75"] {
         let run = json(path, &format!("{command} --input a.tipsy --out a.npz"));
         assert_eq!(run["specification"]["softening"], 0.125, "{command}");
@@ -303,12 +550,11 @@ fn clusters_are_read_back_with_softening_time_and_energy() {
         );
         assert_eq!(file(path, "b.txt").carried.time, Some(0.9));
     }
-    // Time cannot go back; without --end, a run continues for one unit of time.
-    let early = trisolar(path)
-        .args("cluster --input a.npz --end 0.5".split(' '))
-        .assert()
-        .code(2);
-    early.stderr(predicates::str::contains("must be after 0.6"));
+    // A time before that of the file is reached backwards; without --end, a run continues for one unit of time.
+    let early = json(path, "cluster --input a.npz --end 0.5 --out early.npz");
+    assert_eq!(early["time"], 0.5);
+    assert!(notes(&early)[0].contains("backwards in time, from 0.6 to 0.5"));
+    assert_eq!(file(path, "early.npz").carried.time, Some(0.5));
     let unit = json(path, "cluster --input a.npz --checkpoint c.npz --out d.npz");
     assert_eq!(unit["time"], 1.6);
     // A checkpoint contains the start time of its run.

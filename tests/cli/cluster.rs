@@ -99,7 +99,7 @@ fn orbits_and_films_do_not_change_a_run_and_grow_when_it_is_extended() {
 #[test]
 fn invalid_input_is_rejected_with_the_option_and_what_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("short.txt"), "0 1.0 0 0 0\n").unwrap();
+    std::fs::write(folder.path().join("short.txt"), "0 1.0 0 0\n").unwrap();
     std::fs::write(
         folder.path().join("twins.txt"),
         "0 1 0 0 0 0 0 0\n1 1 0 0 0 1 0 0\n",
@@ -112,12 +112,16 @@ fn invalid_input_is_rejected_with_the_option_and_what_is_allowed() {
         ("--softening -1", "must be 0 or from"),
         ("--eta 0", "must be from 1e-6 to 1e6"),
         ("--every 0", "must be a finite number above 0"),
+        (
+            "--end 0",
+            "must be a finite time after 0, the time of the start, or before it",
+        ),
         ("--n 1", "must be a whole number from 2"),
         ("--out x.foo", "must end in .csv, .npz or .txt"),
         ("--input none.txt", "no such file"),
         (
             "--input short.txt",
-            "short.txt:1:1: must be id mass x y z vx vy vz",
+            "short.txt:1:10: the line ends after 4 numbers",
         ),
         ("--input twins.txt --softening 0", "they coincide"),
         ("--resume none.npz", "no such file"),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use trisolar::bodies::DVec3;
 use trisolar::divergence::Unattended;
 use trisolar::nbody::files::{
-    BodyFormat, Checkpoint, FileError, History, Moment, read_bodies, write_bodies,
+    BodyFormat, Checkpoint, FileError, History, Moment, read, read_bodies, write_bodies,
 };
 use trisolar::nbody::{
     Bodies, CpuEngine, Diagnostics, Integrator, Model, Schedule, Snapshot, Solver, SpecError,
@@ -143,6 +143,256 @@ fn columns_of_a_csv_may_be_in_any_order_with_others_between() {
             velocity: vec![DVec3::new(4.0, 5.0, 0.0)]
         }
     );
+}
+
+/// Two bodies, as other programs write them.
+const WRITTEN: [(&str, &str); 22] = [
+    (
+        "mark.csv",
+        "\u{feff}mass,x,y,z,vx,vy,vz\r\n1,-0.5,0,0,0,-0.5,0\r\n2,0.5,0,0,0,0.5,0\r\n",
+    ),
+    (
+        "quoted.csv",
+        "\"mass\",\"x\",\"y\",\"z\",\"vx\",\"vy\",\"vz\"\n\"1\",-0.5,0,0,0,-0.5,0\n2,\"0.5\",0,0,0,0.5,0\n",
+    ),
+    (
+        "capitals.csv",
+        "Mass,X,Y,Z,VX,Vy,vZ\n1,-0.5,0,0,0,-0.5,0\n2,0.5,0,0,0,0.5,0\n",
+    ),
+    (
+        "m.csv",
+        "vx,vy,vz,x,y,z,m\n0,-0.5,0,-0.5,0,0,1\n0,0.5,0,0.5,0,0,2\n",
+    ),
+    (
+        "comment.csv",
+        "# au, yr\n\n! Fortran\nmass,x,y,z,vx,vy,vz\n1,-0.5,0,0,0,-0.5,0\n% TeX\n2,0.5,0,0,0,0.5,0\n",
+    ),
+    (
+        "names.csv",
+        "name,mass,x,y,z,vx,vy,vz\n\"Alpha, \"\"Centauri\"\"\",1,-0.5,0,0,0,-0.5,0\nB #2,2,0.5,0,0,0,0.5,0\n",
+    ),
+    (
+        "index.csv",
+        ",mass,x,y,z,vx,vy,vz\n0,1,-0.5,0,0,0,-0.5,0\n1,2,0.5,0,0,0,0.5,0\n",
+    ),
+    (
+        "trailing.csv",
+        "mass,x,y,z,vx,vy,vz,\n1,-0.5,0,0,0,-0.5,0,\n2,0.5,0,0,0,0.5,0,\n",
+    ),
+    (
+        "lines.csv",
+        "name,mass,x,y,z,vx,vy,vz\n\"two\nlines\",1,-0.5,0,0,0,-0.5,0\nb,2,0.5,0,0,0,0.5,0\n",
+    ),
+    (
+        "macintosh.csv",
+        "mass,x,y,z,vx,vy,vz\r1,-0.5,0,0,0,-0.5,0\r2,0.5,0,0,0,0.5,0\r",
+    ),
+    (
+        "semicolons.csv",
+        "mass;x;y;z;vx;vy;vz\n1;-0.5;0;0;0;-0.5;0\n2;0.5;0;0;0;0.5;0\n",
+    ),
+    (
+        "tabs.tsv",
+        "name\tmass\tx\ty\tz\tvx\tvy\tvz\nAlpha Centauri\t1\t-0.5\t0\t0\t0\t-0.5\t0\nB\t2\t0.5\t0\t0\t0\t0.5\t0\n",
+    ),
+    (
+        "blanks.txt",
+        "  mass x y z   vx vy vz\n 1 -0.5 0 0 0 -0.5 0\n 2  0.5 0 0 0  0.5 0\n",
+    ),
+    (
+        "columns.txt",
+        "1\t-0.5 0\t0\t0 -0.5 0\n2\t0.5 0 0\t0 0.5 0\n",
+    ),
+    (
+        "savetxt.txt",
+        "# x y z vx vy vz mass\n-0.5 0 0 0 -0.5 0 1\n0.5 0 0 0 0.5 0 2\n",
+    ),
+    (
+        "units.txt",
+        "# x y z [au] m\n1 -0.5 0 0 0 -0.5 0\n2 0.5 0 0 0 0.5 0\n",
+    ),
+    (
+        "fortran.dat",
+        "1.0D+00 -0.5D0 0.0D0 0.0d0 0.D0 -5.0D-01 1.5-103\n 0.2D+01 .5D0 0.0 0 0 5.D-1 0\n",
+    ),
+    ("count.txt", "2\n1 -0.5 0 0 0 -0.5 0\n2 0.5 0 0 0 0.5 0\n"),
+    (
+        "phi-gpu.inp",
+        "0000\n000002\n2.5E-01\n000000 1 -0.5 0 0 0 -0.5 0\n000001 2 0.5 0 0 0 0.5 0\n",
+    ),
+    (
+        "count.csv",
+        "2\nmass,x,y,z,vx,vy,vz\n1,-0.5,0,0,0,-0.5,0\n2,0.5,0,0,0,0.5,0\n",
+    ),
+    (
+        "r.txt",
+        "\"name\" \"m\" \"x\" \"y\" \"z\" \"vx\" \"vy\" \"vz\"\n\"a b\" 1 -0.5 0 0 0 -0.5 0\n\"c\" 2 0.5 0 0 0 0.5 0\n",
+    ),
+    (
+        "colours.csv",
+        "x,y,z,vx,vy,vz,mass,r,g,b\n-0.5,0,0,0,-0.5,0,1,255,255,0\n0.5,0,0,0,0.5,0,2,0,255,0\n",
+    ),
+];
+
+#[test]
+fn the_same_bodies_are_read_however_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut expected: Bodies = [
+        (1.0, [-0.5, 0.0, 0.0], [0.0, -0.5, 0.0]),
+        (2.0, [0.5, 0.0, 0.0], [0.0, 0.5, 0.0]),
+    ]
+    .into_iter()
+    .collect();
+    let mut all = Vec::new();
+    for (name, text) in WRITTEN {
+        let file = read(&write(folder.path(), name, text)).unwrap();
+        expected.velocity[0].z = if name == "fortran.dat" { 1.5e-103 } else { 0.0 };
+        assert_eq!(file.bodies, expected, "{name}");
+        assert_eq!((file.dimensions, file.usual_g), (3, 1.0), "{name}");
+        assert_eq!(
+            (file.carried.g, file.carried.softening),
+            (None, None),
+            "{name}"
+        );
+        let time = (name == "phi-gpu.inp").then_some(0.25);
+        assert_eq!(file.carried.time, time, "{name}");
+        all.push((name, file));
+    }
+    let of = |name: &str| &all.iter().find(|(other, _)| *other == name).unwrap().1;
+    for (name, names) in [
+        ("names.csv", ["Alpha, \"Centauri\"", "B #2"]),
+        ("lines.csv", ["two\nlines", "b"]),
+        ("tabs.tsv", ["Alpha Centauri", "B"]),
+        ("r.txt", ["a b", "c"]),
+    ] {
+        assert_eq!(of(name).carried.names.as_deref().unwrap(), names, "{name}");
+        // Names of any kind are read back from a CSV that the program writes.
+        let path = folder.path().join("back.csv");
+        let spec = Specification {
+            names: of(name).carried.names.clone(),
+            ..Specification::default()
+        };
+        let bodies = expected.clone();
+        let (step, time) = (0, 0.0);
+        let snapshot = Snapshot { step, time, bodies };
+        write_bodies(&path, BodyFormat::Csv, &snapshot, &spec).unwrap();
+        assert_eq!(read(&path).unwrap().carried.names.unwrap(), names, "{name}");
+    }
+    assert!(of("mark.csv").notes.is_empty() && of("capitals.csv").notes.is_empty());
+    for (name, says) in [
+        (
+            "m.csv",
+            "columns vx, vy, vz, x, y, z, m are read as vx, vy, vz, x, y, z, mass",
+        ),
+        ("colours.csv", "these columns are not used: r, g, b"),
+    ] {
+        assert!(of(name).notes[0].contains(says), "{:?}", of(name).notes);
+    }
+    // What Windows PowerShell writes.
+    let utf16 = std::iter::once('\u{feff}').chain(WRITTEN[12].1.chars());
+    let utf16: String = utf16.collect();
+    let bytes: Vec<u8> = utf16.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let path = folder.path().join("utf16.txt");
+    std::fs::write(&path, bytes).unwrap();
+    assert_eq!(read(&path).unwrap(), *of("blanks.txt"));
+}
+
+#[test]
+fn texts_with_another_meaning_are_refused_with_what_was_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = "1,-0.5,0,0,0,-0.5,0";
+    let csv = |head: &str| format!("{head}\n{body},0.1,0.1\n");
+    let columns = "mass,x,y,z,vx,vy,vz";
+    for (name, text, says) in [
+        (
+            "a.csv",
+            csv(&format!("{columns},softning,q")),
+            "the column 'softning' is not known: correct it to softening",
+        ),
+        (
+            "b.csv",
+            csv(&format!("{columns},Softening,eps")),
+            "the column softening stands here as 'eps' and before as 'Softening'",
+        ),
+        (
+            "c.csv",
+            csv(&format!("{columns},m,q")),
+            "the column mass stands here as 'm' and before as 'mass'",
+        ),
+        (
+            "d.csv",
+            csv(&format!("{columns},x,q")),
+            "the column x stands here",
+        ),
+        (
+            "e.csv",
+            csv("name,m,x,y,z,vx,q,r,s"),
+            "there is no column vy among name, m, x, y, z, vx, q, r, s: expected mass, x, y, z, vx, vy, vz",
+        ),
+        (
+            "f.txt",
+            format!("{body}\n"),
+            "only values between blanks, and not between commas, may go without",
+        ),
+        (
+            "g.txt",
+            "1,0 0,5 0,0 0,0 0,0\n".into(),
+            "'1,0' for mass: expected a number (its decimal places need a point, not a comma)",
+        ),
+        (
+            "h.csv",
+            "mass;x;y;vx;vy\n1,0;0,5;0;0;0\n".into(),
+            "need a point, not a comma",
+        ),
+        (
+            "i.txt",
+            "3\n1 0 0 0 0 0 0\n1 1 0 0 0 1 0\n".into(),
+            "i.txt:1:1: the first line is no body but a header (3), before 2 bodies: remove it",
+        ),
+        (
+            "j.txt",
+            "2\n2.50e+11\n1 0 0 0 0\n1 1 0 0 1\n".into(),
+            "the first lines are no bodies but a header (2 | 2.50e+11)",
+        ),
+        (
+            "k.txt",
+            "2 0.5\n1 0 0 0 0 0 0\n1 1 0 0 0 1 0\n".into(),
+            "{\"time\": 0.5}",
+        ),
+        (
+            "l.txt",
+            "2\n3\n0\n1\n1\n0 0 0\n1 0 0\n0 0 0\n0 1 0\n".into(),
+            "all masses, then all positions",
+        ),
+        (
+            "p.txt",
+            "2\n2.5e11\n1e11 0 0 3e4 6e24 earth.gif\n".into(),
+            "remove the header before this line, too",
+        ),
+        (
+            "m.txt",
+            "1 2 3 4 5 6\n".into(),
+            "'6' is one value too many: expected 5 numbers",
+        ),
+        (
+            "n.csv",
+            "mass,x,y,vx,vy\n\"1,2,3,4,5\n".into(),
+            "n.csv:2:1: the quotation mark has no second one",
+        ),
+        (
+            "o.txt",
+            "Solar system\n1 0 0 0 0\n".into(),
+            "no column mass among Solar, system",
+        ),
+    ] {
+        let error = read(&write(folder.path(), name, &text)).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(says), "{name}: {said}");
+    }
+    // Eight numbers may be those of another order.
+    let text = "0.0 0.0 0.0 0.0 2e30 255 0 0\n1.5e11 0.0 0.0 3e4 6e24 0 0 255\n";
+    let file = read(&write(folder.path(), "princeton.txt", text)).unwrap();
+    assert!(file.notes[0].contains("(0.0 in the first line) is taken for the names"));
 }
 
 #[test]

@@ -41,6 +41,21 @@ pub struct BodyFile {
     pub carried: Carried,
     /// The gravitational constant that is assumed for files of this kind if they do not contain one.
     pub usual_g: f64,
+    /// What the user should know about how the file was read.
+    pub notes: Vec<String>,
+}
+
+impl BodyFile {
+    /// Bodies with the other values of their file, without notes.
+    pub fn new(bodies: Bodies, dimensions: u8, carried: Carried, usual_g: f64) -> Self {
+        Self {
+            bodies,
+            dimensions,
+            carried,
+            usual_g,
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// The start of a comment that holds [`Carried`] as JSON.
@@ -78,6 +93,19 @@ impl Carried {
         let json = line.trim_start_matches("# trisolar ");
         let read = serde_json::from_str(json);
         Some(read.map_err(|e| format!("the comment with values of the bodies: {e}")))
+    }
+
+    /// Checks that all bodies have the same softening length.
+    ///
+    /// # Errors
+    /// A description of the lengths.
+    pub fn check_softening(&self) -> Result<(), String> {
+        match self.softenings {
+            None => Ok(()),
+            Some([least, greatest]) => Err(format!(
+                "its bodies have different softening lengths, from {least} to {greatest}; set one for all by '--softening'"
+            )),
+        }
     }
 
     /// Checks that the numbers are finite, and that there is a name for each of `n` bodies.

@@ -1,12 +1,14 @@
-//! Bodies from and to files ([`write()`](fn@write)): the text format of Pacheco & Malensek (2021), CSV, npz and TIPSY ([`read`](fn@read)), with their other values ([`Carried`]).
+//! Bodies from and to files ([`write()`](fn@write)): texts, among them the format of Pacheco & Malensek (2021) and CSV, npz and TIPSY
+//! ([`read`](fn@read)), with their other values ([`Carried`]).
 
 mod carried;
 mod read;
+pub(crate) mod table;
 mod tipsy;
 mod write;
 
 pub use carried::{BodyFile, Carried, MARK};
-pub use read::{npz, read, read_bodies, read_particles, time_of_step};
+pub use read::{npz, read, read_bodies, time_of_step};
 pub use write::{BodyFormat, text, write};
 
 use std::path::PathBuf;
@@ -39,4 +41,12 @@ pub enum FileError {
         /// A description of the error.
         reason: String,
     },
+}
+
+impl FileError {
+    /// Contents that are inconsistent.
+    pub fn contents(path: impl Into<PathBuf>, reason: String) -> Self {
+        let path = path.into();
+        Self::Contents { path, reason }
+    }
 }

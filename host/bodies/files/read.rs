@@ -1,11 +1,13 @@
-//! Start models from files. The name determines the format: `.csv`, `.npz`, `.tipsy` or `.bin`; any other name is text in the
-//! format of Pacheco & Malensek (2021).
+//! Start models from files. The name determines the format: `.npz`; `.tipsy`, `.std` or `.bin`, which are TIPSY; any other name is text.
 
 use std::path::Path;
 
 use glam::DVec3;
 use serde_json::Value;
 
+use super::table::{
+    Rows, Separator, Unreadable, Word, hint_at_comma, is_like_a_number, number, place,
+};
 use super::{BodyFile, Carried, FileError, tipsy};
 use crate::io::npz::{NpzReader, SPECIFICATION};
 use crate::io::read::{self, Limit};
@@ -25,10 +27,10 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
 
 /// Reads bodies and the other values of the file.
 ///
-/// - text: a body on each line, `mass x y vx vy` or `mass x y z vx vy vz`, or with a name before these seven; `#` begins a comment, of
-///   which `# trisolar {…}` holds [`Carried`]
-/// - CSV: a line of names (`mass`, `x`, `y`, `vx`, `vy`, and `z`, `vz` for three dimensions, in any order, others are ignored),
-///   then a body on each line. `name` names bodies; `g`, `softening`, `time` and `dt` are the same in every line
+/// - text: a body on each line, its values between blanks, tabs, commas or semicolons. If the first line, or a comment before it, has the
+///   names of the columns, these are `mass` (or `m`), `x`, `y`, `vx`, `vy`, and `z`, `vz` for three dimensions, in any order and case;
+///   `name` (or `id`) names bodies; `g`, `softening` (or `eps`), `time` (or `t`) and `dt` are the same in every line. Without names, the
+///   values are `mass x y vx vy`, `mass x y z vx vy vz`, or a name before these seven. A comment `# trisolar {…}` holds [`Carried`]
 /// - npz: arrays `mass` (n), `position` and `velocity` (n × 3 or n × 2); `time` and `specification.json` are
 ///   [`Carried`]
 /// - TIPSY: binary of either byte order; with gas, dark matter and stars; G = 1, the time and the softening of dark matter and
@@ -37,97 +39,30 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
 /// # Errors
 /// [`FileError`], with file, line and column for texts.
 pub fn read(path: &Path) -> Result<BodyFile, FileError> {
-    read_as(path, Lines::Any)
-}
-
-/// As [`read()`] for particles of a cluster: a text has seven numbers on each line, or a name and seven numbers, and G = 1 unless the
-/// file contains another value.
-///
-/// # Errors
-/// As [`read()`].
-pub fn read_particles(path: &Path) -> Result<BodyFile, FileError> {
-    let file = read_as(path, Lines::Particles)?;
-    Ok(BodyFile {
-        usual_g: 1.0,
-        ..file
-    })
-}
-
-/// The lines that a text may have.
-#[derive(Clone, Copy, PartialEq)]
-enum Lines {
-    /// Bodies in the plane or in space, with or without names.
-    Any,
-    /// Bodies in space, with or without names.
-    Particles,
-}
-
-fn read_as(path: &Path, lines: Lines) -> Result<BodyFile, FileError> {
-    let extension = path
-        .extension()
-        .and_then(|e| e.to_str())
-        .unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
+    let extension = path.extension().and_then(|e| e.to_str());
+    let extension = extension.unwrap_or_default().to_ascii_lowercase();
+    match extension.as_str() {
         "npz" => npz(path),
-        "csv" => csv(path, &text(path)?),
-        // Texts with commas come from the standard input, whose name says nothing.
-        _ if path == Path::new(read::STANDARD_INPUT) => {
-            let text = text(path)?;
-            let first = text
-                .lines()
-                .find(|line| !line.trim().is_empty() && !line.starts_with('#'));
-            match first {
-                Some(line) if line.contains(',') => csv(path, &text),
-                _ => textbook(path, &text, lines),
-            }
-        }
-        "tipsy" | "bin" => {
+        "tipsy" | "std" | "bin" => {
             let bytes = read::bytes(path, Limit::SNAPSHOT)?;
-            let (bodies, carried) = tipsy::read(&bytes).map_err(|reason| contents(path, reason))?;
-            filled(path, bodies, 3, carried, 1.0)
+            let (bodies, carried) =
+                tipsy::read(&bytes).map_err(|reason| FileError::contents(path, reason))?;
+            filled(path, BodyFile::new(bodies, 3, carried, 1.0))
         }
-        _ => textbook(path, &text(path)?, lines),
-    }
-}
-
-fn contents(path: &Path, reason: String) -> FileError {
-    let path = path.to_owned();
-    FileError::Contents { path, reason }
-}
-
-fn text(path: &Path) -> Result<String, FileError> {
-    Ok(read::text(path, Limit::NUMBERS)?)
-}
-
-/// A place in a text.
-struct TextPlace<'a> {
-    path: &'a Path,
-    line: usize,
-    /// The whole line, to count columns in.
-    text: &'a str,
-}
-
-impl TextPlace<'_> {
-    /// An error at a part of the line.
-    fn error(&self, part: &str, reason: String) -> FileError {
-        let bytes = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        let before = self.text.get(..bytes).unwrap_or(self.text);
-        FileError::Place {
-            path: self.path.to_owned(),
-            line: self.line,
-            column: before.chars().count() + 1,
-            reason,
-        }
-    }
-
-    fn number(&self, word: &str, name: &str) -> Result<f64, FileError> {
-        match word.parse::<f64>() {
-            Ok(x) if x.is_finite() => Ok(x),
-            Ok(_) => Err(self.error(
-                word,
-                format!("'{word}' for {name}: expected a finite number"),
-            )),
-            Err(_) => Err(self.error(word, format!("'{word}' for {name}: expected a number"))),
+        _ => {
+            let text = read::text(path, Limit::NUMBERS)?;
+            let file = TextReader::new(&text).read();
+            let file = file.map_err(|(at, reason)| {
+                let (line, column) = place(&text, at);
+                let path = path.to_owned();
+                FileError::Place {
+                    path,
+                    line,
+                    column,
+                    reason,
+                }
+            })?;
+            filled(path, file)
         }
     }
 }
@@ -136,182 +71,491 @@ const SPACE: [&str; 7] = ["mass", "x", "y", "z", "vx", "vy", "vz"];
 const NAMED: [&str; 8] = ["name", "mass", "x", "y", "z", "vx", "vy", "vz"];
 const PLANE: [&str; 5] = ["mass", "x", "y", "vx", "vy"];
 
-/// Adds a body whose numbers have these names.
-fn push(bodies: &mut Bodies, names: &[&str], numbers: &[f64]) {
-    let of = |name: &str| {
-        names
-            .iter()
-            .position(|n| *n == name)
-            .map_or(0.0, |k| numbers[k])
-    };
-    bodies.push(
-        of("mass"),
-        [of("x"), of("y"), of("z")],
-        [of("vx"), of("vy"), of("vz")],
-    );
-}
-
-fn textbook(path: &Path, text: &str, lines: Lines) -> Result<BodyFile, FileError> {
-    let mut bodies = Bodies::default();
-    let mut carried = Carried::default();
-    let mut identities = Vec::new();
-    let mut names: Option<&[&str]> = None;
-    for (number, line) in text.lines().enumerate() {
-        let place = TextPlace {
-            path,
-            line: number + 1,
-            text: line,
-        };
-        if let Some(told) = Carried::from_comment(line) {
-            carried = told.map_err(|reason| place.error(line, reason))?;
-        }
-        let content = line.split('#').next().unwrap_or_default();
-        let words: Vec<&str> = content.split_whitespace().collect();
-        if words.is_empty() {
-            continue;
-        }
-        // The first body determines the number of dimensions.
-        let names = *names.get_or_insert(match words.len() {
-            7 => &SPACE,
-            8 => &NAMED,
-            n if lines == Lines::Particles => {
-                let reason = format!("must be id mass x y z vx vy vz, 8 numbers; it has {n}");
-                return Err(place.error(words[0], reason));
-            }
-            _ => &PLANE,
-        });
-        let expected = || match names.len() {
-            7 => "expected 7 numbers, mass x y z vx vy vz, as in the lines before".to_owned(),
-            8 => "expected a name and mass x y z vx vy vz, as in the lines before".to_owned(),
-            _ if bodies.is_empty() => {
-                "expected 5 numbers, mass x y vx vy, or 7, mass x y z vx vy vz".to_owned()
-            }
-            _ => "expected 5 numbers, mass x y vx vy, as in the lines before".to_owned(),
-        };
-        if words.len() < names.len() {
-            let end = &content[content.trim_end().len()..];
-            let reason = format!(
-                "the line ends after {} numbers: {}",
-                words.len(),
-                expected()
-            );
-            return Err(place.error(end, reason));
-        }
-        if let Some(surplus) = words.get(names.len()) {
-            return Err(place.error(
-                surplus,
-                format!("'{surplus}' is one value too many: {}", expected()),
-            ));
-        }
-        let (mut words, mut names) = (&words[..], names);
-        if names.len() == NAMED.len() {
-            identities.push(words[0].to_owned());
-            (words, names) = (&words[1..], &names[1..]);
-        }
-        let mut numbers = [0.0; 7];
-        for ((number, word), name) in numbers.iter_mut().zip(words).zip(names) {
-            *number = place.number(word, name)?;
-        }
-        push(&mut bodies, names, &numbers);
-    }
-    // Consecutive numbers are not names.
-    let named = identities
-        .iter()
-        .enumerate()
-        .any(|(i, id)| *id != i.to_string());
-    if named && carried.names.is_none() {
-        carried.names = Some(identities);
-    }
-    let columns = names.map_or(SPACE.len(), <[_]>::len);
-    // Files with names come from clusters.
-    let usual_g = if columns == NAMED.len() { 1.0 } else { SI_G };
-    let dimensions = if columns == PLANE.len() { 2 } else { 3 };
-    filled(path, bodies, dimensions, carried, usual_g)
-}
-
-/// Columns of a CSV that have the same value in every line.
+/// Columns that have the same value in every line.
 const COMMON: [&str; 4] = ["g", "softening", "time", "dt"];
 
-fn csv(path: &Path, text: &str) -> Result<BodyFile, FileError> {
-    let mut lines = text.lines().enumerate();
-    let Some((_, header)) = lines.next() else {
-        return filled(path, Bodies::default(), 3, Carried::default(), 1.0);
+/// The column that a name in a text means, if it is one of those above.
+fn meaning(name: &str) -> Option<&'static str> {
+    let name = match name.to_lowercase().as_str() {
+        "m" => "mass".to_owned(),
+        "id" => "name".to_owned(),
+        "eps" | "epsilon" => "softening".to_owned(),
+        "t" => "time".to_owned(),
+        lower => lower.to_owned(),
     };
-    let place = TextPlace {
-        path,
-        line: 1,
-        text: header,
-    };
-    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
-    let spatial = columns.contains(&"z") || columns.contains(&"vz");
-    let names: &[&str] = if spatial { &SPACE } else { &PLANE };
-    let mut places = Vec::new();
-    for name in names {
-        match columns.iter().position(|c| c == name) {
-            Some(at) => places.push(at),
-            None => {
-                let bare = columns.iter().any(|column| column.parse::<f64>().is_ok());
-                let what = match bare {
-                    true => "line 1 has numbers instead of the names of the columns".to_owned(),
-                    false => format!("there is no column {name}"),
-                };
-                let names = if bare { &SPACE } else { names };
-                let reason = format!("{what}: expected {} there", names.join(","));
-                return Err(place.error(header, reason));
-            }
-        }
-    }
-    let of = |name: &str| columns.iter().position(|c| *c == name);
-    let (common, named) = (COMMON.map(of), of("name"));
-    let mut told = [None; COMMON.len()];
-    let mut identities = Vec::new();
-    let mut bodies = Bodies::default();
-    for (number, line) in lines {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let place = TextPlace {
-            path,
-            line: number + 1,
-            text: line,
+    let known = NAMED.iter().chain(&COMMON).find(|known| **known == name);
+    known.copied()
+}
+
+/// The columns of a text.
+struct Columns {
+    /// The places of the columns of [`SPACE`] or [`PLANE`].
+    numbers: Vec<usize>,
+    /// Which of the two it is.
+    names: &'static [&'static str],
+    /// The places of those of [`COMMON`].
+    common: [Option<usize>; COMMON.len()],
+    /// The place of the bodies' names.
+    name: Option<usize>,
+    /// The number of columns.
+    count: usize,
+    /// Whether the text names them.
+    are_named: bool,
+}
+
+impl Columns {
+    /// Those of a text without names, by their number.
+    fn of_count(count: usize) -> Option<Self> {
+        let all: &[&str] = match count {
+            5 => &PLANE,
+            7 => &SPACE,
+            8 => &NAMED,
+            _ => return None,
         };
-        let words: Vec<&str> = line.split(',').map(str::trim).collect();
-        if words.len() != columns.len() {
-            let at = words.get(columns.len()).map_or(&line[line.len()..], |w| *w);
-            let reason = format!(
-                "the line has {} values: expected {}, one for each name in line 1",
-                words.len(),
-                columns.len()
-            );
-            return Err(place.error(at, reason));
-        }
-        let mut numbers = [0.0; 7];
-        for ((number, at), name) in numbers.iter_mut().zip(&places).zip(names) {
-            *number = place.number(words[*at], name)?;
-        }
-        push(&mut bodies, names, &numbers);
-        for ((told, at), name) in told.iter_mut().zip(common).zip(COMMON) {
-            let Some(word) = at.map(|at| words[at]) else {
-                continue;
-            };
-            let number = place.number(word, name)?;
-            if *told.get_or_insert(number) != number {
-                let reason = format!("'{word}' for {name}: expected the same in every line");
-                return Err(place.error(word, reason));
+        let name = (all[0] == "name").then_some(0);
+        let skipped = usize::from(name.is_some());
+        Some(Self {
+            numbers: (skipped..count).collect(),
+            names: if all.len() == 5 { &PLANE } else { &SPACE },
+            common: [None; COMMON.len()],
+            name,
+            count,
+            are_named: false,
+        })
+    }
+
+    /// Those that the words of a line name, and notes about them.
+    fn named(words: &[Word<'_>]) -> Result<(Self, Vec<String>), Unreadable> {
+        let mut meanings: Vec<_> = words.iter().map(|word| meaning(&word.text)).collect();
+        let is = |at: usize, name| words[at].text.eq_ignore_ascii_case(name);
+        let all = words.iter().map(|word| &*word.text).collect::<Vec<_>>();
+        for at in 0..words.len() {
+            // Red, green and blue.
+            let is_colour = at > 0 && at + 1 < words.len() && is(at - 1, "r") && is(at + 1, "b");
+            // Bodies may have numbers and names.
+            let is_number = is(at, "id") && (0..words.len()).any(|other| is(other, "name"));
+            if (is(at, "g") && is_colour) || is_number {
+                meanings[at] = None;
             }
         }
-        identities.extend(named.map(|at| words[at].to_owned()));
+        for (at, meaning) in meanings.iter().enumerate() {
+            let before = meanings[..at].iter().position(|other| other == meaning);
+            if let (Some(name), Some(before)) = (meaning, before) {
+                let reason = format!(
+                    "the column {name} stands here as '{}' and before as '{}': expected it once",
+                    words[at].text, words[before].text
+                );
+                return Err((words[at].at, reason));
+            }
+        }
+        let of = |name: &str| meanings.iter().position(|other| *other == Some(name));
+        let spatial = of("z").is_some() || of("vz").is_some();
+        let names: &[&str] = if spatial { &SPACE } else { &PLANE };
+        let mut numbers = Vec::new();
+        for name in names {
+            let Some(at) = of(name) else {
+                let reason = format!(
+                    "there is no column {name} among {}: expected {}",
+                    all.join(", "),
+                    names.join(", ")
+                );
+                return Err((words[0].at, reason));
+            };
+            numbers.push(at);
+        }
+        let unused: Vec<&Word<'_>> = (words.iter().zip(&meanings))
+            .filter(|(word, meaning)| meaning.is_none() && !word.text.is_empty())
+            .map(|(word, _)| word)
+            .collect();
+        for word in &unused {
+            let lower = word.text.to_lowercase();
+            let meant = [("softening", 2), ("time", 1)]
+                .into_iter()
+                .find(|(name, most)| {
+                    of(name).is_none() && strsim::osa_distance(name, &lower) <= *most
+                });
+            if let Some((name, _)) = meant {
+                let reason = format!(
+                    "the column '{}' is not known: correct it to {name}, or give it another name",
+                    word.text
+                );
+                return Err((word.at, reason));
+            }
+        }
+        let mut notes = Vec::new();
+        let used =
+            (all.iter().zip(&meanings)).filter_map(|(word, meaning)| Some((*word, (*meaning)?)));
+        let (words_used, meant): (Vec<_>, Vec<_>) = used.unzip();
+        if (words_used.iter().zip(&meant)).any(|(word, meant)| !word.eq_ignore_ascii_case(meant)) {
+            notes.push(format!(
+                "the columns {} are read as {}",
+                words_used.join(", "),
+                meant.join(", ")
+            ));
+        }
+        if !unused.is_empty() {
+            let unused: Vec<_> = unused.iter().map(|word| &*word.text).collect();
+            notes.push(format!("these columns are not used: {}", unused.join(", ")));
+        }
+        let columns = Self {
+            numbers,
+            names,
+            common: COMMON.map(of),
+            name: of("name"),
+            count: words.len(),
+            are_named: true,
+        };
+        Ok((columns, notes))
     }
-    let [g, softening, time, dt] = told;
-    let carried = Carried {
-        g,
-        softening,
-        time,
-        dt,
-        names: named.map(|_| identities),
-        softenings: None,
-    };
-    filled(path, bodies, if spatial { 3 } else { 2 }, carried, 1.0)
+
+    /// What a line should have, in words.
+    fn expected(&self, is_first: bool) -> String {
+        let before = if is_first {
+            ""
+        } else {
+            ", as in the lines before"
+        };
+        match self.count {
+            _ if self.are_named => format!("expected {}, one for each name", self.count),
+            5 if is_first => UNNAMED.into(),
+            8 => format!("expected a name and mass x y z vx vy vz{before}"),
+            _ => format!(
+                "expected {} numbers, {}{before}",
+                self.count,
+                self.names.join(" ")
+            ),
+        }
+    }
+}
+
+/// What a line without names should have.
+const UNNAMED: &str = "expected 5 numbers, mass x y vx vy, or 7, mass x y z vx vy vz, or a name before these 7; with the names of the \
+                       columns in the first line, there may be others, in any order";
+
+/// Numbers before the bodies.
+#[derive(Default)]
+struct Header {
+    /// The first words of each line, of which there are not more than [`Header::MOST`].
+    lines: Vec<Vec<String>>,
+    /// The number of lines.
+    count: usize,
+    /// Where it begins.
+    at: usize,
+    /// Where its last line ends, and how many words this has.
+    last: (usize, usize),
+}
+
+impl Header {
+    const MOST: usize = 8;
+
+    fn add(&mut self, words: &[Word<'_>]) {
+        let Some(last) = words.last() else { return };
+        if self.count == 0 {
+            self.at = words[0].at;
+        }
+        self.count += 1;
+        self.last = (last.at + last.text.len(), words.len());
+        if self.lines.len() < Self::MOST {
+            let words = words.iter().take(Self::MOST);
+            self.lines
+                .push(words.map(|word| word.text.to_string()).collect());
+        }
+    }
+
+    /// The number in each line, if all have one.
+    fn numbers(&self) -> Option<Vec<f64>> {
+        let one = |words: &Vec<String>| (words.len() == 1).then(|| number(&words[0])).flatten();
+        let whole = self.count == self.lines.len();
+        self.lines
+            .iter()
+            .map(one)
+            .collect::<Option<_>>()
+            .filter(|_| whole)
+    }
+
+    /// The time that it gives `n` bodies, if it is one of those that have a single meaning: the number of bodies, or that of a step, of
+    /// bodies and a time (phi-GPU, `data.inp`).
+    fn time(&self, n: usize, are_numbered: bool) -> Result<Option<f64>, Unreadable> {
+        let n = n as f64;
+        match self.numbers().as_deref() {
+            _ if self.count == 0 => Ok(None),
+            Some([count]) if *count == n => Ok(None),
+            Some([_, count, time]) if *count == n && are_numbered && time.is_finite() => {
+                Ok(Some(*time))
+            }
+            _ => {
+                let lines: Vec<String> = self.lines.iter().map(|words| words.join(" ")).collect();
+                let these = match self.count {
+                    1 => "the first line is no body but a header",
+                    _ => "the first lines are no bodies but a header",
+                };
+                let reason = format!(
+                    "{these} ({}), before {n} bodies: remove it, or begin each of its lines with #; a start time may stand in a comment, \
+                     # trisolar {{\"time\": 0.5}}",
+                    lines.join(" | ")
+                );
+                Err((self.at, reason))
+            }
+        }
+    }
+
+    /// Why a text that has nothing else has no bodies.
+    fn refuse(&self, text: &str) -> Unreadable {
+        let (end, words) = self.last;
+        let blocks = |n: &f64| *n >= 1.0 && (self.count as f64) >= 3.0 + 3.0 * n;
+        let first: Option<Vec<f64>> = (self.lines.iter().take(3))
+            .map(|words| (words.len() == 1).then(|| number(&words[0])).flatten())
+            .collect();
+        if let Some([n, 2.0 | 3.0, _]) = first.as_deref()
+            && blocks(n)
+        {
+            let reason = "the file has all masses, then all positions, then all velocities (NEMO's atos): expected a line for each body, \
+                          mass x y z vx vy vz, as NEMO's snapprint writes them";
+            return (self.at, reason.into());
+        }
+        let reason = format!("the line ends after {words} numbers: {UNNAMED}");
+        (end.min(text.len()), reason)
+    }
+}
+
+/// Reads a text of bodies.
+struct TextReader<'a> {
+    text: &'a str,
+    separator: Separator,
+    header: Header,
+    columns: Option<Columns>,
+    bodies: Bodies,
+    carried: Carried,
+    common: [Option<f64>; COMMON.len()],
+    names: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl<'a> TextReader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            separator: Separator::of(text),
+            header: Header::default(),
+            columns: None,
+            bodies: Bodies::default(),
+            carried: Carried::default(),
+            common: [None; COMMON.len()],
+            names: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn read(mut self) -> Result<BodyFile, Unreadable> {
+        let mut rows = Rows::new(self.text, Some(self.separator));
+        // A value of a CSV may have a # in it.
+        rows.comments_behind = false;
+        while let Some(mut words) = rows.next()? {
+            for comment in &rows.comments {
+                self.comment(comment)?;
+            }
+            match &self.columns {
+                None => self.first(words, rows.comments.last().copied())?,
+                Some(columns) => {
+                    if words.len() == columns.count + 1 && words[columns.count].text.is_empty() {
+                        words.pop();
+                    }
+                    self.body(&words)?;
+                }
+            }
+        }
+        for comment in &rows.comments {
+            self.comment(comment)?;
+        }
+        self.file()
+    }
+
+    /// A comment, which may hold values of the bodies.
+    fn comment(&mut self, comment: &str) -> Result<(), Unreadable> {
+        if let Some(told) = Carried::from_comment(comment) {
+            let at = comment.as_ptr() as usize - self.text.as_ptr() as usize;
+            self.carried = told.map_err(|reason| (at, reason))?;
+        }
+        Ok(())
+    }
+
+    /// A line before it is known which columns there are, and the comment before it.
+    fn first(
+        &mut self,
+        mut words: Vec<Word<'a>>,
+        comment: Option<&'a str>,
+    ) -> Result<(), Unreadable> {
+        if words.len() > 1 && words.last().is_some_and(|word| word.text.is_empty()) {
+            words.pop();
+        }
+        let are_numbers = words.iter().map(|word| is_like_a_number(&word.text));
+        let numbers = are_numbers.filter(|is| *is).count();
+        if numbers == 0 {
+            return self.take_names(&words);
+        }
+        if numbers == words.len() && words.len() < PLANE.len() {
+            self.header.add(&words);
+            return Ok(());
+        }
+        if self.separator != Separator::Blanks {
+            let reason = format!(
+                "line {} has numbers instead of the names of the columns: expected {} there; only values between blanks, and not between \
+                 {}, may go without names",
+                place(self.text, words[0].at).0,
+                SPACE.join(","),
+                self.separator.in_words(),
+            );
+            return Err((words[0].at, reason));
+        }
+        if let Some(comment) = comment {
+            self.take_names_of(comment, words.len())?;
+        }
+        if self.columns.is_none() {
+            self.columns = Columns::of_count(words.len());
+        }
+        // The line is refused as one of a plane if there is no such number of columns.
+        self.columns
+            .get_or_insert_with(|| Columns::of_count(PLANE.len()).expect("five columns"));
+        let has_header = self.header.count > 0;
+        self.body(&words).map_err(|(at, reason)| match has_header {
+            true => (
+                at,
+                format!("{reason}; remove the header before this line, too"),
+            ),
+            false => (at, reason),
+        })
+    }
+
+    fn take_names(&mut self, words: &[Word<'_>]) -> Result<(), Unreadable> {
+        let (columns, notes) = Columns::named(words)?;
+        self.columns = Some(columns);
+        self.notes = notes;
+        Ok(())
+    }
+
+    /// Takes the names of the columns from a comment, if it has one for each and all of them mean something.
+    fn take_names_of(&mut self, comment: &'a str, count: usize) -> Result<(), Unreadable> {
+        let names = comment.trim_start_matches(['#', '%', '!', '/']);
+        let Ok(Some(words)) = Rows::new(names, None).next() else {
+            return Ok(());
+        };
+        let usual = match count {
+            8 => &NAMED[..],
+            7 => &SPACE,
+            _ => &PLANE,
+        };
+        let meanings: Option<Vec<_>> = words.iter().map(|word| meaning(&word.text)).collect();
+        if meanings.is_some_and(|found| found.len() == count && found != usual) {
+            let from = names.as_ptr() as usize - self.text.as_ptr() as usize;
+            self.take_names(&words)
+                .map_err(|(at, reason)| (from + at, reason))?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, words: &[Word<'a>]) -> Result<(), Unreadable> {
+        let Some(columns) = &self.columns else {
+            return Ok(());
+        };
+        let is_first = self.bodies.is_empty();
+        if words.len() != columns.count {
+            let expected = columns.expected(is_first);
+            let last = words
+                .last()
+                .map_or(self.text.len(), |word| word.at + word.text.len());
+            let surplus = words.get(columns.count);
+            let at = surplus.map_or(last, |word| word.at);
+            let reason = match surplus {
+                _ if columns.are_named => {
+                    format!("the line has {} values: {expected}", words.len())
+                }
+                Some(surplus) => format!("'{}' is one value too many: {expected}", surplus.text),
+                None => format!("the line ends after {} numbers: {expected}", words.len()),
+            };
+            return Err((at, reason));
+        }
+        let read = |at: usize, name: &str| {
+            let word = &words[at];
+            let fail =
+                |expected: String| (word.at, format!("'{}' for {name}: {expected}", word.text));
+            match number(&word.text) {
+                Some(x) if x.is_finite() => Ok(x),
+                Some(_) => Err(fail("expected a finite number".into())),
+                None => Err(fail(format!(
+                    "expected a number{}",
+                    hint_at_comma(&word.text)
+                ))),
+            }
+        };
+        let mut numbers = [0.0; SPACE.len()];
+        for (at, name) in columns.numbers.iter().zip(columns.names) {
+            let place = SPACE.iter().position(|other| other == name);
+            numbers[place.expect("a column of space")] = read(*at, name)?;
+        }
+        for ((told, at), name) in self.common.iter_mut().zip(columns.common).zip(COMMON) {
+            let Some(at) = at else { continue };
+            let number = read(at, name)?;
+            if *told.get_or_insert(number) != number {
+                let reason = format!(
+                    "'{}' for {name}: expected the same in every line",
+                    words[at].text
+                );
+                return Err((words[at].at, reason));
+            }
+        }
+        self.names
+            .extend(columns.name.map(|at| words[at].text.to_string()));
+        let [mass, x, y, z, vx, vy, vz] = numbers;
+        self.bodies.push(mass, [x, y, z], [vx, vy, vz]);
+        Ok(())
+    }
+
+    fn file(mut self) -> Result<BodyFile, Unreadable> {
+        let Some(columns) = &self.columns else {
+            return match self.header.count {
+                0 => Ok(BodyFile::default()),
+                _ => Err(self.header.refuse(self.text)),
+            };
+        };
+        let is_numbered = columns.name.is_some();
+        let time = self.header.time(self.bodies.len(), is_numbered)?;
+        let [g, softening, told, dt] = self.common;
+        let carried = &mut self.carried;
+        carried.g = g.or(carried.g);
+        carried.softening = softening.or(carried.softening);
+        carried.time = told.or(carried.time).or(time);
+        carried.dt = dt.or(carried.dt);
+        let names = &self.names;
+        // Consecutive numbers are not names.
+        if (names.iter().enumerate()).any(|(i, name)| name.parse() != Ok(i))
+            && carried.names.is_none()
+        {
+            let looks_like_a_value = |name: &String| name.contains('.') && number(name).is_some();
+            if !columns.are_named && names.iter().all(looks_like_a_value) {
+                self.notes.push(format!(
+                    "the first of the 8 columns ({} in the first line) is taken for the names of the bodies; with the names of the \
+                     columns in the first line, they may have any order",
+                    names[0]
+                ));
+            }
+            carried.names = Some(self.names);
+        }
+        // The format of Pacheco & Malensek.
+        let usual_g = match columns.count == PLANE.len() && !columns.are_named {
+            true => SI_G,
+            false => 1.0,
+        };
+        let dimensions = if columns.names.len() == PLANE.len() {
+            2
+        } else {
+            3
+        };
+        let file = BodyFile::new(self.bodies, dimensions, self.carried, usual_g);
+        Ok(BodyFile {
+            notes: self.notes,
+            ..file
+        })
+    }
 }
 
 /// Reads bodies from an npz with any name.
@@ -322,7 +566,7 @@ pub fn npz(path: &Path) -> Result<BodyFile, FileError> {
     let mut file = NpzReader::open(path)?;
     let mass = file.array_of::<f64>("mass", MAX_BODIES)?;
     let n = mass.values.len();
-    let fail = |reason: String| contents(path, reason);
+    let fail = |reason: String| FileError::contents(path, reason);
     if mass.shape != [n] {
         return Err(fail(format!(
             "mass must have one dimension; its shape is {:?}",
@@ -360,12 +604,12 @@ pub fn npz(path: &Path) -> Result<BodyFile, FileError> {
     };
     let (carried, dimensions) = told_by_npz(&mut file, path)?;
     let dimensions = dimensions.unwrap_or(width as u8).min(width as u8);
-    filled(path, bodies, dimensions, carried, 1.0)
+    filled(path, BodyFile::new(bodies, dimensions, carried, 1.0))
 }
 
 /// The other values of an npz, and the number of dimensions.
 fn told_by_npz(file: &mut NpzReader, path: &Path) -> Result<(Carried, Option<u8>), FileError> {
-    let fail = |reason: String| contents(path, reason);
+    let fail = |reason: String| FileError::contents(path, reason);
     let mut json = |name: &str| -> Result<Option<Value>, FileError> {
         if !file.has(name) {
             return Ok(None);
@@ -406,22 +650,18 @@ pub fn time_of_step(start: f64, step: u64, dt: f64) -> f64 {
     start + step as f64 * dt
 }
 
-fn filled(
-    path: &Path,
-    bodies: Bodies,
-    dimensions: u8,
-    carried: Carried,
-    usual_g: f64,
-) -> Result<BodyFile, FileError> {
-    if bodies.is_empty() {
-        return Err(contents(path, "it contains no bodies".into()));
+fn filled(path: &Path, file: BodyFile) -> Result<BodyFile, FileError> {
+    if file.bodies.is_empty() {
+        return Err(FileError::contents(path, "it contains no bodies".into()));
     }
-    let told = carried.check(bodies.len());
-    told.map_err(|reason| contents(path, reason))?;
+    let told = file.carried.check(file.bodies.len());
+    told.map_err(|reason| FileError::contents(path, reason))?;
+    let notes = file
+        .notes
+        .iter()
+        .map(|note| format!("{}: {note}", path.display()));
     Ok(BodyFile {
-        bodies,
-        dimensions,
-        carried,
-        usual_g,
+        notes: notes.collect(),
+        ..file
     })
 }

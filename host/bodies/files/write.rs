@@ -126,8 +126,14 @@ fn csv(bodies: &Bodies, dimensions: u8, carried: &Carried) -> String {
     text.push('\n');
     for i in 0..bodies.len() {
         if let Some(names) = &carried.names {
-            // A comma would begin the next column.
-            let _ = write!(text, "{},", names[i].replace([',', '\n', '\r'], " "));
+            let name = &names[i];
+            let is_plain = name.starts_with(char::is_alphanumeric)
+                && name.trim() == name
+                && !name.contains([',', ';', '\t', '"', '\n', '\r']);
+            let _ = match is_plain {
+                true => write!(text, "{name},"),
+                false => write!(text, "\"{}\",", name.replace('"', "\"\"")),
+            };
         }
         body(&mut text, bodies, i, dimensions, ",");
         text.push_str(&rest);

@@ -13,6 +13,7 @@ use super::stops::Stops;
 use super::{refused, refused_overrides};
 use crate::Failure;
 use crate::config;
+use crate::report;
 use crate::resume::{Resumed, Typed, with_paths};
 
 /// Groups of options in a checkpoint.
@@ -36,6 +37,8 @@ pub(super) struct Begun {
     pub record: Option<run::Record>,
     /// Notes for the user.
     pub notes: Vec<String>,
+    /// Warnings about the start.
+    pub warnings: Vec<String>,
     /// Keeps the outputs locked.
     pub claim: Claim,
 }
@@ -97,6 +100,15 @@ impl Begun {
             .start(None)
             .map_err(|e| refused_overrides(args, e))?;
         overrides.scheme.get_or_insert(Scheme::Plain);
+        if !args.quiet {
+            for warning in start.warnings() {
+                report::to_stderr(&format!("warning: {warning}"));
+            }
+            // The summary contains them, but that may be too late.
+            for note in (start.notes().iter()).filter(|_| !start.warnings().is_empty()) {
+                report::to_stderr(&format!("note: {note}"));
+            }
+        }
         let times = overrides.times_from(start.specification().start_time);
         let times = times.map_err(|e| refused_overrides(args, e))?;
         if let Some(path) = &output.save_config {
@@ -120,6 +132,7 @@ impl Begun {
         };
         Ok(Self {
             notes: start.notes().to_vec(),
+            warnings: start.warnings().to_vec(),
             state: InitialState::Start(start),
             times,
             max_error: overrides.max_error,
@@ -177,6 +190,14 @@ impl Begun {
             ..overrides
         };
         let times = times_of(&extended)?;
+        if extended.is_backwards(start_time) != spec.backwards {
+            let way = if spec.backwards { "before" } else { "after" };
+            let reason = format!(
+                "must be {way} {start_time}, the time of the start, as that of the run so far"
+            );
+            let end = extended.end_from(start_time);
+            return Err(Failure::value(&end.to_string(), "--end", &reason));
+        }
         let stops = Stops::new(had.every, checkpoint.stars.len(), &output);
         if times.end > had.end
             && !stops.has(had.end)
@@ -199,9 +220,14 @@ impl Begun {
             }
         }
         let looked = checkpoint.series.last().map_or(start_time, |row| row[0]);
-        let reached = looked.max(on_the_clock(checkpoint.time));
+        let now = on_the_clock(checkpoint.time);
+        let reached = if spec.is_before(looked, now) {
+            now
+        } else {
+            looked
+        };
         let end = on_the_clock(times.end);
-        if end < reached {
+        if spec.is_before(end, reached) {
             let reason = format!("the checkpoint is at {reached} already");
             return Err(Failure::value(&end.to_string(), "--end", &reason));
         }
@@ -209,7 +235,7 @@ impl Begun {
             record.check(option, &path)?;
         }
         let count = checkpoint.series.len();
-        let last_again = on_the_clock(checkpoint.time) <= looked;
+        let last_again = !spec.is_before(looked, now);
         notes.extend(output.check_snapshots(count, last_again, &record)?);
         let results = output.results();
         record.allow_what_is_there(results.iter().map(|(_, path)| path.as_path()))?;
@@ -224,6 +250,7 @@ impl Begun {
             output,
             record: Some(record),
             notes,
+            warnings: Vec::new(),
             claim,
         })
     }

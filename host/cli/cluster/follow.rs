@@ -220,7 +220,7 @@ impl Course {
                 let shown = clock.on_the_clock(time);
                 if !self.stops.is_line(stop) && time < self.end {
                     cluster.at(time)?;
-                } else if looked.is_none_or(|last| last < shown) {
+                } else if looked.is_none_or(|last| clock.is_before(last, shown)) {
                     let stars = cluster.at(time)?;
                     cluster.potentials(&stars)?;
                     looked = Some(shown);

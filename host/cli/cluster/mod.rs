@@ -133,6 +133,8 @@ struct Run<'a> {
     output: OutputArgs,
     /// Notes for the user about the run and the selected devices.
     notes: Vec<String>,
+    /// Warnings about the start.
+    of_start: Vec<String>,
     cluster: Cluster<'a>,
     /// The processes that compute together.
     together: Together,
@@ -168,6 +170,7 @@ impl<'a> Run<'a> {
             output,
             record,
             mut notes,
+            warnings,
             claim,
         } = begun;
         let engine = devices.engine()?;
@@ -211,6 +214,7 @@ impl<'a> Run<'a> {
             live: args.live.show(live::about_cluster(&cluster, times.end))?,
             output,
             notes,
+            of_start: warnings,
             cluster,
             together,
             error: error_of(&series),
@@ -243,7 +247,10 @@ impl<'a> Run<'a> {
             self.advance(time)?;
             if !stops.is_line(stop) && time < end {
                 self.track(time)?;
-            } else if (self.series.last()).is_none_or(|row| row[0] < self.on_the_clock(time)) {
+            } else if (self.series.last()).is_none_or(|row| {
+                let spec = self.cluster.specification();
+                spec.is_before(row[0], self.on_the_clock(time))
+            }) {
                 self.look(time)?;
             }
             if time >= end {
@@ -381,7 +388,7 @@ impl<'a> Run<'a> {
                 let spec = self.cluster.specification();
                 let looked = self.series.last().map_or(spec.start_time, |row| row[0]);
                 let [now, last] = [time, end].map(|time| spec.on_the_clock(time));
-                let unfinished = time > 0.0 && looked < last;
+                let unfinished = time > 0.0 && spec.is_before(looked, last);
                 let progress = || format!("time {now} of {last}");
                 record.set_unfinished(unfinished.then(progress));
             }
@@ -486,7 +493,8 @@ impl<'a> Run<'a> {
             .cluster
             .abrupt_warning("use a smaller --eta or a larger --softening");
         let error = self.error.and_then(|e| e.warning(ADVICE));
-        abrupt.into_iter().chain(error).collect()
+        let of_start = self.of_start.iter().cloned();
+        of_start.chain(abrupt).chain(error).collect()
     }
 
     /// The files that were written, without the snapshots. A plot that has nothing to show is not written.
@@ -767,6 +775,6 @@ fn refused_overrides(args: &Args, error: OverridesError) -> Failure {
     match (error, &args.overrides.values.input) {
         (OverridesError::Value(e), _) => Failure::value(&e.given, e.option, &e.allowed),
         (OverridesError::File(e), Some(path)) => refused(path, "--input", &e),
-        (error, _) => Failure::Failed(error.to_string()),
+        (error, _) => Failure::BadInput(error.to_string()),
     }
 }

@@ -19,9 +19,8 @@ use crate::{Failure, values};
     args_override_self = true,
     after_help = "A run has the same bits for any number of threads, GPUs and MPI ranks and any instruction set.\n\
                   Under mpirun (feature mpi) all ranks share the forces, on CPUs or GPUs, and the host performs block steps.\n\
-                  Files of particles: .npz (mass, position, velocity), or text with a particle on each line: id mass x y z vx vy vz;\n\
-                  and all files that `trisolar nbody` reads. The time, softening, names and G of a file are used; masses\n\
-                  are multiplied by G."
+                  Files of particles are those that `trisolar nbody` reads. The time, softening, names and G of a file are used;\n\
+                  masses are multiplied by G."
 )]
 pub(crate) struct Args {
     #[command(flatten)]

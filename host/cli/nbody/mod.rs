@@ -412,8 +412,9 @@ fn warn(args: &Args, start: &Start) {
             report::to_stderr(&format!("warning: {warning}"));
         }
         warn_of_one_lane(args.backend);
-        // The summary and the JSON object contain them.
-        if args.output.format == OutputFormat::Textbook {
+        // The summary and the JSON object contain them, but that may be too late.
+        let doubts = !start.problem.warnings().is_empty();
+        if doubts || args.output.format == OutputFormat::Textbook {
             for note in start.problem.notes() {
                 report::to_stderr(&format!("note: {note}"));
             }

@@ -24,8 +24,9 @@ use super::super::values;
     )),
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   In f64 a run has the same bits on every CPU and GPU, for any number of threads and MPI ranks.\n\
-                  Start files: .csv (mass,x,y,z,vx,vy,vz), .npz (mass, position, velocity), .tipsy or .bin (TIPSY); any other name is text\n\
-                  with a body on each line: mass x y vx vy, mass x y z vx vy vz, or name mass x y z vx vy vz.\n\
+                  Start files: .npz (mass, position, velocity); .tipsy, .std or .bin (TIPSY); any other name is text, such as .csv, with\n\
+                  the names of its columns in the first line (mass,x,y,z,vx,vy,vz), or without and with a body on each line:\n\
+                  mass x y vx vy, mass x y z vx vy vz, or name mass x y z vx vy vz.\n\
                   The values of a file are used: G, softening, time, time step, names, dimensions. Options override them, with a note."
 )]
 pub(crate) struct Args {

@@ -5,6 +5,7 @@ use kernels_gpu::physics::three_body::{MassTerms, Relative};
 
 use super::{MAX_PIXELS, MAX_STEPS, Specification, Validated};
 use crate::method::{Precision, Start};
+use trisolar_bodies::start::doubtful_energies;
 use trisolar_spec::{Integrator, SpecError};
 
 /// The relative change by rounding up to which there is no warning.
@@ -242,6 +243,39 @@ impl Validated {
                     s.precision
                 ));
             }
+        }
+        found.extend(self.doubtful_energies());
+        found
+    }
+
+    /// Why masses and velocities hardly belong together, if that is so at the corners of the map and in its middle, or at all of its first
+    /// points.
+    fn doubtful_energies(&self) -> Option<String> {
+        let s = &self.specification;
+        let (order, grid) = (s.order(), self.job_in_lengths(0, 1).grid);
+        let [width, height] = s.size;
+        let corner = |x: u64, y: u64| y * width + x;
+        let (right, bottom) = (width - 1, height - 1);
+        let pixels = match self.points {
+            Some(_) => (0..self.pixels().min(1000)).collect(),
+            None => vec![
+                corner(0, 0),
+                corner(right, 0),
+                corner(0, bottom),
+                corner(right, bottom),
+                corner(right / 2, bottom / 2),
+            ],
+        };
+        let mut found = None;
+        for pixel in pixels {
+            let own = self.points.as_ref();
+            let point = own.map(|points| self.point_in_lengths(points, pixel));
+            let point = point.unwrap_or_else(|| grid.point(pixel));
+            let masses = own.and_then(|points| points.masses(pixel as usize));
+            let masses = masses.unwrap_or(s.masses);
+            let bodies =
+                (0..3).map(|k| (masses[order[k]], point.positions[k], point.velocities[k]));
+            found = Some(doubtful_energies(&bodies.collect(), s.g, s.softening)?);
         }
         found
     }

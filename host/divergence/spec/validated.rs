@@ -110,7 +110,7 @@ impl Validated {
         Some(self.specification.weigh(&masses).scaled(self.unit()))
     }
 
-    fn point_in_lengths(&self, points: &Points, pixel: u64) -> Point {
+    pub(super) fn point_in_lengths(&self, points: &Points, pixel: u64) -> Point {
         let s = &self.specification;
         let [positions, velocities] = s.state_of(points, pixel as usize);
         Point {

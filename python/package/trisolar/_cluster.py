@@ -222,7 +222,7 @@ def cluster(
 
     :param spec: the source of values that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
-    :param input: start from a file: .npz, .csv, .tipsy, .bin, or text with a particle on each line, id mass x y z vx vy vz.
+    :param input: start from a file: .npz; .tipsy, .std or .bin (TIPSY); or text with a particle on each line, such as .csv.
         The values that it has are used unless an option overrides them: softening, time, names, and G, by which masses are
         multiplied.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), in a mapping (such as what
@@ -234,8 +234,8 @@ def cluster(
     :param n: number of particles of the model [1024].
     :param seed: seed of the model [1].
     :param order: order of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
-    :param softening: softening length (length) [that of the file or bodies, or 4/n; 0 for a model of few bodies
-        and with ``close_pairs="regularised"``].
+    :param softening: softening length (length) [that of the file or bodies, or 4/n; 0 for fewer than 100 bodies of a file or of
+        ``bodies``, for a model of few bodies and with ``close_pairs="regularised"``].
     :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
     :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
     :param max_step: longest step, a power of two (time) [0.0625].
@@ -251,7 +251,8 @@ def cluster(
         "regularised" (a pair is one particle with a Kepler orbit that the tide of the others disturbs; without softening)
         ["plain"].
     :param pair_radius: largest apocentre of the pairs that ``close_pairs="regularised"`` regularises (length) [4/n].
-    :param end: time at which the run ends [1 after the start; 70 for "burrau", a period for "figure-eight"].
+    :param end: time at which the run ends; a time before the start is reached by running backwards [1 after the start;
+        70 for "burrau", a period for "figure-eight"].
     :param steps: number of longest steps (``max_step``) after which the run ends, instead of ``end``.
     :param every: time between two states [0.25].
     :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
@@ -291,6 +292,7 @@ def cluster(
         arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes())
         told = told_of(bodies)
     problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays, told)
+    warn_of_doubts(problem.warnings, stacklevel=2)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
     computing = problem.run(backend, threads, simd, gpus, block_step)

@@ -175,7 +175,7 @@ def nbody(
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
     :param model: start model: "plummer", "king", "cube", "sphere", "kepler", "burrau", "figure-eight", "lagrange", "line",
         "outer-planets", "solar-system" or "six-bodies" ["plummer"].
-    :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
+    :param input: start from a file of bodies: .npz; .tipsy, .std or .bin (TIPSY); or text, such as .csv.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
         mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
         run). The values that a state or an npz has are used unless an option overrides them: G, softening, time, time step,
@@ -191,7 +191,7 @@ def nbody(
     :param eccentricity: kepler: from 0 to below 1 [0.5].
     :param mass_ratio: kepler: mass of the second body, relative to that of the first [1].
     :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units or of the file or bodies;
-        otherwise 6.673e-11 for text in the format of Pacheco & Malensek (2021) and 1 for others; ``notes`` says so].
+        otherwise 6.673e-11 for text of five columns, the format of Pacheco & Malensek (2021), and 1 for others; ``notes`` says so].
     :param softening: softening length (length) [that of the file or bodies, or 0].
     :param dt: time step (time) [one that suits the model, that of the file or bodies, or 0.001].
     :param steps: number of steps [those of a period or of the known history for "kepler", "burrau", "figure-eight", "lagrange",
