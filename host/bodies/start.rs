@@ -120,11 +120,12 @@ pub fn softening_above_distance(bodies: &Bodies, softening: f64) -> Option<Strin
     })
 }
 
-/// A warning about a run of at least this many steps, if they are more than `many`.
+/// The announcement of a run of this number of steps, if it is at least `many`.
 pub fn many_steps(steps: f64, dt: f64, many: f64) -> Option<String> {
     (steps >= many).then(|| {
         format!(
-            "the run has {steps:.3e} steps of {dt} and takes accordingly long; check the step and the end, which have the unit of time"
+            "the run has {steps:.3e} steps of {dt} and will take long; check the step and the end, which are in the unit of time of \
+             the bodies"
         )
     })
 }
@@ -213,6 +214,13 @@ mod tests {
         bodies.mass.fill(0.0);
         let said = doubtful_energies(&bodies, 1.0, 0.0).expect("a warning");
         assert!(said.contains("the total mass is 0"), "{said}");
+    }
+
+    #[test]
+    fn long_runs_are_announced() {
+        let said = many_steps(3e10, 0.001, 1e9).expect("an announcement");
+        assert!(said.contains("3.000e10 steps of 0.001"), "{said}");
+        assert_eq!(many_steps(9e8, 0.001, 1e9), None);
     }
 
     #[test]

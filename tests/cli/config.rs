@@ -133,6 +133,8 @@ fn pixels_that_are_not_square_and_lost_shifts_give_warnings() {
     };
     warned(&["--span", "4,5"], "not square");
     warned(&["--shift", "2"], "before its first step");
+    warned(&["--masses", "0,0,0"], "the total mass is 0");
+    warned(&["--g", "1e-9"], "nothing is bound");
     warned(&["--shift", "2e-15"], "rounding changes the shift");
     warned(
         &["--span", "1e-16", "--center", "5,5"],
