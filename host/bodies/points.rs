@@ -54,7 +54,7 @@ fn check_names(names: &[Word<'_>], columns: usize) -> Result<(), Unreadable> {
         let digits = lower.trim_start_matches(|c: char| !c.is_ascii_digit());
         // Bodies may be counted from 0 or from 1.
         let counted = digits.parse().ok().filter(|_| columns > FEWEST);
-        let away = counted.map(|number: usize| body as i64 - number as i64);
+        let away = counted.map(|number: u32| body as i64 - i64::from(number));
         let misplaced = away.is_some_and(|away| *shift.get_or_insert(away) != away);
         if letters != what || misplaced {
             let reason = format!(
