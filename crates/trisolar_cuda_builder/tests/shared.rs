@@ -42,7 +42,10 @@ fn each_static_is_declared_once_in_shared_memory() {
     // LLVM declares what is a single number by the number's type.
     for name in ["$FIRST$", "$FLAG$"] {
         let shared = |line: &&str| line.trim_start().starts_with(".shared .align ");
-        let found = ptx.lines().filter(shared).filter(|line| line.contains(name));
+        let found = ptx
+            .lines()
+            .filter(shared)
+            .filter(|line| line.contains(name));
         assert_eq!(found.count(), 1, "{name} in {ptx}");
     }
     assert!(!ptx.contains("UNUSED"), "{ptx}");
