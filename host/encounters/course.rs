@@ -132,7 +132,7 @@ impl<C: FnMut() -> bool> Runs for Observer<'_, C> {
         // not for longer than a block.
         let (mut state, mut control) = (*state, *control);
         let masses = encounter.masses.step;
-        for step in 0..self.valid.settings().block {
+        for step in 0..encounter.block(self.valid.settings()) {
             if step > 0 {
                 advance(
                     &mut state,
@@ -150,6 +150,9 @@ impl<C: FnMut() -> bool> Runs for Observer<'_, C> {
     }
 
     fn ended(&mut self, _: u64, record: &Record, state: &Pairs<f64>) {
+        // The last steps may lead beyond the end of the run: a contact is found after it has happened.
+        let over = |place: &Place| place.time >= record.time;
+        self.places.retain(|place| place.steps == 0 || !over(place));
         if let Some(encounter) = self.last.take() {
             let mut place = self.place(&encounter, state);
             place.time = record.time;

@@ -78,7 +78,7 @@ impl Order {
         self.coefficients().len()
     }
 
-    /// Default number of steps in a period of the fastest circular binary.
+    /// Default number of [steps in a period](Specification::steps_per_period).
     pub fn steps_per_period(self) -> f64 {
         match self {
             Self::Two => 1000.0,
@@ -243,7 +243,8 @@ pub struct Specification {
     pub precision: Precision,
     /// Order of the integrator.
     pub order: Order,
-    /// Steps in a period of the fastest circular binary that has the system's energy.
+    /// Steps in a period of a circular binary of the lightest two bodies; there are more for heavier pairs, and for bodies that are
+    /// much lighter than the others.
     pub steps_per_period: f64,
     /// Whether excursions are jumped over.
     pub jump: Jump,
@@ -587,16 +588,17 @@ impl Specification {
     }
 }
 
-/// The least mass of a body, as a share of the total mass.
+/// The least mass of a body, as a share of the greatest mass.
 const MIN_MASS_SHARE: f64 = 1e-6;
 
 /// Describes what is wrong with masses from `low` to `high`; `None` if they are allowed.
 fn light(low: [f64; 3], high: [f64; 3]) -> Option<String> {
     let total: f64 = high.iter().sum();
-    let heavy = |m: &f64| *m > 0.0 && *m >= MIN_MASS_SHARE * total;
+    let greatest = high.into_iter().fold(0.0, f64::max);
+    let heavy = |m: &f64| *m > 0.0 && *m >= MIN_MASS_SHARE * greatest;
     let fine = total.is_finite() && low.iter().all(heavy);
     (!fine).then(|| {
-        "each must be above 0, and at least 1e-6 of all together: test bodies have no encounters".into()
+        "each must be above 0, and at least 1e-6 of the greatest: test bodies have no encounters".into()
     })
 }
 

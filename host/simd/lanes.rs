@@ -17,7 +17,7 @@ macro_rules! lanes {
             self, GUESS_BASE, MANTISSA_BASE, ORDINARY_BASE, ORDINARY_WIDTH, SINGLE_BASE, Seeded, Short,
             WIDEN_BASE,
         };
-        use kernels_gpu::number::bits::{Bits, RECIPROCAL_BASE};
+        use kernels_gpu::number::bits::{Bits, HALF_BIAS, RECIPROCAL_BASE};
         use kernels_gpu::{Mask, PerLane, Real};
 
         $(#[$doc])*
@@ -452,12 +452,13 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
-            fn over_root_exponent(self, h: Self) -> Self {
-                // SAFETY: see `lanes`. Only the upper halves change, because the lower halves of the subtrahend are 0.
+            fn times_over_root(self, d: Self, h: Self) -> Self {
+                // SAFETY: see `lanes`. Only the upper halves of `h` change, because the lower halves of the addends are 0.
                 unsafe {
-                    let half = slli_epi64::<52>(srli_epi64::<53>(castpd_int(self.0)));
-                    let j = sub_epi32(half, upper(511 << 20));
-                    Self(castint_pd(sub_epi32(castpd_int(h.0), j)))
+                    let half = slli_epi64::<32>(srli_epi64::<33>(castpd_int(d.0)));
+                    let half = add_epi32(half, upper(HALF_BIAS));
+                    let by = sub_epi32(self.high().0, half);
+                    Self(castint_pd(add_epi32(castpd_int(h.0), by)))
                 }
             }
 

@@ -296,7 +296,7 @@ mod tests {
                 let lanes = [
                     x.reciprocal_root(),
                     x.divides(y),
-                    x.over_root_exponent(y),
+                    x.times_over_root(y, <$lanes>::from_f64(0.3)),
                     x.limited(most),
                     (-x).limited(most),
                 ];
@@ -311,7 +311,7 @@ mod tests {
                     let alone = [
                         p.reciprocal_root(),
                         p.divides(q),
-                        p.over_root_exponent(q),
+                        p.times_over_root(q, 0.3),
                         Bits::limited(p, 1.5),
                         Bits::limited(-p, 1.5),
                     ];

@@ -65,7 +65,7 @@ struct Run {
     state: u32,
     unused: u32,
     /// Padding to whole cache lines.
-    padding: [u64; 9],
+    padding: [u64; 7],
 }
 
 const _: () = assert!(size_of::<Run>().is_multiple_of(128));
@@ -192,19 +192,19 @@ unsafe fn fetch(job: &Job, number: u64, run: &mut Run) {
 #[inline(never)]
 unsafe fn settled(job: &Job, run: &mut Run) -> bool {
     run.state = Run::READY;
-    let jumps = run.encounter.jumps;
     let mut record = Record::default();
     let Run {
         pairs, encounter, ..
     } = run;
-    if encounter.settle(pairs, &job.settings, &mut record) == Verdict::Ended {
+    let verdict = encounter.settle(pairs, &job.settings, &mut record);
+    if verdict == Verdict::Ended {
         let number = encounter.run - job.first;
         // SAFETY: the caller guarantees room for `count` records, and `number` is less.
         unsafe { *job.records.add(number as usize) = record };
         run.state = Run::FREE;
         return true;
     }
-    if run.encounter.jumps != jumps {
+    if verdict == Verdict::Moved {
         watch(run);
     }
     false
@@ -367,12 +367,13 @@ pub unsafe fn integrate<R: Bits<High = i32>>(
             let masses = this.encounter.masses.step;
             let mut control = StepControl::<R> {
                 binding: R::from_f64(2.0 * this.encounter.binding),
-                step: R::from_f64(job.settings.step * this.encounter.masses.least_action),
+                step: R::from_f64(job.settings.step * this.encounter.masses.pace),
                 left: R::from_f64(this.encounter.left()),
                 distances,
                 growth,
                 near: this.encounter.near(),
             };
+            let count = this.encounter.block(&job.settings);
             let mut watch = Passages {
                 encounter: &mut this.encounter,
                 masses,
@@ -382,7 +383,7 @@ pub unsafe fn integrate<R: Bits<High = i32>>(
                 &mut pairs,
                 &StepMasses::spread(&masses),
                 &mut control,
-                job.settings.block,
+                count,
                 scheme,
                 &mut watch,
             );

@@ -376,17 +376,11 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
         return Fate::Open;
     }
     let outer_v = axpy(-root(radial2), &d, &scale(inverse_to, &cross(&left, &d)));
-    let (mut positions, mut velocities) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
-    positions[i] = scale(-fj, &x);
-    positions[j] = scale(fi, &x);
-    positions[k] = scale(to, &d);
-    velocities[i] = scale(-fj, &v);
-    velocities[j] = scale(fi, &v);
-    velocities[k] = outer_v;
-    let mut state = super::start::pairs(m, &positions, &velocities);
-    // Set directly, because the difference of two positions would lose digits.
-    state.x[h.pair] = scale(divide(1.0, m.length[h.pair]), &x);
-    state.time = s.time;
+    let outer_r = scale(to, &d);
+    let state = Pairs {
+        time: s.time,
+        ..super::start::nested(m, h.pair, [&x, &v], [&outer_r, &outer_v])
+    };
     let al = outer.inverse_axis;
     Fate::Return {
         state,

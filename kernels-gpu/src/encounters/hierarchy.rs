@@ -60,6 +60,36 @@ pub struct Glance {
     pub rv: f64,
 }
 
+/// Position and velocity of the third body relative to the centre of mass of a pair.
+#[inline(always)]
+pub fn third_body(s: &Pairs<f64>, m: &Masses, pair: usize) -> [[f64; 3]; 2] {
+    let (mut r, mut v) = ([0.0; 3], [0.0; 3]);
+    let (inner, outer) = (m.length[0], m.length[1]);
+    let mut k = 0;
+    if pair == 0 {
+        while k < 3 {
+            r[k] = outer * fma(m.step.first, s.x[0][k], s.x[1][k]);
+            v[k] = outer * s.w[1][k];
+            k += 1;
+        }
+    } else if pair == 1 {
+        let g = -m.share[1] * outer;
+        while k < 3 {
+            r[k] = fma(g, s.x[1][k], -(inner * s.x[0][k]));
+            v[k] = fma(g, pair_velocity(s, &m.step, 1, k), -(inner * s.w[0][k]));
+            k += 1;
+        }
+    } else {
+        let g = -m.share[2] * outer;
+        while k < 3 {
+            r[k] = fma(g, s.x[2][k], inner * s.x[0][k]);
+            v[k] = fma(g, pair_velocity(s, &m.step, 2, k), inner * s.w[0][k]);
+            k += 1;
+        }
+    }
+    [r, v]
+}
+
 /// Computes a [`Glance`].
 #[inline(always)]
 pub fn glance(s: &Pairs<f64>, m: &Masses) -> Glance {
@@ -91,30 +121,7 @@ pub fn glance(s: &Pairs<f64>, m: &Masses) -> Glance {
         1 => x[1],
         _ => x[2],
     };
-    let (mut r, mut v) = ([0.0; 3], [0.0; 3]);
-    let (inner, outer) = (m.length[0], m.length[1]);
-    let mut k = 0;
-    if pair == 0 {
-        while k < 3 {
-            r[k] = outer * fma(m.step.first, s.x[0][k], s.x[1][k]);
-            v[k] = outer * w2[k];
-            k += 1;
-        }
-    } else if pair == 1 {
-        let g = -m.share[1] * outer;
-        while k < 3 {
-            r[k] = fma(g, s.x[1][k], -(inner * s.x[0][k]));
-            v[k] = fma(g, v1[k], -(inner * w1[k]));
-            k += 1;
-        }
-    } else {
-        let g = -m.share[2] * outer;
-        while k < 3 {
-            r[k] = fma(g, s.x[2][k], inner * s.x[0][k]);
-            v[k] = fma(g, v2[k], inner * w1[k]);
-            k += 1;
-        }
-    }
+    let [r, v] = third_body(s, m, pair);
     Glance {
         potential: (p0 + p1) + p2,
         pair,

@@ -72,6 +72,7 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
         first: 1.0,
         second: 1.0,
         potential: [1.0; 3],
+        rate: 1.0,
     };
     let mut s = Pairs::<R>::spread(&idle);
     let mut masses = StepMasses::<R>::spread(&idle_masses);
@@ -110,30 +111,38 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
                 }
             }
         }
+        // The last block of a run may be shorter. Its lane takes it alone, in all lanes of these vectors.
+        let shorter = |encounter: &Option<Encounter>| {
+            encounter.is_some_and(|encounter| encounter.block(settings) < settings.block)
+        };
+        let alone = encounters.iter().position(shorter);
+        let others = alone.map(|lane| (lane, encounters, s, masses, control));
+        let mut count = settings.block;
+        if let Some(lane) = alone {
+            let encounter = encounters[lane].unwrap_or_default();
+            count = encounter.block(settings);
+            encounters = [None; MAX_LANES];
+            encounters[lane] = Some(encounter);
+            s = Pairs::spread(&s.take(lane));
+            masses = StepMasses::spread(&encounter.masses.step);
+            control = control.spread(lane);
+        }
         let mut watch = Passages {
             encounters: &mut encounters,
         };
-        advance(
-            &mut s,
-            &masses,
-            &mut control,
-            settings.block,
-            scheme,
-            &mut watch,
-        );
+        advance(&mut s, &masses, &mut control, count, scheme, &mut watch);
         blocks += 1;
         let mut lane = 0;
         while lane < R::LANES {
             if let Some(encounter) = &mut encounters[lane] {
                 let mut state = s.take(lane);
-                let jumps = encounter.jumps;
                 let verdict = encounter.look(&mut state, settings, &mut record);
                 if verdict == Verdict::Ended {
                     runs.ended(encounter.run, &record, &state);
                     encounters[lane] = None;
                     busy -= 1;
                 } else {
-                    if encounter.jumps == jumps {
+                    if verdict == Verdict::GoOn {
                         s.time.set_lane(lane, &R::from_f64(state.time));
                     } else {
                         s.put(lane, &state);
@@ -144,6 +153,12 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
                 }
             }
             lane += 1;
+        }
+        if let Some(others) = others {
+            // With its last block the run has ended.
+            let lane;
+            (lane, encounters, s, masses, control) = others;
+            encounters[lane] = None;
         }
     }
 }

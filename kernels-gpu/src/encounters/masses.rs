@@ -4,6 +4,9 @@ use super::PAIRS;
 use super::step::StepMasses;
 use crate::number::bits::{divide, root};
 
+/// The least value of 1 / [`Masses::pace`], where the orbit of the light body is as accurate as rounding allows.
+const MOST_FINER: f64 = 8.0;
+
 /// Three masses as fractions of the total mass, and constants that follow from them. Arrays over pairs are in the order of [`PAIRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
@@ -23,9 +26,9 @@ pub struct Masses {
     pub wideness: [f64; 3],
     /// √μ and √ν, the scales of the pair vectors.
     pub scales: [f64; 2],
-    /// The minimum over the pairs of (m_i m_j)^(3/2) / √(m_i + m_j). A step in units of it advances the fastest circular binary of a
-    /// given energy by a given fraction of its period.
-    pub least_action: f64,
+    /// The factor of the steps of systems with a light body. The total potential hardly depends on the orbit of such a body, so that the
+    /// steps do not follow it exactly, and have to be shorter.
+    pub pace: f64,
     /// The masses as fractions of the total mass.
     pub fractions: [f64; 3],
 }
@@ -42,7 +45,7 @@ impl Masses {
         self.product = others.product;
         self.wideness = others.wideness;
         self.scales = others.scales;
-        self.least_action = others.least_action;
+        self.pace = others.pace;
     }
 
     /// Computes the constants for three positive masses, in any unit.
@@ -65,12 +68,15 @@ impl Masses {
                 first: divide(m[0], binary) * ratio,
                 second: divide(m[1], binary) * ratio,
                 potential: [m[0] * m[1] * s, m[1] * m[2] * t, m[2] * m[0] * t],
+                rate: 0.0,
             },
             length: [divide(1.0, s), divide(1.0, t), divide(1.0, t)],
             scales: [s, t],
-            least_action: f64::INFINITY,
             ..Self::default()
         };
+        // The action of a pair, (m_i m_j)^(3/2) / √(m_i + m_j): the potential of a circular binary to the power 3/2, divided by the
+        // frequency of the orbit, is the action times √2.
+        let (mut least, mut greatest) = (f64::INFINITY, 0.0);
         let mut p = 0;
         while p < 3 {
             let [i, j, k] = PAIRS[p];
@@ -82,11 +88,24 @@ impl Masses {
             let wide = libm::cbrt(divide(2.0 * m[k], sum));
             masses.wideness[p] = if wide > 1.0 { wide * wide } else { 1.0 };
             let action = product * root(divide(product, sum));
-            if action < masses.least_action {
-                masses.least_action = action;
-            }
+            least = if action < least { action } else { least };
+            greatest = if action > greatest { action } else { greatest };
             p += 1;
         }
+        let action = if least > 0.5 * greatest {
+            least
+        } else {
+            0.5 * greatest
+        };
+        let finer = root(divide(action, least));
+        let finer = if finer < MOST_FINER {
+            finer
+        } else {
+            MOST_FINER
+        };
+        let scaled = action * finer;
+        masses.step.rate = divide(0.125, scaled * scaled);
+        masses.pace = divide(1.0, finer);
         masses
     }
 }

@@ -7,6 +7,7 @@
 //! - [`orbit`]: Kepler orbits
 //! - [`hierarchy`]: the most bound pair and the third body
 //! - [`excursion`]: the third body far away: its escape, or an analytic jump to its return
+//! - [`plunge`]: two bodies on an almost radial orbit, through their pericentre
 //! - [`run`]: one encounter, from its start to its record
 //! - [`lanes`]: encounters in progress side by side on a CPU; GPUs use [`device::encounters`](crate::device::encounters)
 //!
@@ -24,6 +25,7 @@ pub mod hierarchy;
 pub mod lanes;
 pub mod masses;
 pub mod orbit;
+pub mod plunge;
 pub mod random;
 pub mod run;
 pub mod start;

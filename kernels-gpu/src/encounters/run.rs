@@ -1,12 +1,13 @@
 //! One encounter from its start to its record: the checks between blocks of steps.
 
-use core::f64::consts::{PI, SQRT_2};
+use core::f64::consts::PI;
 
 use super::excursion::{Fate, MIN_RADIAL2, fate};
 use super::hierarchy::{
-    Glance, NO_PAIR, angular_momentum, binary, energy, glance, hierarchy, pair_velocity,
+    Glance, Hierarchy, NO_PAIR, angular_momentum, binary, energy, glance, hierarchy, pair_velocity,
 };
-use super::orbit::Orbit;
+use super::orbit::{Orbit, eccentric_anomaly};
+use super::plunge::{is_close, pass, plunging_pair};
 use super::start::Start;
 use super::step::{Pairs, StepControl, StepMasses, kinetic_term};
 use super::vector::{axpy, cross, dot, scale};
@@ -26,11 +27,11 @@ pub struct Settings {
     pub escape_radius: f64,
     /// Distance beyond which excursions are jumped over, in semi-major axes of the binary; 0 for never.
     pub jump_radius: f64,
-    /// The step for 2 U from 1/2 to 2, of a system whose `least_action` is 1.
+    /// The step h for 2 U / ω = 1 (see [`step`](super::step)).
     pub step: f64,
     /// Largest change of a distance between consecutive steps around a pericentre, in semi-major axes.
     pub reach: f64,
-    /// Steps after which a run ends, at the next check.
+    /// Steps after which a run ends.
     pub max_steps: u32,
     /// Steps of a block, after which a run is checked.
     pub block: u32,
@@ -43,18 +44,18 @@ pub const NEVER: f64 = 1e300;
 pub const STEPS_PER_BLOCK: u32 = 16;
 
 impl Settings {
-    /// Settings with this many steps per period of the fastest circular binary that has the energy of the system, without limits and
-    /// collisions.
+    /// Settings with this many steps per period of the fastest circular binary that has the energy of the system, if the masses are
+    /// similar, without limits and collisions.
     pub fn new(steps_a_period: f64) -> Self {
         Self {
             max_time: NEVER,
             radii: [0.0; 3],
             escape_radius: 20.0,
             jump_radius: 0.0,
-            // The range of 2 U in which this is the step has its geometric mean at U = 1/2.
-            step: SQRT_2 * 2.0 * PI / steps_a_period,
+            // On a circular orbit, the square of the steps' frequency is 11/8 times that of the orbit. The step is multiplied by 2 U.
+            step: 1.172_603_939_955_857_4 * PI / steps_a_period,
             reach: 320.0 / (steps_a_period * steps_a_period),
-            max_steps: u32::MAX - 2 * STEPS_PER_BLOCK,
+            max_steps: u32::MAX,
             block: STEPS_PER_BLOCK,
         }
     }
@@ -75,7 +76,7 @@ impl Outcome {
     pub const TIME: Self = Self(3);
     /// The maximum number of steps was taken.
     pub const STEPS: Self = Self(4);
-    /// The error of the energy exceeded two thousandths of the potential.
+    /// The error of the energy exceeded two thousandths of the potential, or at the end 1 in units of [`Record::energy_error`].
     pub const FAILED: Self = Self(5);
     /// All outcomes.
     pub const ALL: [Self; 6] = [
@@ -104,13 +105,14 @@ pub struct Record {
     pub e: f64,
     /// Velocity of the escaper relative to the binary at infinity.
     pub v_inf: f64,
-    /// Least distance of two bodies, at the pericentre of their passage.
+    /// Least distance of two bodies in the time of the run: at the pericentre of a passage, at the start, at the end, or at the contact.
     pub least_distance: f64,
     /// The time of the least distance.
     pub least_distance_time: f64,
-    /// (E - E₀) / |E₀|.
+    /// (E - E₀) / E₁, where E₁ is |E₀|, but at least the binding energy of the most bound pair at the start (or the potential, if no
+    /// pair is bound), because E₀ may be 0.
     pub energy_error: f64,
-    /// |L - L₀| in units of G M^(5/2) / √(2 |E₀|) with the total mass M, because L₀ may be 0.
+    /// |L - L₀| in units of G M^(5/2) / √(2 E₁) with the total mass M, because L₀ may be 0.
     pub momentum_error: f64,
     /// Steps taken.
     pub steps: u32,
@@ -150,6 +152,8 @@ pub struct Encounter {
     pair: u8,
     exchanges: u8,
     touched: u8,
+    /// The energy E₁ of [`Record::energy_error`].
+    energy_scale: f64,
     /// The masses of the bodies.
     pub masses: Masses,
     /// The run's number.
@@ -234,6 +238,8 @@ struct Since {
 pub enum Verdict {
     /// The run continues.
     GoOn,
+    /// The run continues from another state.
+    Moved,
     /// Its record is complete.
     Ended,
 }
@@ -267,6 +273,17 @@ impl Encounter {
         this.masses.put(m);
         this.units = [start.length, start.time, start.velocity];
         this.binding = -energy(s, m);
+        let g = glance(s, m);
+        let bound = if g.pair == NO_PAIR {
+            g.potential
+        } else {
+            -g.energy
+        };
+        this.energy_scale = if this.binding.abs() > bound {
+            this.binding.abs()
+        } else {
+            bound
+        };
         this.momentum = angular_momentum(s, m);
         this.time = 0.0;
         this.end = divide(settings.max_time, start.time);
@@ -295,10 +312,27 @@ impl Encounter {
         }
     }
 
+    /// The number of steps until the next check.
+    #[inline(always)]
+    pub fn block(&self, settings: &Settings) -> u32 {
+        let left = settings.max_steps - self.steps;
+        if left < settings.block {
+            left
+        } else {
+            settings.block
+        }
+    }
+
     /// The time that is left, counted from where [`Pairs::time`] starts.
     #[inline(always)]
     pub fn left(&self) -> f64 {
         self.end - self.time
+    }
+
+    /// Whether the steps have converged to the end of the run.
+    #[inline(always)]
+    fn is_at_end(&self) -> bool {
+        self.left().abs() <= 1e-14 * self.end
     }
 
     /// The parameters of the steps, without observed distances.
@@ -306,7 +340,7 @@ impl Encounter {
     pub fn control(&self, settings: &Settings) -> StepControl<f64> {
         StepControl {
             binding: 2.0 * self.binding,
-            step: settings.step * self.masses.least_action,
+            step: settings.step * self.masses.pace,
             left: self.left(),
             ..StepControl::new()
         }
@@ -326,10 +360,10 @@ impl Encounter {
         [first, axpy(1.0, &second, &first), axpy(1.0, &third, &first)]
     }
 
-    /// (E - E₀) / |E₀| of a state.
+    /// The [error](Record::energy_error) of the energy of a state.
     #[inline(always)]
     pub fn energy_error(&self, s: &Pairs<f64>) -> f64 {
-        divide(energy(s, &self.masses) + self.binding, self.binding.abs())
+        divide(energy(s, &self.masses) + self.binding, self.energy_scale)
     }
 
     /// The upper half of the bits of the squared scaled distance below which a local minimum may be the least one. Of the two scales,
@@ -365,7 +399,11 @@ impl Encounter {
     pub fn look_at(&mut self, minimum: &Minimum) -> bool {
         let &Minimum { x, w, when, pair } = minimum;
         let p = pair as usize % 3;
-        self.touched == NONE && self.may_come_closer(&x, &w, p) && self.comes_closer(x, w, p, when)
+        // Near its end a run may go back a little, and then a distance becomes smaller and larger again without a pericentre.
+        self.touched == NONE
+            && dot(&x, &w) >= 0.0
+            && self.may_come_closer(&x, &w, p)
+            && self.comes_closer(x, w, p, when)
     }
 
     /// Whether the pericentre of a pair with this scaled vector and velocity may be below the least distance so far. The result may be
@@ -412,25 +450,49 @@ impl Encounter {
         if !(orbit.pericentre < self.least) {
             return false;
         }
+        let rv = dot(&x, &v);
+        let here = self.time + when;
+        let contact = self.contact[p];
+        if orbit.pericentre < contact {
+            let since = orbit.since_pericentre(r, rv)
+                + orbit.since_pericentre(contact, orbit.outwards(contact));
+            if here - since > self.end {
+                return false;
+            }
+            self.touched = p as u8;
+            self.come_to(contact, p, here - since);
+            return true;
+        }
+        // The last step may lead beyond the end of the run, to where it does not get. And on an orbit that is almost circular, the
+        // pericentre may be before the start; that can only be in the first half of a period.
+        let half_periods2 = inverse_axis * here * (inverse_axis * here) * (inverse_axis * mass);
+        if here > self.end || half_periods2 < PI * PI {
+            let time = here - orbit.since_pericentre(r, rv);
+            if !(time >= 0.0 && time <= self.end) {
+                let is_less = here <= self.end && r < self.least;
+                if is_less {
+                    self.come_to(r, p, here);
+                }
+                return is_less;
+            }
+        }
         self.least = orbit.pericentre;
         self.least_pair = p as u8;
         self.least_since = Since {
             inverse_axis,
             mass,
             r,
-            rv: dot(&x, &v),
+            rv,
             before: self.time,
             when,
         };
-        let contact = self.contact[p];
-        if orbit.pericentre < contact {
-            self.touched = p as u8;
-            let mut since = orbit.since_pericentre(r, self.least_since.rv);
-            since += orbit.since_pericentre(contact, orbit.outwards(contact));
-            self.least_time = self.time + (when - since);
-            self.least_since.mass = 0.0;
-        }
         true
+    }
+
+    /// Records the least distance at a known time.
+    fn come_to(&mut self, distance: f64, pair: usize, time: f64) {
+        (self.least, self.least_pair, self.least_time) = (distance, pair as u8, time);
+        self.least_since.mass = 0.0;
     }
 
     /// The time of the least distance.
@@ -468,7 +530,7 @@ impl Encounter {
     /// [`settle`](Self::settle).
     #[inline(always)]
     pub fn survey(&mut self, s: &mut Pairs<f64>, settings: &Settings) -> bool {
-        self.steps += settings.block;
+        self.steps += self.block(settings);
         // The rounding error of the summed time stays in the state's own time.
         let time = self.time + s.time;
         s.time -= time - self.time;
@@ -516,8 +578,9 @@ impl Encounter {
                 // Not at the jump radius itself, where the last jump ended.
                 jumps && g.r2 > 1.44 * jump2 * wide2 && self.may_leave(s, &g, true)
             };
-        let over = self.left() <= 1e-14 * self.end || self.steps >= settings.max_steps;
-        !sound || self.touched != NONE || over || g.pair == NO_PAIR || ripe
+        let over = self.is_at_end() || self.steps >= settings.max_steps;
+        let plunges = is_close(s, m) && plunging_pair(s, m) != NO_PAIR;
+        !sound || self.touched != NONE || over || g.pair == NO_PAIR || ripe || plunges
     }
 
     /// Whether [`fate`] may find that the third body escapes, or returns where it may `jump`. It is never false if `fate` finds so,
@@ -556,14 +619,45 @@ impl Encounter {
         off <= MAX_ENERGY_ERROR * g.potential
     }
 
-    /// Records the pericentre of the binary, which revolves while the third body is away.
+    /// Records the least distance of the binary on its orbit until a time, while the third body is away.
+    #[cfg_attr(target_arch = "nvptx64", inline(never))]
+    fn revolve(&mut self, h: &Hierarchy, until: f64) {
+        let c = cross(&h.x, &h.v);
+        let r = root(dot(&h.x, &h.x));
+        let orbit = Orbit::new(divide(1.0, h.a), dot(&c, &c), h.pair_mass);
+        let al = orbit.inverse_axis;
+        let period = divide(2.0 * PI, al * root(al * orbit.mass));
+        let since = orbit.since_pericentre(r, dot(&h.x, &h.v));
+        let next = self.time + if since < 0.0 { -since } else { period - since };
+        let contact = self.contact[h.pair];
+        if orbit.pericentre < contact {
+            let time = next - orbit.since_pericentre(contact, orbit.outwards(contact));
+            if time <= until {
+                self.touched = h.pair as u8;
+                self.come_to(contact, h.pair, time);
+            }
+            return;
+        }
+        let (distance, time) = if next <= until {
+            (orbit.pericentre, next)
+        } else {
+            let turns = divide(since + (until - self.time), period);
+            let mean = 2.0 * PI * (turns - libm::floor(turns + 0.5));
+            let (_, cosine) = libm::sincos(eccentric_anomaly(mean, orbit.e));
+            (h.a * (1.0 - orbit.e * cosine), until)
+        };
+        if distance < self.least {
+            self.come_to(distance, h.pair, time);
+        }
+    }
+
+    /// Records the pericentre of the binary, which has revolved while the third body was away.
     fn binary_pericentre(&mut self, q: f64, pair: usize) {
         if q < self.least {
-            self.least = q;
-            self.least_time = self.time;
-            self.least_since.mass = 0.0;
-            self.least_pair = pair as u8;
-            if q < self.contact[pair] {
+            let contact = self.contact[pair];
+            let touches = q < contact;
+            self.come_to(if touches { contact } else { q }, pair, self.time);
+            if touches {
                 self.touched = pair as u8;
             }
         }
@@ -580,6 +674,7 @@ impl Encounter {
     ) -> Verdict {
         let g = &glance(s, &self.masses);
         let nothing = [f64::NAN; 3];
+        let mut moved = false;
         let here = self.time;
         if !self.is_sound(s, g) {
             return self.end(s, Outcome::FAILED, NONE, nothing, here, record);
@@ -588,7 +683,20 @@ impl Encounter {
             return self.collide(s, nothing, record);
         }
         let [a, e] = binary(s, &self.masses, g, self.binding);
-        if self.left() <= 1e-14 * self.end {
+        if self.is_at_end() {
+            // The pericentre of two bodies that touch may still be ahead.
+            let mut p = 0;
+            while p < 3 {
+                let minimum = Minimum::of(s, &self.masses.step, 0.0, p);
+                let r = root(dot(&s.x[p], &s.x[p])) * self.masses.length[p];
+                if r < self.contact[p]
+                    && self.comes_closer(minimum.x, minimum.w, p, minimum.when)
+                    && self.touched != NONE
+                {
+                    return self.collide(s, nothing, record);
+                }
+                p += 1;
+            }
             return self.end(s, Outcome::TIME, NONE, [a, e, f64::NAN], here, record);
         }
         if g.pair == NO_PAIR {
@@ -610,10 +718,6 @@ impl Encounter {
                     Fate::Open => {}
                     Fate::Escape { v_inf, a, e } => {
                         if escapes {
-                            self.binary_pericentre(a * (1.0 - e), h.pair);
-                            if self.touched != NONE {
-                                return self.collide(s, [a, e, v_inf], record);
-                            }
                             let body = PAIRS[h.pair][2] as u8;
                             let what = Outcome::ESCAPE;
                             return self.end(s, what, body, [a, e, v_inf], here, record);
@@ -626,12 +730,16 @@ impl Encounter {
                     } => {
                         if jumps {
                             let time = self.time + after;
-                            if time >= self.end {
+                            let is_over = time >= self.end;
+                            self.revolve(&h, if is_over { self.end } else { time });
+                            if self.touched != NONE {
+                                return self.collide(s, nothing, record);
+                            }
+                            if is_over {
                                 let what = Outcome::TIME;
                                 let values = [a, e, f64::NAN];
                                 return self.end(s, what, NONE, values, self.end, record);
                             }
-                            self.binary_pericentre(h.a * (1.0 - e), h.pair);
                             *s = state;
                             s.time += after - (time - self.time);
                             self.time = time;
@@ -642,16 +750,37 @@ impl Encounter {
                             if outwards && self.away == 0 && apocentre > EXCURSION_RADIUS * wide {
                                 self.excursions += 1;
                             }
+                            moved = true;
                         }
                     }
                 }
             }
         }
+        if !moved {
+            let pair = plunging_pair(s, &self.masses);
+            moved = pair != NO_PAIR && self.pass(s, pair);
+        }
         if self.steps >= settings.max_steps {
             let values = [a, e, f64::NAN];
             return self.end(s, Outcome::STEPS, NONE, values, self.time, record);
         }
-        Verdict::GoOn
+        if moved { Verdict::Moved } else { Verdict::GoOn }
+    }
+
+    /// Takes a [plunging pair](plunging_pair) through its pericentre to the same distance on its way out; returns whether that is before
+    /// the end of the run.
+    #[cfg_attr(target_arch = "nvptx64", inline(never))]
+    fn pass(&mut self, s: &mut Pairs<f64>, pair: usize) -> bool {
+        let (state, after) = pass(s, &self.masses, pair);
+        let time = self.time + after;
+        if !(time < self.end) {
+            return false;
+        }
+        *s = state;
+        s.time += after - (time - self.time);
+        self.time = time;
+        self.look_at(&Minimum::of(s, &self.masses.step, 0.0, pair));
+        true
     }
 
     /// Whether all three bodies separate for ever: all pairs recede, and the potential is less than a hundredth of the energy.
@@ -671,7 +800,7 @@ impl Encounter {
     }
 
     /// Ends the run with the collision of the pair that touched.
-    fn collide(&self, s: &Pairs<f64>, values: [f64; 3], record: &mut Record) -> Verdict {
+    fn collide(&mut self, s: &Pairs<f64>, values: [f64; 3], record: &mut Record) -> Verdict {
         let body = PAIRS[self.touched as usize % 3][2] as u8;
         self.end(s, Outcome::COLLISION, body, values, self.least_time, record)
     }
@@ -679,7 +808,7 @@ impl Encounter {
     /// Writes the record. `values` are the semi-major axis, the eccentricity and the velocity at infinity.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     fn end(
-        &self,
+        &mut self,
         s: &Pairs<f64>,
         outcome: Outcome,
         body: u8,
@@ -687,11 +816,25 @@ impl Encounter {
         time: f64,
         record: &mut Record,
     ) -> Verdict {
+        let mut p = 0;
+        while p < 3 && outcome != Outcome::COLLISION {
+            let r = root(dot(&s.x[p], &s.x[p])) * self.masses.length[p];
+            if r < self.least {
+                self.come_to(r, p, self.time);
+            }
+            p += 1;
+        }
+        let energy_error = self.energy_error(s);
+        let is_over = outcome == Outcome::ESCAPE || outcome == Outcome::IONISATION;
+        let (outcome, body, values) = if is_over && !(energy_error.abs() < 1.0) {
+            (Outcome::FAILED, NONE, [f64::NAN; 3])
+        } else {
+            (outcome, body, values)
+        };
         let m = &self.masses;
         let l = angular_momentum(s, m);
         let l0 = &self.momentum;
         let d = [l[0] - l0[0], l[1] - l0[1], l[2] - l0[2]];
-        let energy_scale = self.binding.abs();
         let [length, unit_time, velocity] = self.units;
         *record = Record {
             time: time * unit_time,
@@ -700,8 +843,8 @@ impl Encounter {
             v_inf: values[2] * velocity,
             least_distance: self.least * length,
             least_distance_time: self.least_time() * unit_time,
-            energy_error: self.energy_error(s),
-            momentum_error: root(dot(&d, &d)) * root(2.0 * energy_scale),
+            energy_error,
+            momentum_error: root(dot(&d, &d)) * root(2.0 * self.energy_scale),
             steps: self.steps,
             excursions: self.excursions,
             jumps: self.jumps,
@@ -759,6 +902,8 @@ mod tests {
         let (mut closer, mut passed, mut all) = (0, 0, 0);
         for i in 0..30_000 {
             let mut encounter = Encounter::begin(i, &start(i % 7), &Settings::new(50.0));
+            // Late enough for the pericentre to be after the start.
+            encounter.time = 1e4;
             let u = |k| uniform(3, i, k);
             let pair = (i % 3) as usize;
             // Orbits from radial to circular, bound and unbound, near the pericentre and away from it.
@@ -807,7 +952,7 @@ mod tests {
             for _ in 0..400 {
                 let mut control = StepControl::<f64> {
                     binding: 2.0 * encounter.binding,
-                    step: settings.step * encounter.masses.least_action,
+                    step: settings.step * encounter.masses.pace,
                     left: encounter.left(),
                     ..StepControl::new()
                 };

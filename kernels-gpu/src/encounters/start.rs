@@ -210,6 +210,31 @@ pub fn pairs(m: &Masses, positions: &[[f64; 3]; 3], velocities: &[[f64; 3]; 3]) 
     s
 }
 
+/// The scaled pair vectors of a pair with this separation and relative velocity, and of a third body with this position and velocity
+/// relative to the pair's centre of mass.
+#[cfg_attr(target_arch = "nvptx64", inline(never))]
+pub fn nested(
+    m: &Masses,
+    pair: usize,
+    [x, v]: [&[f64; 3]; 2],
+    [outer_r, outer_v]: [&[f64; 3]; 2],
+) -> Pairs<f64> {
+    let [i, j, k] = super::PAIRS[pair];
+    let fi = divide(m.fractions[i], m.fractions[i] + m.fractions[j]);
+    let fj = m.share[pair];
+    let (mut positions, mut velocities) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
+    positions[i] = scale(-fj, x);
+    positions[j] = scale(fi, x);
+    positions[k] = *outer_r;
+    velocities[i] = scale(-fj, v);
+    velocities[j] = scale(fi, v);
+    velocities[k] = *outer_v;
+    let mut state = pairs(m, &positions, &velocities);
+    // Set directly, because the difference of two positions would lose digits.
+    state.x[pair] = scale(divide(1.0, m.length[pair]), x);
+    state
+}
+
 /// Three bodies in the units of the integrator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Start {

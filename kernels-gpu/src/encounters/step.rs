@@ -6,9 +6,13 @@
 //! encounters need no special treatment. The three pair vectors, of which two are independent, keep the digits of small separations,
 //! like the chains of Mikkola & Aarseth (1993), but without having to switch chains.
 //!
-//! The vectors are scaled by the square roots of the reduced masses, so that T needs no masses. The step h is the base step times the
-//! power of two that is nearest to U^(-1/2) in ratio. The exponent follows from the bits of U, so that it is the same on every machine
-//! and needs no root.
+//! The vectors are scaled by the square roots of the reduced masses, so that T needs no masses.
+//!
+//! The step h is proportional to U/ω. The square of the frequency ω is the sum of U³/A², with a constant action A, and of
+//! Σ (M/r³/2 + v²/r²) / 4 over the pairs. The first term is the largest where three bodies of similar masses interact; alone it makes h
+//! proportional to U^(-1/2), so that systems without angular momentum keep their energy in triple encounters. The other terms resolve
+//! the orbit of a light body, on which U hardly depends, and fast passages, in which U is small beside T. Logarithms that are read from
+//! the bits of U and ω² give their quotient, which is thus the same on every machine and needs no root.
 
 use super::vector::dot;
 use crate::PerLane;
@@ -115,6 +119,8 @@ pub struct StepMasses<R> {
     pub second: R,
     /// m_i m_j of each pair, times the scale of its vector, and divided by [`Bits::STEP_ROOT`].
     pub potential: [R; 3],
+    /// 1 / (8 A²), times the square of [`Bits::STEP_ROOT`], with the least action A of a pair, but at least half of the greatest.
+    pub rate: R,
 }
 
 impl<R: Bits> StepMasses<R> {
@@ -130,6 +136,7 @@ impl<R: Bits> StepMasses<R> {
                 R::from_f64(one.potential[1] * by),
                 R::from_f64(one.potential[2] * by),
             ],
+            rate: R::from_f64(one.rate * (R::STEP_ROOT * R::STEP_ROOT)),
         }
     }
 
@@ -140,6 +147,7 @@ impl<R: Bits> StepMasses<R> {
         self.first.set_lane(lane, &from.first);
         self.second.set_lane(lane, &from.second);
         self.potential.set_lane(lane, &from.potential);
+        self.rate.set_lane(lane, &from.rate);
     }
 }
 
@@ -232,9 +240,45 @@ fn drift<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, dt: R) {
     s.time = s.time + dt;
 }
 
-/// Kicks by `h` times the square of [`Bits::STEP_ROOT`]; `h` is negative for a step forwards. Returns the squared scaled distances.
+/// What a kick computes of the distances, for the next step: the squares of the scaled distances; their reciprocals, and the potential
+/// of each pair times the reciprocal, both times the square of [`Bits::STEP_ROOT`].
+type Distances<R> = ([R; 3], [R; 3], [R; 3]);
+
+/// The square of the frequency that determines the steps, times the square of [`Bits::STEP_ROOT`]; see the module's documentation.
+/// `term` is 2 U.
 #[inline(always)]
-fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> [R; 3] {
+fn frequency2<R: Bits>(
+    s: &Pairs<R>,
+    m: &StepMasses<R>,
+    (_, inverse, pull): &Distances<R>,
+    term: R,
+) -> R {
+    // M/r³ of each pair. The pull of a pair other than the first changes both scaled velocities.
+    let k0 = pull[0];
+    let k1 = m.first.mul_add(m.first * pull[1], pull[1]);
+    let k2 = m.second.mul_add(m.second * pull[2], pull[2]);
+    let mut sum = R::from_f64(0.5) * ((k0 + k1) + k2);
+    let zero = R::from_f64(0.0);
+    let (mut v0, mut v1, mut v2) = (zero, zero, zero);
+    let mut k = 0;
+    while k < 3 {
+        let (a, b) = (s.w[0][k], s.w[1][k]);
+        let (c, d) = ((-m.first).mul_add(a, b), m.second.mul_add(a, b));
+        v0 = a.mul_add(a, v0);
+        v1 = c.mul_add(c, v1);
+        v2 = d.mul_add(d, v2);
+        k += 1;
+    }
+    sum = v0.mul_add(inverse[0], sum);
+    sum = v1.mul_add(inverse[1], sum);
+    sum = v2.mul_add(inverse[2], sum);
+    let potential = m.rate * term * (term * term);
+    R::from_f64(0.25).mul_add(sum, potential)
+}
+
+/// What a kick needs of the distances, and the potential of each pair.
+#[inline(always)]
+fn distances<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> (Distances<R>, R) {
     let r0 = dot(&s.x[0], &s.x[0]);
     let r1 = dot(&s.x[1], &s.x[1]);
     let r2 = dot(&s.x[2], &s.x[2]);
@@ -244,10 +288,19 @@ fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> [R; 3] {
         m.potential[1] * i1,
         m.potential[2] * i2,
     );
-    let dt = ((u0 + u1) + u2).step_quotient(h);
-    let k0 = u0 * (i0 * i0) * dt;
-    let k1 = u1 * (i1 * i1) * dt;
-    let k2 = u2 * (i2 * i2) * dt;
+    let inverse = [i0 * i0, i1 * i1, i2 * i2];
+    let pull = [u0 * inverse[0], u1 * inverse[1], u2 * inverse[2]];
+    (([r0, r1, r2], inverse, pull), (u0 + u1) + u2)
+}
+
+/// Kicks by `h` times the square of [`Bits::STEP_ROOT`]; `h` is negative for a step forwards.
+#[inline(always)]
+fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> Distances<R> {
+    let (d, potential) = distances(s, m);
+    let dt = potential.step_quotient(h);
+    let k0 = d.2[0] * dt;
+    let k1 = d.2[1] * dt;
+    let k2 = d.2[2] * dt;
     let n1 = -(m.first * k1);
     let n2 = m.second * k2;
     let mut k = 0;
@@ -258,7 +311,7 @@ fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> [R; 3] {
         s.w[0][k] = n2.mul_add(s.x[2][k], n1.mul_add(s.x[1][k], inner));
         k += 1;
     }
-    [r0, r1, r2]
+    d
 }
 
 /// The parameters of the steps of an encounter, or of one encounter in each lane.
@@ -266,13 +319,13 @@ fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> [R; 3] {
 pub struct StepControl<R: Bits> {
     /// 2 B.
     pub binding: R,
-    /// The step h for 2 U from 1/2 to 2.
+    /// The step h for 2 U / ω = 1.
     pub step: R,
     /// Time until the end of the run, counted from where [`Pairs::time`] starts.
     pub left: R,
     /// Upper halves of the bits of the squared distances at the last kick of the previous step.
     pub distances: [R::High; 3],
-    /// The growth of `distances` during that step.
+    /// Negative if they became smaller during that step, and the step was forwards in time.
     pub growth: [R::High; 3],
     /// A local minimum of a distance is of interest if the upper half of the bits of its square is below this.
     pub near: R::High,
@@ -290,6 +343,22 @@ impl<R: Bits> StepControl<R> {
             distances: [none; 3],
             growth: [none; 3],
             near: none,
+        }
+    }
+
+    /// The parameters of one lane in every lane.
+    #[inline(always)]
+    pub fn spread(&self, lane: usize) -> Self {
+        let number = |x: R| R::from_f64(x.to_f64(lane));
+        let high = |x: R::High| R::spread_high(R::high_lane(&x, lane));
+        let three = |[a, b, c]: [R::High; 3]| [high(a), high(b), high(c)];
+        Self {
+            binding: number(self.binding),
+            step: number(self.step),
+            left: number(self.left),
+            distances: three(self.distances),
+            growth: three(self.growth),
+            near: high(self.near),
         }
     }
 
@@ -348,15 +417,16 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
     // The last drift of a step is merged with the first of the next one.
     let mut carried = R::from_f64(0.0);
     let mut term = kinetic_term(&s.w, control.binding);
+    let step = R::from_f64(R::STEP_ROOT) * control.step;
+    let (mut last, _) = distances(s, m);
     let mut i = 0;
     while i < count {
         // Near the end time, the steps converge to it: Newton's iteration in h, which may go backwards.
         let rest = (control.left - s.time).mul_add(term, -carried);
-        let usual = term.over_root_exponent(control.step);
+        let usual = term.times_over_root(frequency2(s, m, &last, term), step);
         let h = (R::from_f64(0.5) * rest).limited(usual);
         let mut d = h.mul_add(first, carried);
         let kick_step = R::from_f64(1.0 / (R::STEP_ROOT * R::STEP_ROOT)) * h;
-        let mut r = [h; 3];
         // A macro, because a closure is not always inlined, and then computes without the lanes' instruction set: 30 times as long.
         macro_rules! stage {
             ($j:expr) => {{
@@ -365,10 +435,10 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
                     drift: drift_by,
                 } = scheme.stage($j);
                 drift(s, m, term.step_quotient(d));
-                let r = kick(s, m, kick_step * R::from_f64(kick_by));
+                let distances = kick(s, m, kick_step * R::from_f64(kick_by));
                 term = kinetic_term(&s.w, control.binding);
                 d = h * R::from_f64(drift_by);
-                r
+                distances
             }};
         }
         let mut j = 0;
@@ -376,22 +446,23 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
         while j + 3 <= stages {
             stage!(j);
             stage!(j + 1);
-            r = stage!(j + 2);
+            last = stage!(j + 2);
             j += 3;
         }
         while j < stages {
-            r = stage!(j);
+            last = stage!(j);
             j += 1;
         }
         carried = d;
-        let r = [r[0].high(), r[1].high(), r[2].high()];
+        let r = [last.0[0].high(), last.0[1].high(), last.0[2].high()];
+        let backwards = h.high();
         let mut turned = control.growth;
         let mut p = 0;
         while p < 3 {
             let grew = R::high_difference(r[p], control.distances[p]);
             let near = R::high_difference(r[p], control.near);
             turned[p] = R::high_turns(control.growth[p], grew, near);
-            control.growth[p] = grew;
+            control.growth[p] = R::high_turns(grew, backwards, grew);
             control.distances[p] = r[p];
             p += 1;
         }

@@ -16,6 +16,9 @@ pub const RECIPROCAL_BASE: u32 = 0x5f80_0000;
 /// guess y; relative error 1.5e-6.
 const RECIPROCAL: [f32; 4] = [3.771_236, -5.330_249_3, 3.346_399_9, -0.787_388_2];
 
+/// Half the bits of 1.0, in the upper half.
+pub const HALF_BIAS: u32 = (1023 << 20) / 2;
+
 /// A number, or several side by side, with access to its bits.
 pub trait Bits: Seeded {
     /// The upper halves of the bits, as a signed integer for each lane. For positive numbers, they have the order of the numbers.
@@ -24,8 +27,8 @@ pub trait Bits: Seeded {
     /// For ordinary x: x as `f32` (with 20 bits of fraction) and the guess of 1/x.
     fn guess_reciprocal(self) -> (Self::Short, Self::Short);
 
-    /// h · 2⁻ʲ, where 4ʲ is the power of four nearest to `self` in ratio: j = 0 for `self` in [1/2, 2).
-    fn over_root_exponent(self, h: Self) -> Self;
+    /// h · `self` / √d for positive numbers, to within 12 %. It takes the upper halves of the bits for logarithms.
+    fn times_over_root(self, d: Self, h: Self) -> Self;
 
     /// The upper halves of the bits.
     fn high(self) -> Self::High;
@@ -123,9 +126,10 @@ impl Bits for f64 {
     }
 
     #[inline(always)]
-    fn over_root_exponent(self, h: f64) -> f64 {
-        let j = (self.to_bits() >> 53).wrapping_sub(511) << 52;
-        f64::from_bits(h.to_bits().wrapping_sub(j))
+    fn times_over_root(self, d: f64, h: f64) -> f64 {
+        let half = (inv_cube::upper(d) >> 1).wrapping_add(HALF_BIAS);
+        let by = inv_cube::upper(self).wrapping_sub(half);
+        f64::from_bits(h.to_bits().wrapping_add((by as u64) << 32))
     }
 
     #[inline(always)]
@@ -201,19 +205,16 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_divided_by_the_nearest_power_of_two_of_the_root() {
-        for (x, j) in [
-            (0.5, 0),
-            (0.999, 0),
-            (1.999, 0),
-            (2.0, 1),
-            (7.99, 1),
-            (8.0, 2),
-            (0.49, -1),
-            (0.125, -1),
-            (0.124, -2),
-        ] {
-            assert_eq!(x.over_root_exponent(3.0), 3.0 * f64::powi(2.0, -j), "{x}");
+    fn a_quotient_of_logarithms_is_accurate_to_an_eighth() {
+        let mut previous = 0.0;
+        for x in (0..400).map(|i| f64::powi(1.1, i - 200)) {
+            let of_x = Bits::times_over_root(x, 2.0, 3.0);
+            assert!(of_x > previous);
+            previous = of_x;
+            for d in [1e-9, 0.7, 1.0, 3.1, 5e12] {
+                let ratio = Bits::times_over_root(x, d, 3.0) / (3.0 * x / d.sqrt());
+                assert!((ratio - 1.0).abs() < 0.12, "{x} {d}: {ratio}");
+            }
         }
     }
 

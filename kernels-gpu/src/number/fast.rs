@@ -150,8 +150,8 @@ impl Bits for Fast {
     }
 
     #[inline(always)]
-    fn over_root_exponent(self, h: Self) -> Self {
-        Self(self.0.over_root_exponent(h.0))
+    fn times_over_root(self, d: Self, h: Self) -> Self {
+        Self(self.0.times_over_root(d.0, h.0))
     }
 
     #[inline(always)]
