@@ -67,7 +67,8 @@ parameters! {
             precision: Option<Precision> = "NAME" => read::parsed, default "f64";
             /// Order of the integrator: 2, 6 or 8
             order: Option<Order> = "P" => read::parsed, default "6";
-            /// Steps in a period of the tightest circular binary that the energy allows, 10 to 1e6
+            /// Steps in a period of a circular binary of the lightest two bodies (more than that for heavier pairs, and for bodies that
+            /// are much lighter than the others), 10 to 1e6
             steps_per_period: Option<f64> = "N" => read::number, default "1000, 50, 35 at order 2, 6, 8";
             /// Jump over excursions of the third body where what is left out of its tide is below this, 1e-12 to 1e-4; or off
             jump: Option<Jump> = "TOLERANCE" => read::parsed, default "1e-6, beyond 31.6 semi-major axes";
@@ -84,8 +85,8 @@ parameters! {
             max_steps: Option<u64> = "N" => |text| read::whole(text, 1..=4_000_000_000), default "4000000";
         }
         "Accuracy" {
-            /// Fail (exit code 1), after writing all files, if the relative energy error of any run exceeds X; without --max-error, errors
-            /// above 1e-6 are a warning
+            /// Fail (exit code 1), after writing all files, if any run failed or has a relative energy error above X; without
+            /// --max-error, failed runs and errors above 1e-6 are warnings
             max_error: Option<f64> = "X" => read::number;
         }
     }

@@ -66,7 +66,7 @@ pub struct Tail {
     pub from: f64,
 }
 
-/// Errors of energy and angular momentum.
+/// Errors of energy and angular momentum of the runs that did not fail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Errors {
     /// Median of |ΔE/E|.
@@ -95,7 +95,9 @@ pub struct Summary {
     pub escapers: Vec<Share>,
     /// Number of open runs, which reached a limit before the encounter was over.
     pub open: u64,
-    /// Their lifetimes.
+    /// Number of failed runs, in which the error of the energy became too large to go on. They have neither a lifetime nor errors.
+    pub failed: u64,
+    /// The lifetimes of all runs that did not fail.
     pub lifetimes: Lifetimes,
     /// Mean number of steps per run.
     pub steps: f64,
@@ -122,6 +124,11 @@ pub fn outcome_name(outcome: Outcome) -> &'static str {
 /// Whether a limit ended the run.
 pub fn is_open(record: &Record) -> bool {
     [Outcome::TIME, Outcome::STEPS].contains(&Outcome(record.outcome))
+}
+
+/// Whether the run failed.
+pub fn has_failed(record: &Record) -> bool {
+    record.outcome == Outcome::FAILED.0
 }
 
 /// The relative energy error of a run above which there is a warning.
@@ -152,25 +159,26 @@ impl Summary {
             let sum: u64 = records.iter().map(|r| u64::from(f(r))).sum();
             sum as f64 / all as f64
         };
-        let mut errors: Vec<f64> = records.iter().map(|r| r.energy_error.abs()).collect();
+        let sound = || records.iter().filter(|r| !has_failed(r));
+        let mut errors: Vec<f64> = sound().map(|r| r.energy_error.abs()).collect();
         let middle = errors.len() / 2;
-        let energy_median = *errors.select_nth_unstable_by(middle, f64::total_cmp).1;
+        let energy_median = match errors.is_empty() {
+            true => f64::NAN,
+            false => *errors.select_nth_unstable_by(middle, f64::total_cmp).1,
+        };
         // A NaN counts as above every limit.
-        let energy_above = count(
-            &|r| !matches!(r.energy_error.abs().partial_cmp(&ENERGY_LIMIT), Some(o) if o.is_le()),
-        );
+        let is_small = |error: f64| error <= ENERGY_LIMIT;
+        let energy_above = errors.iter().filter(|error| !is_small(**error)).count() as u64;
         let largest = |f: &dyn Fn(&Record) -> f64| {
-            records
-                .iter()
-                .map(f)
-                .max_by(f64::total_cmp)
-                .unwrap_or_default()
+            let largest = sound().map(f).max_by(f64::total_cmp);
+            largest.unwrap_or(f64::NAN)
         };
         Self {
             runs: all,
             outcomes: outcomes.filter(|share| share.count > 0).collect(),
             escapers,
             open: count(&is_open),
+            failed: count(&has_failed),
             lifetimes: lifetimes(records),
             steps: mean(&|r| r.steps),
             excursions: mean(&|r| r.excursions),
@@ -199,9 +207,24 @@ impl Summary {
         })
     }
 
-    /// Warnings about these runs: large energy errors, and runs that a limit ended.
+    /// A warning if runs failed.
+    pub fn failed_warning(&self) -> Option<String> {
+        (self.failed > 0).then(|| {
+            format!(
+                "{} of {} runs failed: their energy became so wrong that their outcome is unknown; more --steps-per-period help, except \
+                 where all three bodies meet in one point",
+                self.failed, self.runs
+            )
+        })
+    }
+
+    /// Warnings about these runs: large energy errors, runs that a limit ended, and failures.
     pub fn warnings(&self) -> Vec<String> {
-        let all = [self.accuracy_warning(), self.open_warning()];
+        let all = [
+            self.accuracy_warning(),
+            self.open_warning(),
+            self.failed_warning(),
+        ];
         all.into_iter().flatten().collect()
     }
 
@@ -215,18 +238,31 @@ impl Summary {
         })
     }
 
-    /// Checks that no run's relative energy error exceeds the user's limit, if there is one.
+    /// Checks that no run failed and no run's relative energy error exceeds the user's limit, if there is one.
     ///
     /// # Errors
-    /// A message that names the error and the limit.
+    /// A message that names the number of failed runs, or the error and the limit.
     pub fn check(&self, most: Option<f64>) -> Result<(), String> {
+        let Some(most) = most else {
+            return Ok(());
+        };
+        let mut reasons = Vec::new();
+        if self.failed > 0 {
+            let Self { failed, runs, .. } = self;
+            reasons.push(format!(
+                "{failed} of {runs} runs failed, which --max-error does not allow"
+            ));
+        }
+        // An error that is not a number exceeds every limit.
         let largest = self.errors.energy_largest;
-        match most {
-            // An error that is not a number exceeds every limit.
-            Some(most) if largest.is_nan() || largest > most => Err(format!(
+        if self.failed < self.runs && (largest.is_nan() || largest > most) {
+            reasons.push(format!(
                 "the largest relative error of the energy is {largest:.3e}, above --max-error {most}"
-            )),
-            _ => Ok(()),
+            ));
+        }
+        match reasons.is_empty() {
+            true => Ok(()),
+            false => Err(reasons.join("; ")),
         }
     }
 }
@@ -251,8 +287,7 @@ pub fn body_name(ensemble: &Ensemble, body: u8) -> String {
 }
 
 fn lifetimes(records: &[Record]) -> Lifetimes {
-    let failed = |r: &&Record| r.outcome != Outcome::FAILED.0;
-    let mut times: Vec<(f64, bool)> = (records.iter().filter(failed))
+    let mut times: Vec<(f64, bool)> = (records.iter().filter(|r| !has_failed(r)))
         .map(|r| (r.time, is_open(r)))
         .collect();
     times.sort_by(|a, b| a.0.total_cmp(&b.0));

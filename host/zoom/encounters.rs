@@ -349,7 +349,7 @@ pub fn encounter_csv(summaries: &[EncounterSummary]) -> String {
     for setting in summaries.first().map_or(&[][..], |s| &s.set) {
         text.push_str(&format!(",{}", setting.name));
     }
-    text.push_str(",runs");
+    text.push_str(",runs,failed_runs");
     for name in &names {
         let name = name.replace([':', ','], "").replace(' ', "_");
         text.push_str(&format!(",{name},{name}_low,{name}_high"));
@@ -363,7 +363,7 @@ pub fn encounter_csv(summaries: &[EncounterSummary]) -> String {
             text.push_str(&format!(",{}", setting.value));
         }
         let summary = &s.summary;
-        text.push_str(&format!(",{}", summary.runs));
+        text.push_str(&format!(",{},{}", summary.runs, summary.failed));
         for name in &names {
             let [share, low, high] = share_of(summary, name);
             text.push_str(&format!(",{share},{low},{high}"));

@@ -239,6 +239,7 @@ fn large_errors_and_open_runs_are_reported() {
     let warnings = object["warnings"].as_array().unwrap();
     assert!(warnings[0].as_str().unwrap().contains("energy of"));
     assert!(warnings[1].as_str().unwrap().contains("are open"));
+    assert!(warnings[2].as_str().unwrap().contains("of 30 runs failed"));
 
     // With a limit it is a failure, after all files have been written.
     let limited = format!("{options} --max-error 1e-12 --out e.csv");
@@ -250,6 +251,66 @@ fn large_errors_and_open_runs_are_reported() {
     encounters(folder.path(), "--n 10 --max-error 1e-3")
         .assert()
         .success();
+}
+
+/// Three equal masses at rest at the corners of an equilateral triangle meet in one point, which is the end of every computation.
+const MEET: &str = "--setup free-fall --y 0.8660254037844386";
+
+#[test]
+fn failed_runs_are_counted_and_are_a_failure_with_max_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let options = format!("{MEET} --map x=0:0.4 --size 2");
+    let counted = "1 of 2 runs failed";
+    encounters(path, &options)
+        .assert()
+        .success()
+        .stderr(contains(counted))
+        .stdout(contains("failed").and(contains("1 runs")));
+    let output = encounters(
+        path,
+        &format!("{options} --max-error 1e300 --json --out a.csv"),
+    )
+    .output()
+    .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.contains(counted) && message.contains("--max-error"),
+        "{message}"
+    );
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(object["summary"]["failed"], 1);
+    assert!(object["warnings"][0].as_str().unwrap().contains(counted));
+    // The other run has errors of its own.
+    let largest = object["summary"]["errors"]["energy_largest"].as_f64();
+    assert!(largest.is_some_and(|error| error < 1e-6), "{object}");
+    assert!(path.join("a.csv").exists());
+
+    let sweep = |more: &str| {
+        let options = format!("sweep {MEET} --vary x=0,0.4 --n 1 --out s {more}");
+        encounters(path, &options).output().unwrap()
+    };
+    let output = sweep("");
+    let (out, err) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert!(
+        output.status.success() && err.contains("1 of 1 runs failed"),
+        "{err}"
+    );
+    assert!(out.contains("median time     failed"), "{out}");
+    let table = std::fs::read_to_string(path.join("s/table.csv")).unwrap();
+    let mut lines = table.lines();
+    let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = head.iter().position(|name| *name == "failed_runs").unwrap();
+    let cells: Vec<&str> = lines
+        .map(|line| line.split(',').nth(place).unwrap())
+        .collect();
+    assert_eq!(cells, ["1", "0"]);
+    let output = sweep("--max-error 1e300");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
 }
 
 #[test]

@@ -455,6 +455,10 @@ fn text(job: &EncountersJob, outcome: &EncountersOutcome, summary: &Summary) -> 
         errors.energy_median, errors.energy_largest, errors.momentum_largest
     );
     lines.add("errors", &line);
+    lines.add(
+        "failed",
+        &format!("{} runs", report::grouped(summary.failed)),
+    );
     let streamed = &ensemble.streamed;
     lines.add(
         "engine",

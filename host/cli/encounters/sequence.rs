@@ -247,12 +247,13 @@ fn warnings(outcome: &Outcome<EncounterSummary>) -> Vec<String> {
             "in {count} of {all} ensembles, most in frame {frame}: {text}"
         ))
     };
+    let failed = worst(&|s| Some((s.summary.failed as f64, s.summary.failed_warning()?)));
     let errors = worst(&|s| {
         let text = s.summary.accuracy_warning()?;
         Some((s.summary.errors.energy_largest, text))
     });
     let open = worst(&|s| Some((s.summary.open as f64, s.summary.open_warning()?)));
-    errors.into_iter().chain(open).collect()
+    [failed, errors, open].into_iter().flatten().collect()
 }
 
 /// The report of the sequence as one JSON object.
@@ -286,7 +287,10 @@ pub(super) fn object(
 
 /// The first lines of the summary.
 pub(super) fn lines(outcome: &Outcome<EncounterSummary>) -> report::Lines {
-    sequence::lines(outcome, "ensembles", "steps")
+    let mut lines = sequence::lines(outcome, "ensembles", "steps");
+    let failed: u64 = outcome.summaries.iter().map(|s| s.summary.failed).sum();
+    lines.add("failed", &format!("{} runs", report::grouped(failed)));
+    lines
 }
 
 /// Checks that no frame has a run with a larger energy error than the user allows.

@@ -192,11 +192,12 @@ fn summary(
         .map(|v| format!("{:>18}", v.parameter.to_string()))
         .collect();
     let mut text = format!(
-        "{}\n\n{names} {:>10} {:>27} {:>14}",
+        "{}\n\n{names} {:>10} {:>27} {:>14} {:>10}",
         lines(outcome).as_str(),
         "escapes",
         "of bodies 1, 2, 3",
-        "median time"
+        "median time",
+        "failed"
     );
     for EncounterSummary { set, summary, .. } in outcome.summaries.iter().take(MAX_LISTED_MAPS) {
         text.push('\n');
@@ -212,7 +213,10 @@ fn summary(
             each => format!("{} %", each.join(", ")),
         };
         let median = (summary.lifetimes.median).map_or("open".to_owned(), |t| format!("{t:.4}"));
-        text.push_str(&format!(" {of_all:>8.2} % {each:>27} {median:>14}"));
+        let failed = report::grouped(summary.failed);
+        text.push_str(&format!(
+            " {of_all:>8.2} % {each:>27} {median:>14} {failed:>10}"
+        ));
     }
     if outcome.summaries.len() > MAX_LISTED_MAPS {
         text.push_str("\n               ...");

@@ -91,7 +91,7 @@ class Encounters:
 
     @property
     def summary(self) -> Dict[str, Any]:
-        """Outcomes and escapers with their numbers, shares and 95 % intervals, lifetimes, and errors: the
+        """Outcomes and escapers with their numbers, shares and 95 % intervals, the number of failed runs, lifetimes, and errors: the
         member ``summary`` of ``trisolar encounters --json``."""
         summary: Dict[str, Any] = json.loads(self._found.summary)
         return summary
@@ -113,7 +113,7 @@ class Encounters:
 
     @property
     def warnings(self) -> List[str]:
-        """Reasons why the records may not be what the user intended: large energy errors, and runs that a limit ended."""
+        """Reasons why the records may not be what the user intended: failed runs, large energy errors, and runs that a limit ended."""
         return self._found.warnings
 
     @property
@@ -271,15 +271,15 @@ def encounters(
     :param precision: the arithmetic of the steps: "f64", or "fast" (the GPU's approximate reciprocals, refined to 12 digits: the
         bits depend on the device, and on a CPU they are those of f64) ["f64"].
     :param order: order of the integrator: 2, 6 or 8 [6].
-    :param steps_per_period: steps in a period of the tightest circular binary that the energy allows, 10 to 1e6
-        [1000, 50, 35 at order 2, 6, 8].
+    :param steps_per_period: steps in a period of a circular binary of the lightest two bodies (more than that for heavier pairs,
+        and for bodies that are much lighter than the others), 10 to 1e6 [1000, 50, 35 at order 2, 6, 8].
     :param jump: tolerance of jumps over excursions, 1e-12 to 1e-4, or "off" [1e-6].
     :param escape_radius: distance at which an unbound body has escaped, 5 to 1e6 (semi-major axes of the binary) [20].
     :param radii: radii of bodies 1, 2 and 3, which collide when they touch (length) [0, 0, 0].
     :param max_time: time at which open runs end (time) [none].
     :param max_steps: number of steps after which open runs end, 1 to 4e9 [4000000].
-    :param max_error: the relative energy error of any run above which the computation fails with a ``RuntimeError``
-        [none; above 1e-6 there is a warning].
+    :param max_error: the relative energy error of any run above which the computation fails with a ``RuntimeError``, as it then
+        does if any run fails [none; a failed run, or an error above 1e-6, is a warning].
     :param backend: the engine: "auto" (GPUs, where there are any, for 20000 runs or more), "cpu", "gpu", or "gpu+cpu"
         (both together).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
@@ -295,7 +295,7 @@ def encounters(
     :raises MemoryError: too little memory, on the device or the host.
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or an energy error above ``max_error``.
 
-    Energy errors above 1e-6 give an :class:`AccuracyWarning`, and runs that a limit ended give a
+    Energy errors above 1e-6 give an :class:`AccuracyWarning`, and runs that failed or that a limit ended give a
     :class:`TrisolarWarning`; both are subclasses of ``UserWarning``.
     """
     options = parameters("encounters", locals())
