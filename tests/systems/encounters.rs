@@ -182,7 +182,8 @@ fn the_course_of_a_run_leads_from_its_start_to_its_record() {
             })
         });
         let least = least.fold(f64::INFINITY, f64::min);
-        assert!(least > record.least_distance * (1.0 - 1e-6), "{run}");
+        // The third body perturbs the Kepler orbit whose pericentre is the least distance.
+        assert!(least > record.least_distance * (1.0 - 1e-4), "{run}");
         jumps += last.jumps;
     }
     assert!(jumps > 0);
