@@ -16,7 +16,7 @@ fn shared() -> Option<String> {
 
 /// The declarations whose names contain `part`.
 fn declarations<'a>(ptx: &'a str, part: &str) -> Vec<&'a str> {
-    let of_module = |line: &&str| line.starts_with(['.']) && line.ends_with("];");
+    let of_module = |line: &&str| line.contains(" .align ") && line.ends_with(';');
     let named = |line: &&str| line.split('=').next().unwrap_or_default().contains(part);
     // What one kernel uses may be declared within it.
     let lines = ptx.lines().map(str::trim);
