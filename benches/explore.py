@@ -40,7 +40,9 @@ class Server:
         self.process = subprocess.Popen([program, "explore", *options], stdout=subprocess.PIPE, text=True)
         link = self.process.stdout.readline().strip()
         self.linked = time.perf_counter() - self.began
-        self.host, self.port = link.removeprefix("http://").rstrip("/").rsplit(":", 1)
+        place, token = link.removeprefix("http://").split("/?token=")
+        self.host, self.port = place.rsplit(":", 1)
+        self.headers = {"X-Trisolar-Token": token}
 
     def end(self):
         self.process.terminate()
@@ -53,14 +55,14 @@ class Server:
 
     def get(self, path):
         connection = self.connect()
-        connection.request("GET", path)
+        connection.request("GET", path, headers=self.headers)
         return json.load(connection.getresponse())
 
     def tiles(self, specification, tiles, ahead=False):
         """The values of these tiles, in their order."""
         connection = self.connect()
         body = json.dumps({"specification": specification, "tiles": tiles, "ahead": ahead})
-        connection.request("POST", "/api/tiles", body, {"Content-Type": "application/json"})
+        connection.request("POST", "/api/tiles", body, {"Content-Type": "application/json", **self.headers})
         response = connection.getresponse()
         if response.status != 200:
             raise SystemExit(f"{response.status}: {response.read().decode()}")
@@ -210,8 +212,8 @@ def main():
         specification = {**base, "steps": 20 * base["steps"], "shift": [0.001 + 1e-5 * (repeat + 1)] * 3}
         body = json.dumps({"specification": specification, "tiles": [[6, x, 0, 256] for x in range(8)]}).encode()
         stream = socket.create_connection((server.host, int(server.port)))
-        stream.sendall(b"POST /api/tiles HTTP/1.1\r\nHost: %s:%s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-                       % (server.host.encode(), server.port.encode(), len(body)) + body)
+        stream.sendall(b"POST /api/tiles HTTP/1.1\r\nHost: %s:%s\r\nContent-Type: application/json\r\nX-Trisolar-Token: %s\r\nContent-Length: %d\r\n\r\n"
+                       % (server.host.encode(), server.port.encode(), server.headers["X-Trisolar-Token"].encode(), len(body)) + body)
         time.sleep(0.3)
         stream.close()
         began = time.perf_counter()

@@ -28,9 +28,8 @@ mod requests;
 /// pixel. The program contains everything that the page needs.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Show maps and orbits in the browser",
-    after_help = "On another machine: ssh -L 8000:127.0.0.1:8000 HOST trisolar explore --port 8000, and open the link that it prints.\n\
+    after_help = "On another machine: ssh -L 8000:127.0.0.1:8000 HOST trisolar explore --port 8000, and open the whole link that it prints.\n\
                   Ctrl-C ends the server."
 )]
 pub(crate) struct Args {
@@ -61,8 +60,8 @@ pub(super) struct ServeArgs {
     /// Port of the page [default: a free one]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, allow_hyphen_values = true, value_parser = port)]
     port: u16,
-    /// Address to listen on. An address other than a loopback address lets other machines connect; the link then contains a token,
-    /// and requests for data without it are refused
+    /// Address to listen on. An address other than a loopback address lets other machines connect. The link contains a token in
+    /// any case, and requests for data without it are refused
     #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into(), allow_hyphen_values = true, value_parser = address)]
     bind: IpAddr,
     /// Open the page in the browser
@@ -119,7 +118,7 @@ impl ServeArgs {
             _ => Failure::Failed(format!("cannot serve at {place}: {error}")),
         })?;
         if self.open {
-            open(&server.link());
+            open(&server.link_to_open());
         }
         Ok(server)
     }

@@ -1,7 +1,8 @@
-//! Checks the origin of requests: the page of this server and programs of the same user are allowed, other pages in the browser are
-//! not.
+//! Checks the origin of requests: who has the link is allowed; other pages in the browser, and other users of a machine that many
+//! share, are not.
 
 use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, Uri};
@@ -10,10 +11,14 @@ use hyper::{Method, Uri};
 const TOKEN: &str = "x-trisolar-token";
 
 /// The requirements of a request.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Guard {
-    /// The token of the link, unless the server only listens to this machine.
-    token: Option<String>,
+    /// The token of the link.
+    token: String,
+    /// Gives the token once, to the browser that this program starts: other users see the arguments of that browser.
+    ticket: Mutex<Option<String>>,
+    /// Whether the server only listens to this machine.
+    is_loopback: bool,
 }
 
 /// The reason why a request is refused.
@@ -22,18 +27,38 @@ pub(crate) type Refused = &'static str;
 impl Guard {
     /// The guard of a server that listens on this address.
     pub fn new(address: IpAddr) -> Result<Self, getrandom::Error> {
-        if address.is_loopback() {
-            return Ok(Self { token: None });
-        }
-        let mut random = [0_u8; 16];
-        getrandom::fill(&mut random)?;
-        let token = random.iter().map(|b| format!("{b:02x}")).collect();
-        Ok(Self { token: Some(token) })
+        Ok(Self {
+            token: secret()?,
+            ticket: Mutex::new(Some(secret()?)),
+            is_loopback: address.is_loopback(),
+        })
     }
 
-    /// The token, if there is one.
-    pub fn token(&self) -> Option<&str> {
-        self.token.as_deref()
+    /// The token of the link.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The ticket, until it is used.
+    pub fn ticket(&self) -> Option<String> {
+        self.lock_ticket().clone()
+    }
+
+    /// The token, in exchange for the ticket in the query of a request for the page; an error if the ticket is another one or is used.
+    pub fn exchange(&self, uri: &Uri) -> Option<Result<&str, Refused>> {
+        let given = uri.query()?.strip_prefix("ticket=")?;
+        let mut ticket = self.lock_ticket();
+        if ticket.as_deref().is_some_and(|ticket| equal(ticket, given)) {
+            *ticket = None;
+            return Some(Ok(&self.token));
+        }
+        Some(Err(
+            "this link has been opened before; open the link that the program printed",
+        ))
+    }
+
+    fn lock_ticket(&self) -> MutexGuard<'_, Option<String>> {
+        self.ticket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Checks that a request is sent to this server under its own name, not by another page, and with the token.
@@ -46,7 +71,7 @@ impl Guard {
         }
         let host = text(headers, "host").ok_or("the Host header is not text")?;
         // Another site can resolve its name to this machine, but the browser still sends that name.
-        if self.token.is_none() && !is_loopback_name(host) {
+        if self.is_loopback && !is_loopback_name(host) {
             return Err("Host must be this machine");
         }
         if headers.contains_key(header::ORIGIN) {
@@ -61,13 +86,18 @@ impl Guard {
             return Err("another page may not use this server");
         }
         let is_api = uri.path().starts_with("/api/");
-        match &self.token {
-            Some(token) if is_api && !equal(token, text(headers, TOKEN).unwrap_or_default()) => {
-                Err("the token of the link is missing")
-            }
-            _ => Ok(()),
+        if is_api && !equal(&self.token, text(headers, TOKEN).unwrap_or_default()) {
+            return Err("the token of the link is missing; open the whole link");
         }
+        Ok(())
     }
+}
+
+/// 128 random bits.
+fn secret() -> Result<String, getrandom::Error> {
+    let mut random = [0_u8; 16];
+    getrandom::fill(&mut random)?;
+    Ok(random.iter().map(|b| format!("{b:02x}")).collect())
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -107,6 +137,9 @@ mod tests {
 
     fn check(guard: &Guard, path: &str, headers: &[(&'static str, &str)]) -> Result<(), Refused> {
         let mut map = HeaderMap::new();
+        if !headers.iter().any(|(name, _)| *name == TOKEN) {
+            map.append(TOKEN, guard.token().parse().unwrap());
+        }
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
@@ -170,27 +203,29 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_the_token_is_needed() {
-        let guard = Guard::new("0.0.0.0".parse().unwrap()).unwrap();
-        let token = guard.token().unwrap().to_owned();
-        assert_eq!(token.len(), 32);
-        let host = ("host", "node7.cluster:8000");
-        assert_eq!(
-            check(&guard, "/api/tiles", &[host, (TOKEN, &token)]),
-            Ok(())
-        );
-        for wrong in ["", "0", &token[1..], &token.replace(&token[..1], "g")] {
-            assert!(
-                check(&guard, "/api/tiles", &[host, (TOKEN, wrong)]).is_err(),
-                "{wrong}"
+    fn the_token_is_needed_at_every_address() {
+        for (address, host) in [
+            ("0.0.0.0", "node7.cluster:8000"),
+            ("127.0.0.1", "127.0.0.1:8000"),
+        ] {
+            let guard = Guard::new(address.parse().unwrap()).unwrap();
+            let token = guard.token().to_owned();
+            assert_eq!(token.len(), 32);
+            let host = ("host", host);
+            assert_eq!(
+                check(&guard, "/api/tiles", &[host, (TOKEN, &token)]),
+                Ok(())
             );
+            for wrong in ["", "0", &token[1..], &token.replace(&token[..1], "g")] {
+                assert!(
+                    check(&guard, "/api/tiles", &[host, (TOKEN, wrong)]).is_err(),
+                    "{wrong}"
+                );
+            }
+            // The page itself is not secret.
+            assert_eq!(check(&guard, "/style.css", &[host, (TOKEN, "")]), Ok(()));
+            let other = Guard::new(address.parse().unwrap()).unwrap();
+            assert_ne!(other.token(), token);
         }
-        assert!(check(&guard, "/api/tiles", &[host]).is_err());
-        // The page itself is not secret.
-        assert_eq!(check(&guard, "/style.css", &[host]), Ok(()));
-        assert_ne!(
-            Guard::new("0.0.0.0".parse().unwrap()).unwrap().token(),
-            Some(token.as_str())
-        );
     }
 }

@@ -87,6 +87,15 @@ pub(crate) fn whole(media_type: &'static str, bytes: impl Into<Bytes>) -> Respon
     answer(StatusCode::OK, media_type, Reply::Whole(Some(bytes.into())))
 }
 
+/// A response that leads to another path of this server.
+pub(crate) fn see_other(path: &str) -> Response<Reply> {
+    let mut response = answer(StatusCode::SEE_OTHER, "text/plain", Reply::Whole(None));
+    let path = HeaderValue::from_str(path);
+    let headers = response.headers_mut();
+    headers.extend(path.ok().map(|path| (header::LOCATION, path)));
+    response
+}
+
 /// A response with a JSON value.
 pub(crate) fn json(value: &serde_json::Value) -> Response<Reply> {
     whole("application/json", value.to_string())

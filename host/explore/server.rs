@@ -73,7 +73,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 /// Options of the server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address to listen on. Unless it is a loopback address, the link has a token, without which requests are refused.
+    /// The address to listen on.
     pub bind: IpAddr,
     /// The port; 0 for a free one.
     pub port: u16,
@@ -106,7 +106,7 @@ pub struct Content {
 /// A running server, which ends when it is dropped.
 pub struct Server {
     address: SocketAddr,
-    token: Option<String>,
+    app: Arc<App>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -130,7 +130,6 @@ impl Server {
             None => None,
         };
         let guard = Guard::new(options.bind).map_err(io::Error::other)?;
-        let token = guard.token().map(str::to_owned);
         let app = Arc::new(App {
             guard,
             content,
@@ -144,9 +143,10 @@ impl Server {
             .max_blocking_threads(MAX_CONCURRENT)
             .build()?;
         let (stop, stopped) = oneshot::channel();
+        let serving = app.clone();
         let serve = move || {
             runtime.block_on(async {
-                unless(stopped, accept(listener, app)).await;
+                unless(stopped, accept(listener, serving)).await;
             });
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
@@ -155,7 +155,7 @@ impl Server {
             .spawn(serve)?;
         Ok(Self {
             address,
-            token,
+            app,
             stop: Some(stop),
             thread: Some(thread),
         })
@@ -166,10 +166,16 @@ impl Server {
         self.address
     }
 
-    /// The link to open in a browser.
+    /// The link to open in a browser. It contains a token, without which requests for data are refused.
     pub fn link(&self) -> String {
-        match &self.token {
-            Some(token) => format!("http://{}/?token={token}", self.address),
+        format!("http://{}/?token={}", self.address, self.app.guard.token())
+    }
+
+    /// A link that leads to [`link`](Self::link) once. Other users of the machine see the arguments of the program that opens it, so
+    /// that these must not contain the token.
+    pub fn link_to_open(&self) -> String {
+        match self.app.guard.ticket() {
+            Some(ticket) => format!("http://{}/?ticket={ticket}", self.address),
             None => format!("http://{}/", self.address),
         }
     }
@@ -253,6 +259,13 @@ async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response<Re
 async fn route(app: Arc<App>, request: Request<Incoming>) -> Answer {
     let path = request.uri().path().to_owned();
     let is_get = request.method() == Method::GET;
+    if path == "/"
+        && is_get
+        && let Some(token) = app.guard.exchange(request.uri())
+    {
+        let token = token.map_err(|reason| RequestFailure::new(StatusCode::FORBIDDEN, reason))?;
+        return Ok(http::see_other(&format!("/?token={token}")));
+    }
     if let Some(asset) = page::asset(&path) {
         return allowed(is_get, || http::whole(asset.media_type, asset.bytes));
     }

@@ -4,14 +4,14 @@
 mod support;
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{Answer, address, counts, get, head, parse, post, post_head, raw};
+use support::{Answer, Place, TOKEN, address, counts, get, head, parse, post, post_head, raw};
 use trisolar_explore::{
     Cancel, Cloud, Content, Ended, Engine, LiveRun, Map, Moment, Options, Orbit, OrbitEngine,
     Refusal, RequestEnd, RunProperties, Server, Tile, TileEngine, TileSink, ValueKind, Values,
@@ -172,7 +172,7 @@ impl OrbitEngine for FakeMap {
     }
 }
 
-fn start_as(kind: ValueKind, single_pixels: bool) -> (Server, SocketAddr, Arc<Done>) {
+fn start_as(kind: ValueKind, single_pixels: bool) -> (Server, Place, Arc<Done>) {
     let done = Arc::new(Done::default());
     let engine = Fake {
         done: done.clone(),
@@ -192,7 +192,7 @@ fn start_as(kind: ValueKind, single_pixels: bool) -> (Server, SocketAddr, Arc<Do
     (server, at, done)
 }
 
-fn start() -> (Server, SocketAddr, Arc<Done>) {
+fn start() -> (Server, Place, Arc<Done>) {
     start_as(ValueKind::U32, true)
 }
 
@@ -425,7 +425,7 @@ fn what_is_wrong_is_refused_by_name() {
     )
     .unwrap();
     assert_eq!(parse(&large).status, 413);
-    let other = "GET /api/about HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
+    let other = head("GET", "/api/about", at, "").replace(&at.to_string(), "evil.example");
     assert_eq!(parse(&raw(at, other.as_bytes()).unwrap()).status, 403);
     assert_eq!(
         done.pixels.load(Ordering::SeqCst),
@@ -713,28 +713,40 @@ fn the_queue_and_the_memory_are_bounded() {
 }
 
 #[test]
-fn a_link_beyond_this_machine_has_a_token() {
-    let options = Options {
-        bind: "0.0.0.0".parse().unwrap(),
-        ..Options::default()
-    };
-    let server = Server::start(&options, Content::default()).unwrap();
-    let (_, token) = server
-        .link()
-        .split_once("?token=")
-        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-        .expect("a token");
-    let at = SocketAddr::from(([127, 0, 0, 1], server.address().port()));
-    assert_eq!(get(at, "/api/about").status, 403);
-    let lines = format!("X-Trisolar-Token: {token}\r\n");
-    let answer = raw(at, head("GET", "/api/about", at, &lines).as_bytes()).unwrap();
-    assert_eq!(parse(&answer).status, 200);
-    let wrong = raw(
-        at,
-        head("GET", "/api/about", at, "X-Trisolar-Token: 0\r\n").as_bytes(),
-    )
-    .unwrap();
-    assert_eq!(parse(&wrong).status, 403);
+fn data_is_only_for_those_who_have_the_link() {
+    for bind in ["127.0.0.1", "0.0.0.0"] {
+        let options = Options {
+            bind: bind.parse().unwrap(),
+            ..Options::default()
+        };
+        let server = Server::start(&options, Content::default()).unwrap();
+        let mut at = address(&server.link());
+        at.address.set_ip([127, 0, 0, 1].into());
+        assert_eq!(get(at, "/api/about").status, 200);
+        for wrong in ["", "0"] {
+            let lines = format!("{TOKEN}: {wrong}\r\n");
+            let answer = raw(at, head("GET", "/api/about", at, &lines).as_bytes()).unwrap();
+            assert_eq!(parse(&answer).status, 403);
+        }
+        // What a browser is started with gives the token once.
+        let (_, path) = server
+            .link_to_open()
+            .split_once("/?")
+            .map(|(a, b)| (a.to_owned(), format!("/?{b}")))
+            .expect("a link");
+        let opened = get(at, &path);
+        assert_eq!(opened.status, 303);
+        let leads = server
+            .link()
+            .replace(&format!("http://{}", server.address()), "location: ");
+        assert!(
+            opened.head.to_ascii_lowercase().contains(&leads),
+            "{}",
+            opened.head
+        );
+        assert_eq!(get(at, &path).status, 403);
+        assert_eq!(get(at, "/?ticket=").status, 403);
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! A client of a server on this machine, in as few words as HTTP allows.
 #![allow(dead_code)] // Each test uses some of it.
 
+use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 /// An answer.
@@ -46,18 +47,42 @@ pub fn counts(bytes: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// The address in a link.
-pub fn address(link: &str) -> SocketAddr {
+/// The header in which a client sends the token of the link.
+pub const TOKEN: &str = "X-Trisolar-Token";
+
+/// A server: its address, and the token of its link.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub address: SocketAddr,
+    token: [u8; 32],
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.address.fmt(f)
+    }
+}
+
+impl ToSocketAddrs for Place {
+    type Iter = std::option::IntoIter<SocketAddr>;
+
+    fn to_socket_addrs(&self) -> io::Result<Self::Iter> {
+        self.address.to_socket_addrs()
+    }
+}
+
+/// The server to which a link leads.
+pub fn address(link: &str) -> Place {
     let rest = link.strip_prefix("http://").expect("a link");
-    rest.split('/')
-        .next()
-        .expect("an address")
-        .parse()
-        .expect("an address")
+    let (address, token) = rest.split_once("/?token=").expect("a token");
+    Place {
+        address: address.parse().expect("an address"),
+        token: token.as_bytes().try_into().expect("a token"),
+    }
 }
 
 /// Sends bytes and reads what comes until the end.
-pub fn raw(to: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> {
+pub fn raw(to: Place, bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     stream.write_all(bytes)?;
@@ -66,22 +91,26 @@ pub fn raw(to: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// A request's head with these lines besides the usual ones.
-pub fn head(method: &str, path: &str, to: SocketAddr, lines: &str) -> String {
-    format!("{method} {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n{lines}\r\n")
+/// A request's head with these lines besides the usual ones, of which the token is one unless they have another.
+pub fn head(method: &str, path: &str, to: Place, lines: &str) -> String {
+    let token = match lines.contains(TOKEN) {
+        true => String::new(),
+        false => format!("{TOKEN}: {}\r\n", String::from_utf8_lossy(&to.token)),
+    };
+    format!("{method} {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n{token}{lines}\r\n")
 }
 
 /// The head of a POST of so many bytes of JSON.
-pub fn post_head(path: &str, to: SocketAddr, length: usize) -> String {
+pub fn post_head(path: &str, to: Place, length: usize) -> String {
     let lines = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
     head("POST", path, to, &lines)
 }
 
-pub fn get(to: SocketAddr, path: &str) -> Answer {
+pub fn get(to: Place, path: &str) -> Answer {
     parse(&raw(to, head("GET", path, to, "").as_bytes()).expect("an answer"))
 }
 
-pub fn post(to: SocketAddr, path: &str, body: &serde_json::Value) -> Answer {
+pub fn post(to: Place, path: &str, body: &serde_json::Value) -> Answer {
     let body = body.to_string();
     let request = format!("{}{body}", post_head(path, to, body.len()));
     parse(&raw(to, request.as_bytes()).expect("an answer"))
