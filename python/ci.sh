@@ -55,7 +55,16 @@ say "The wheel"
 rm -rf "$cache/wheels"
 (cd python && "$cache/venv/bin/maturin" build "${settings[@]}" --profile "$profile" --locked --quiet "${features[@]}" \
     --interpreter "$python" --out "$cache/wheels")
+python3 release/licences.py notices "$(rustc -vV | sed -n 's/^host: //p')" "$cache/THIRD-PARTY-NOTICES.txt"
+python3 release/licences.py wheel "$cache"/wheels/trisolar-*.whl "$cache/THIRD-PARTY-NOTICES.txt"
 "$python" -m pip install -q --force-reinstall --no-deps "$cache"/wheels/trisolar-*.whl
+"$python" - <<'PYTHON'
+from importlib.metadata import files
+
+texts = {file.name: file.read_text() for file in files("trisolar") if file.parent.name == "licenses"}
+assert sorted(texts) == ["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY-NOTICES.txt"], sorted(texts)
+assert "Bitstream Vera" in texts["THIRD-PARTY-NOTICES.txt"]
+PYTHON
 
 say "The source distribution"
 rm -rf "$cache/sdist"

@@ -71,6 +71,7 @@ say "Tools"
 printf '#!/bin/sh\nexec python-zig dlltool "$@"\n' >"$work/tools/bin/x86_64-w64-mingw32-dlltool"
 chmod +x "$work/tools/bin/x86_64-w64-mingw32-dlltool"
 PATH=$work/tools/bin:$PATH
+zig_library=$(python -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("ziglang").origin))')/lib
 
 say "The source archive and the source distribution"
 mkdir -p "$work/packed"
@@ -132,6 +133,13 @@ while read -r target zig tag kind program libraries; do
     rm -rf "$folder"
     mkdir -p "$folder"
     cp README.md CHANGELOG.md CITATION.cff LICENSE-* "$folder"
+    # zig links parts of these, too: the C library of musl and MinGW, and an unwinder for code without the Rust one.
+    parts=("libunwind=$zig_library/libunwind/LICENSE.TXT")
+    case $target in
+    *-musl) parts+=("musl=$zig_library/libc/musl/COPYRIGHT") ;;
+    *-windows-gnu) parts+=("MinGW-w64=$zig_library/libc/mingw/COPYING") ;;
+    esac
+    python3 release/licences.py notices "$target" "$folder/THIRD-PARTY-NOTICES.txt" "${parts[@]}"
     if [ "$target" = $native ]; then
         rm -rf "$work/pages"
         mkdir -p "$work/pages/completions"
@@ -150,7 +158,11 @@ while read -r target zig tag kind program libraries; do
     archive "$folder" "$out/${folder##*/}.$kind"
 
     # maturin refuses a library that needs more than the tag allows.
-    [ "$tag" = none ] || (cd python && maturin build "${using[@]}" --features program --compatibility "$tag" --auditwheel check --out "$out")
+    [ "$tag" = none ] && continue
+    rm -rf "$work/wheel"
+    (cd python && maturin build "${using[@]}" --features program --compatibility "$tag" --auditwheel check --out "$work/wheel")
+    python3 release/licences.py wheel "$work"/wheel/*.whl "$folder/THIRD-PARTY-NOTICES.txt"
+    mv "$work"/wheel/*.whl "$out"
 done <<<"$table"
 
 say "What may not be in the files: paths of this machine"
