@@ -555,18 +555,20 @@ impl CudaBuilder {
         let files = [path(&input), "-S".into(), "-o".into(), path(&optimised)];
         tools.call("opt", &[self.opt_flags(), files.to_vec()].concat())?;
         let text = fs::read_to_string(&optimised).map_err(at(&optimised))?;
-        match self.emit {
-            Some(EmitOption::Bitcode) => {
-                let bitcode = path(&output.join("kernels.bc"));
-                let files = [
-                    "-passes=verify".into(),
-                    path(&optimised),
-                    "-o".into(),
-                    bitcode,
-                ];
-                tools.call("opt", &files)?;
-            }
-            Some(EmitOption::LlvmIr) | None => {}
+        // Jumps by a table of places in the code are good.
+        let mut text = text.replace(ir::edit::NO_TABLES, "");
+        if let Some(with_constants) = ir::edit::with_constants(&text)? {
+            let constants = output.join("constants.ll");
+            fs::write(&constants, with_constants).map_err(at(&constants))?;
+            let flags = ["-passes=function(infer-address-spaces)", "-S", "-o"].map(String::from);
+            let files = [path(&optimised), path(&constants)];
+            tools.call("opt", &[&flags[..], &files].concat())?;
+            text = fs::read_to_string(&optimised).map_err(at(&optimised))?;
+        }
+        if self.emit == Some(EmitOption::Bitcode) {
+            let flags = ["-passes=verify", "-o"].map(String::from);
+            let files = [path(&output.join("kernels.bc")), path(&optimised)];
+            tools.call("opt", &[&flags[..], &files].concat())?;
         }
         if let Some(copy) = &self.final_module_path {
             fs::write(copy, &text).map_err(at(copy))?;

@@ -142,7 +142,7 @@ fn other_compilers_build_the_probes() {
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         output.status.success().then_some(text)
     };
-    let mut seen = BTreeSet::from(output("rustc", &["-vV"]));
+    let mut seen: BTreeSet<String> = output("rustc", &["-vV"]).into_iter().collect();
     let known = output("rustup", &["toolchain", "list"]).unwrap_or_default();
     for name in known.lines().filter_map(|line| line.split(' ').next()) {
         let which = |tool| output("rustup", &["which", "--toolchain", name, tool]);

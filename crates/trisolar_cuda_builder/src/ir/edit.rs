@@ -77,9 +77,8 @@ pub fn edited(
         .map(bare)
         .collect();
     let mut moved: HashMap<&str, Moved> = HashMap::new();
-    let mut constant_bytes = 0;
     for (line, variable) in &variables {
-        if let Some(found) = Moved::of(variable, lines[*line], &taken, &mut constant_bytes)? {
+        if let Some(found) = Moved::of(variable, lines[*line])? {
             moved.insert(variable.name, found);
         }
     }
@@ -123,7 +122,7 @@ pub fn edited(
         }
         Ok(text)
     };
-    let has_moved = !moved.is_empty() || text.contains(ARRAY);
+    let has_moved = !moved.is_empty() || [ARRAY, CONSTANT].iter().any(|name| text.contains(name));
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let (mut arrays, mut atomics) = (BTreeMap::new(), Atomics::default());
     let mut kernels = Vec::new();
@@ -220,12 +219,7 @@ pub fn edited(
 
 impl Moved {
     /// The variable in the memory to which its name assigns it.
-    fn of(
-        variable: &Variable<'_>,
-        line: &str,
-        taken: &BTreeSet<&str>,
-        constant_bytes: &mut usize,
-    ) -> Result<Option<Self>, CudaBuilderError> {
+    fn of(variable: &Variable<'_>, line: &str) -> Result<Option<Self>, CudaBuilderError> {
         let name = bare(variable.name);
         let generic = |space: u32, name: &str| {
             format!("addrspacecast (ptr addrspace({space}) {name} to ptr)")
@@ -239,6 +233,18 @@ impl Moved {
         let Variable {
             ty, align, value, ..
         } = variable;
+        if name.starts_with(CONSTANT) {
+            // It moves when the program is optimised, because LLVM drops stores to constant memory without a word. Until then LLVM must
+            // neither compute with the initial value nor take the variable for one that is never written.
+            let align = align.ok_or_else(|| unknown("a constant", line))?;
+            return Ok(Some(Self {
+                definition: format!(
+                    "{} = externally_initialized global {ty} {value}, align {align}",
+                    variable.name
+                ),
+                address: variable.name.to_owned(),
+            }));
+        }
         if name.starts_with(STATIC) {
             let align = align.ok_or_else(|| unknown("a shared static", line))?;
             return Ok(Some(Self {
@@ -249,10 +255,20 @@ impl Moved {
                 address: generic(3, variable.name),
             }));
         }
-        let Some(name) = name.strip_prefix(CONSTANT) else {
+        Ok(None)
+    }
+
+    /// A constant in constant memory, under its own name.
+    fn constant(
+        variable: &Variable<'_>,
+        line: &str,
+        taken: &BTreeSet<&str>,
+        constant_bytes: &mut usize,
+    ) -> Result<Option<Self>, CudaBuilderError> {
+        let Some(name) = bare(variable.name).strip_prefix(CONSTANT) else {
             return Ok(None);
         };
-        let (Some(align), Some(bytes)) = (align, bytes(ty)) else {
+        let (Some(align), Some(bytes)) = (variable.align, bytes(variable.ty)) else {
             return Err(unknown("a constant", line));
         };
         *constant_bytes += bytes;
@@ -263,13 +279,13 @@ impl Moved {
         } else if taken.contains(name) {
             "has the name of a kernel, a function or another static".to_owned()
         } else {
-            // LLVM must neither compute with the initial value nor take the variable for one that is never written.
+            let (ty, value) = (variable.ty, variable.value);
             return Ok(Some(Self {
                 definition: format!(
                     "{} = addrspace(4) externally_initialized global {ty} {value}, align {align}",
                     global(name)
                 ),
-                address: generic(4, &global(name)),
+                address: format!("addrspacecast (ptr addrspace(4) {} to ptr)", global(name)),
             }));
         };
         Err(CudaBuilderError::ConstantStatic {
@@ -277,6 +293,40 @@ impl Moved {
             place: wrong,
         })
     }
+}
+
+/// The optimised program with its constants in constant memory; `None` if it has none.
+pub fn with_constants(text: &str) -> Result<Option<String>, CudaBuilderError> {
+    if !text.contains(CONSTANT) {
+        return Ok(None);
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let taken: BTreeSet<&str> = (lines.iter())
+        .filter_map(|line| match line.starts_with('@') {
+            true => names(line).next().map(|(_, name)| name),
+            false if line.starts_with("define ") => function(line),
+            false => None,
+        })
+        .map(bare)
+        .collect();
+    let mut moved: HashMap<&str, Moved> = HashMap::new();
+    let mut constant_bytes = 0;
+    for line in lines.iter().filter(|line| line.starts_with('@')) {
+        let variable = Variable::of(line).ok_or_else(|| unknown("a variable", line))?;
+        if let Some(found) = Moved::constant(&variable, line, &taken, &mut constant_bytes)? {
+            moved.insert(variable.name, found);
+        }
+    }
+    let mut out = String::with_capacity(text.len() + 4096);
+    for line in lines {
+        let name = names(line).next().filter(|(place, _)| place.start == 0);
+        out += &match name.and_then(|(_, name)| moved.get(name)) {
+            Some(moved) => moved.definition.clone(),
+            None => with_names(line, |name| Some(moved.get(name)?.address.clone())),
+        };
+        out.push('\n');
+    }
+    Ok(Some(out))
 }
 
 /// The declaration of the memory whose size the launch sets.
@@ -461,11 +511,14 @@ mod tests {
     fn addresses_of_moved_variables_are_generic_everywhere() {
         let shared = format!("addrspacecast (ptr addrspace(3) {TILE} to ptr)");
         let constant = "addrspacecast (ptr addrspace(4) @\"T\" to ptr)";
+        let first = "@\"cuda_std_constant$T\" = externally_initialized global [4 x i8] zeroinitializer, align 4\n";
         let body = format!(
             "  %a = icmp eq ptr %x, {TILE}\n  store ptr {TILE}, ptr %x, align 8\n  %b = load i32, ptr @\"cuda_std_constant$T\", align 4\n  \
              %c = call i64 asm \"mov $0, $1; // @T\", \"=l,l\"(ptr {TILE})\n"
         );
         let text = text_of(&kernel(&body)).unwrap();
+        assert!(text.contains(first), "{text}");
+        let text = with_constants(&text).unwrap().unwrap();
         let expected = body
             .replace(TILE, &shared)
             .replace("@\"cuda_std_constant$T\"", constant);
@@ -510,7 +563,8 @@ mod tests {
                 "has the name of a kernel",
             ),
         ] {
-            let error = text_of(&(kernel("") + &more)).err().unwrap().to_string();
+            let optimised = text_of(&(kernel("") + &more)).unwrap();
+            let error = with_constants(&optimised).err().unwrap().to_string();
             assert!(error.contains(said), "{error}");
         }
     }
