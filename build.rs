@@ -1,9 +1,9 @@
 //! Embeds `kernels-gpu`, compiled to PTX, in the library.
 //!
-//! `host/kernels.ptx.lzma` holds the PTX with a record of what it was made from. It is used if the record matches the
-//! kernels' sources and the compiler, otherwise the kernels are compiled. Where the sources of `core` or LLVM's programs are missing,
-//! it is also used with a different compiler. `TRISOLAR_BUILD_KERNELS=1` always compiles the kernels, and `TRISOLAR_REFRESH_PREBUILT=1
-//! cargo build` rewrites the file; a test compares it with a fresh compilation.
+//! `host/kernels.ptx.lzma` holds a record of what the PTX was made from and the kernels' modules, each packed for itself, as the program has
+//! them. It is used if the record matches the kernels' sources and the compiler, otherwise the kernels are compiled. Where the sources of
+//! `core` or LLVM's programs are missing, it is also used with a different compiler. `TRISOLAR_BUILD_KERNELS=1` always compiles the kernels, and
+//! `TRISOLAR_REFRESH_PREBUILT=1 cargo build` rewrites the file; a test compares it with a fresh compilation.
 //!
 //! A package from a registry has the file and not the kernels' sources. It depends on the other packages in exactly its own version, so that the
 //! file is what these were compiled to.
@@ -11,7 +11,7 @@
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{CudaBuilder, NvvmArch};
+use cuda_builder::{CudaBuilder, Modules, NvvmArch};
 use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
 
 const KERNELS: &str = "kernels-gpu";
@@ -42,12 +42,19 @@ fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|v| v == "1")
 }
 
-/// Writes `kernels.ptx` and `kernels.ptx.lzma` to the output folder; returns whether they were built or are the prebuilt ones.
+/// A record of what kernels were made from, and their packed modules.
+struct Kernels {
+    record: String,
+    modules: Vec<u8>,
+}
+
+/// Writes `kernels.modules`, and `kernels.ptx` for tests, to the output folder; returns whether they were built or are the prebuilt ones.
 fn embed() -> Result<&'static str, String> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    let write_both = |text: &str, compressed: &[u8]| {
-        write(&out.join("kernels.ptx"), text.as_bytes())?;
-        write(&out.join("kernels.ptx.lzma"), compressed)
+    let write_both = |kernels: &Kernels| {
+        let texts = unpacked(&kernels.modules)?;
+        write(&out.join("kernels.ptx"), texts.concat().as_bytes())?;
+        write(&out.join("kernels.modules"), &kernels.modules)
     };
     println!("cargo::rerun-if-changed={PREBUILT}");
     let prebuilt = prebuilt();
@@ -57,28 +64,30 @@ fn embed() -> Result<&'static str, String> {
                 "{variable} needs {KERNELS}, which is in Trisolar's repository and not in its package"
             ));
         }
-        let (text, compressed) = prebuilt?;
-        write_both(&text, &compressed)?;
+        write_both(&prebuilt?)?;
         return Ok("prebuilt");
     }
     let builder = CudaBuilder::new(KERNELS).arch(NvvmArch::Compute70);
     if !is_set(BUILD)
         && !is_set(REFRESH)
-        && let Ok((text, compressed)) = &prebuilt
-        && builder.check_same(text).map_err(|e| e.to_string())?.is_ok()
+        && let Ok(prebuilt) = &prebuilt
+        && (builder.check_same(&prebuilt.record))
+            .map_err(|e| e.to_string())?
+            .is_ok()
     {
-        write_both(text, compressed)?;
+        write_both(prebuilt)?;
         return Ok("prebuilt");
     }
-    match builder.clone().build_recorded() {
-        Ok((ptx, record)) => {
-            let text = std::fs::read_to_string(&ptx)
-                .map_err(|e| format!("cannot read {}: {e}", ptx.display()))?;
-            let text = record.header() + &text;
-            let compressed = compressed(&text)?;
-            write_both(&text, &compressed)?;
+    match builder.clone().build_modules() {
+        Ok((modules, record)) => {
+            let kernels = Kernels {
+                record: record.header(),
+                modules: packed(&modules)?,
+            };
+            write_both(&kernels)?;
             if is_set(REFRESH) {
-                write(Path::new(PREBUILT), &compressed)?;
+                let both = [kernels.record.as_bytes(), &kernels.modules].concat();
+                write(Path::new(PREBUILT), &both)?;
             }
             Ok("built")
         }
@@ -90,10 +99,11 @@ fn embed() -> Result<&'static str, String> {
                     ));
                 }
             }
-            let (text, compressed) = prebuilt?;
-            match builder.check_prebuilt(&text).map_err(|e| e.to_string())? {
+            let prebuilt = prebuilt?;
+            let checked = builder.check_prebuilt(&prebuilt.record);
+            match checked.map_err(|e| e.to_string())? {
                 Ok(()) => {
-                    write_both(&text, &compressed)?;
+                    write_both(&prebuilt)?;
                     Ok("prebuilt")
                 }
                 Err(stale) => Err(format!(
@@ -105,23 +115,56 @@ fn embed() -> Result<&'static str, String> {
     }
 }
 
-/// Reads the prebuilt file; returns its text and its bytes.
-fn prebuilt() -> Result<(String, Vec<u8>), String> {
-    let fail = |e: std::io::Error| format!("cannot read {PREBUILT}: {e}");
-    let compressed = std::fs::read(PREBUILT).map_err(fail)?;
-    let mut text = String::new();
-    let mut reader = LzmaReader::new_mem_limit(&compressed[..], u32::MAX, None).map_err(fail)?;
-    reader.read_to_string(&mut text).map_err(fail)?;
-    Ok((text, compressed))
+/// Reads the prebuilt file.
+fn prebuilt() -> Result<Kernels, String> {
+    let fail = |e: &dyn std::fmt::Display| format!("cannot read {PREBUILT}: {e}");
+    let mut record = std::fs::read(PREBUILT).map_err(|e| fail(&e))?;
+    let title = Modules::TITLE.as_bytes();
+    let start = (record.windows(title.len()).position(|part| part == title))
+        .ok_or_else(|| fail(&"it has no modules"))?;
+    let modules = record.split_off(start);
+    let record = String::from_utf8(record).map_err(|e| fail(&e))?;
+    Ok(Kernels { record, modules })
 }
 
-fn compressed(text: &str) -> Result<Vec<u8>, String> {
+/// The modules with each packed for itself.
+fn packed(modules: &Modules) -> Result<Vec<u8>, String> {
     let fail = |e: std::io::Error| format!("cannot compress the kernels: {e}");
-    let length = Some(text.len() as u64);
-    let mut writer = LzmaWriter::new_use_header(Vec::new(), &LzmaOptions::with_preset(6), length)
-        .map_err(fail)?;
-    writer.write_all(text.as_bytes()).map_err(fail)?;
-    writer.finish().map_err(fail)
+    let pack = |text: &String| {
+        let mut options = LzmaOptions::with_preset(6);
+        // PTX has no alignment.
+        (options.lc, options.pb) = (4, 0);
+        options.dict_size = (text.len() as u32)
+            .next_power_of_two()
+            .clamp(1 << 12, 1 << 22);
+        let length = Some(text.len() as u64);
+        let mut writer = LzmaWriter::new_use_header(Vec::new(), &options, length)?;
+        writer.write_all(text.as_bytes())?;
+        writer.finish()
+    };
+    let each: Result<Vec<Vec<u8>>, _> = modules.texts.iter().map(pack).collect();
+    Ok(modules.encoded_with(&each.map_err(fail)?))
+}
+
+/// The PTX of packed modules.
+fn unpacked(modules: &[u8]) -> Result<Vec<String>, String> {
+    let fail = |e: &dyn std::fmt::Display| format!("the kernels' modules are broken: {e}");
+    let end =
+        (modules.windows(2).position(|two| two == b"\n\n")).ok_or_else(|| fail(&"no table"))?;
+    let head = std::str::from_utf8(&modules[..end]).map_err(|e| fail(&e))?;
+    let mut rest = &modules[end + 2..];
+    let mut texts = Vec::new();
+    for length in head.lines().filter_map(|line| line.strip_prefix("module ")) {
+        let length: usize = length.parse().map_err(|e| fail(&e))?;
+        let (one, others) = (rest.split_at_checked(length)).ok_or_else(|| fail(&"too short"))?;
+        rest = others;
+        let mut text = String::new();
+        LzmaReader::new_mem_limit(one, u32::MAX, None)
+            .and_then(|mut reader| reader.read_to_string(&mut text))
+            .map_err(|e| fail(&e))?;
+        texts.push(text);
+    }
+    Ok(texts)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {

@@ -133,6 +133,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(message.exit_code() as u8);
         }
     };
+    trisolar::gpu::on_compiling(report::to_stderr);
     let result = execute(cli.command, &typed);
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -80,6 +80,7 @@ impl Common {
             "files": files,
             "devices": self.devices,
             "seconds": self.seconds,
+            "loading_seconds": trisolar::gpu::loading().as_secs_f64(),
             "rate": self.rate.filter(|rate| rate.is_finite()),
             "rate_unit": self.rate_unit,
             "errors": self.errors,
@@ -184,6 +185,18 @@ pub(crate) fn seconds(s: f64) -> String {
         s if s < 1.0 => format!("{s:.4} s"),
         s if s < 100.0 => format!("{s:.2} s"),
         s => format!("{s:.0} s"),
+    }
+}
+
+/// The time of a computation, and that of loading before it where there was any.
+pub(crate) fn time(of_computation: f64) -> String {
+    match trisolar::gpu::loading().as_secs_f64() {
+        0.0 => seconds(of_computation),
+        loading => format!(
+            "{} after {} of loading",
+            seconds(of_computation),
+            seconds(loading)
+        ),
     }
 }
 

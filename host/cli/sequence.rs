@@ -667,11 +667,7 @@ pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
         lines.add(steps, &report::grouped(effort.steps));
         lines.add(
             "time",
-            &format!(
-                "{}, {} each",
-                report::seconds(seconds),
-                report::seconds(each)
-            ),
+            &format!("{}, {} each", report::time(seconds), report::seconds(each)),
         );
         let rate = effort.steps as f64 / seconds.max(1e-9);
         lines.add("rate", &format!("{rate:.3e} {steps}/s"));

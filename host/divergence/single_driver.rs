@@ -2,7 +2,7 @@
 //! done.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::DeviceEngine;
 use super::engine::{Portion, Ran, Task};
@@ -10,6 +10,7 @@ use super::queue::{Queue, Share};
 use super::scheduler::Worker as _;
 use super::static_split::ProgressSum;
 use super::tiles::{Pipeline, PipelineState};
+use trisolar_device::Stopwatch;
 use trisolar_run::part::evenly;
 use trisolar_run::{EngineError, Monitor};
 
@@ -48,7 +49,7 @@ pub(super) fn drive(
     if let Some(call) = at_start {
         call();
     }
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let mut running = true;
     while running {
         running = false;

@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::mem::forget;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::cust::device::DeviceAttribute;
 use crate::cust::error::CudaError;
@@ -60,7 +61,7 @@ impl Gpu {
             Err(CudaError::NotFound) => Ok(()),
             Err(error) => Err(error),
         };
-        self.keep_constant(name, Box::new(setter))
+        self.keep_constant(name, Arc::new(setter))
     }
 
     /// The other device, if it is a GPU too.
@@ -257,13 +258,13 @@ impl Device for Gpu {
 
     fn load(&self, code: &Code, residency: Option<Residency>) -> Result<(), GpuError> {
         self.enter()?;
-        self.loaded(exported(code, Self::info(self))?.name, residency)
+        self.loaded(&exported(code, Self::info(self))?, residency)
             .map(|_| ())
     }
 
     fn resident(&self, code: &Code, grid: &Grid) -> Result<u32, GpuError> {
         self.enter()?;
-        let function = self.loaded(exported(code, Self::info(self))?.name, grid.residency)?;
+        let function = self.loaded(&exported(code, Self::info(self))?, grid.residency)?;
         self.allow_shared(function, grid.shared_bytes)?;
         let each = function
             .max_active_blocks_per_multiprocessor(
@@ -276,7 +277,7 @@ impl Device for Gpu {
 
     fn usage(&self, code: &Code, grid: &Grid) -> Result<Usage, GpuError> {
         self.enter()?;
-        let function = self.loaded(exported(code, Self::info(self))?.name, grid.residency)?;
+        let function = self.loaded(&exported(code, Self::info(self))?, grid.residency)?;
         let registers = function
             .get_attribute(FunctionAttribute::NumRegisters)
             .map_err(|e| self.fail("asking for a kernel's registers", e))?;
@@ -313,7 +314,7 @@ impl Device for Gpu {
         threads_fit.map_err(|e| fail(e.to_string()))?;
         let clusters_fit = kernel.check_grid([blocks, 1, 1]);
         clusters_fit.map_err(|e| fail(e.to_string()))?;
-        let function = self.loaded(kernel.name, residency)?;
+        let function = self.loaded(&kernel, residency)?;
         self.allow_shared(function, shared_bytes)?;
         if !cooperative {
             // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.

@@ -1,8 +1,10 @@
 //! A device with its context, stream and kernels.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::ffi::CString;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::cust::context::{Context, CurrentContext};
 use crate::cust::device::{Device, DeviceAttribute};
@@ -11,11 +13,13 @@ use crate::cust::event::{Event, EventFlags};
 use crate::cust::function::Function;
 use crate::cust::module::Module;
 use crate::cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
+use cuda_std::Exported;
 use elsa::sync::FrozenMap;
 
 use super::buffer_pool::BufferPool;
+use super::loading::{Loading, with_notice};
 use super::mark::{Mark, explain};
-use super::module::{ptx, unpack};
+use super::module::{module_of, table};
 use super::{DeviceInfo, GpuError, Residency};
 
 /// Finds the driver and starts it, once.
@@ -29,8 +33,7 @@ pub(super) fn load() -> Result<(), GpuError> {
 
 fn initialise() -> Result<(), GpuError> {
     load()?;
-    static UNPACKING: Once = Once::new();
-    UNPACKING.call_once(unpack);
+    let _loading = Loading::begin();
     crate::cust::init(crate::cust::CudaFlags::empty())
         .map_err(|e| GpuError::Unavailable(explain(e)))
 }
@@ -97,19 +100,18 @@ pub struct Gpu {
     context: Context,
 }
 
-/// The kernels that have been used, each from a module of its own, so that the driver compiles only these kernels.
-#[derive(Default)]
-struct Modules(FrozenMap<(&'static str, Option<Residency>), Box<Loaded>>);
+/// A module, once it has been loaded.
+type Slot = OnceLock<Result<Module, GpuError>>;
 
-/// A loaded kernel.
-struct Loaded {
-    /// The function, which belongs to the module.
-    function: Function<'static>,
-    module: Box<Module>,
+/// The modules that have been used, by their numbers in the program's table, and their kernels.
+#[derive(Default)]
+struct Modules {
+    loaded: FrozenMap<(usize, Option<Residency>), Box<Slot>>,
+    functions: FrozenMap<(&'static str, &'static str, Option<Residency>), Box<Function<'static>>>,
 }
 
 /// Writes a value to a variable of a module, if it has the variable.
-type Setter = Box<dyn Fn(&Module) -> Result<(), CudaError> + Send + Sync>;
+type Setter = Arc<dyn Fn(&Module) -> Result<(), CudaError> + Send + Sync>;
 
 /// The values that the host has given to variables in constant memory. Every module has variables of its own.
 #[derive(Default)]
@@ -136,102 +138,46 @@ fn with_residency(ptx: &str, residency: Residency) -> String {
     format!("{before}\n.maxntid {threads}, 1, 1\n.minnctapersm {blocks}{after}")
 }
 
+/// What the driver's compiler says of a module that cannot be loaded; empty if it says nothing.
+fn compiler_message(ptx: &str) -> String {
+    use crate::cust::sys::{CUjit_option_enum, cuModuleLoadDataEx, cuModuleUnload};
+    const LENGTH: usize = 4096;
+    let Ok(text) = CString::new(ptx) else {
+        return "the text has a zero byte".into();
+    };
+    let mut message = vec![0u8; LENGTH];
+    let mut names = [
+        CUjit_option_enum::CU_JIT_ERROR_LOG_BUFFER,
+        CUjit_option_enum::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    let mut values = [
+        message.as_mut_ptr().cast(),
+        ptr::without_provenance_mut(LENGTH),
+    ];
+    let mut module = ptr::null_mut();
+    // SAFETY: the text ends with a zero, the two options are a buffer and its length, and a context is current.
+    unsafe {
+        let image = text.as_ptr().cast();
+        let (names, values) = (names.as_mut_ptr(), values.as_mut_ptr());
+        let loaded = cuModuleLoadDataEx(&raw mut module, image, 2, names, values);
+        if loaded == crate::cust::sys::cudaError_enum::CUDA_SUCCESS {
+            let _ = cuModuleUnload(module);
+        }
+    }
+    let end = message.iter().position(|&byte| byte == 0).unwrap_or(LENGTH);
+    let text = String::from_utf8_lossy(&message[..end]);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines.join("; ")
+}
+
 impl fmt::Debug for Modules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Modules({} loaded)", self.0.len())
+        write!(f, "Modules({} loaded)", self.loaded.len())
     }
-}
-
-/// A piece of PTX: a function or an entry with its body, the declaration of a function, or lines outside of any.
-struct PtxPiece<'a> {
-    /// The name of a function or an entry.
-    name: Option<&'a str>,
-    is_entry: bool,
-    text: &'a str,
-}
-
-/// The pieces of a module, in their order.
-fn pieces(ptx: &str) -> Vec<PtxPiece<'_>> {
-    let mut list: Vec<PtxPiece<'_>> = Vec::new();
-    let (mut begin, mut at) = (0, 0);
-    let mut open = false;
-    // Blocks of assembly inside of a body have braces of their own.
-    let mut depth = 0usize;
-    for line in ptx.split_inclusive('\n') {
-        let next = at + line.len();
-        let start = [
-            ".visible .entry ",
-            ".visible .func ",
-            ".weak .func ",
-            ".func ",
-        ]
-        .iter()
-        .find_map(|start| line.strip_prefix(start).map(|rest| (*start, rest)));
-        if let Some((start, rest)) = start {
-            list.push(outside(&ptx[begin..at]));
-            // A function's result stands before its name, in parentheses.
-            let rest = match rest.trim_start().strip_prefix('(') {
-                Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
-                None => rest,
-            };
-            list.push(PtxPiece {
-                name: rest.trim_start().split(['(', ' ', '\n']).next(),
-                is_entry: start.contains("entry"),
-                text: "",
-            });
-            (begin, open, depth) = (at, true, 0);
-        }
-        let code = line.split("//").next().unwrap_or_default();
-        let before = depth;
-        depth = (depth + code.matches('{').count()).saturating_sub(code.matches('}').count());
-        let is_end = depth == 0 && (before > 0 || code.trim_end() == ";");
-        if open && is_end {
-            if let Some(piece) = list.last_mut() {
-                piece.text = &ptx[begin..next];
-            }
-            (begin, open) = (next, false);
-        }
-        at = next;
-    }
-    list.push(outside(&ptx[begin..]));
-    list
-}
-
-fn outside(text: &str) -> PtxPiece<'_> {
-    PtxPiece {
-        name: None,
-        is_entry: false,
-        text,
-    }
-}
-
-/// The part of `ptx` that consists of this entry and the functions that it calls, directly or indirectly; `None` if there is no entry
-/// of this name. The driver compiles all the code that it is given.
-fn with_entry_only(ptx: &str, name: &str) -> Option<String> {
-    let pieces = pieces(ptx);
-    let functions: HashSet<&str> = (pieces.iter().filter(|p| !p.is_entry))
-        .filter_map(|p| p.name)
-        .collect();
-    let entry = pieces.iter().find(|p| p.is_entry && p.name == Some(name))?;
-    let mut called: HashSet<&str> = HashSet::new();
-    let mut texts = vec![entry.text];
-    while let Some(text) = texts.pop() {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
-        for word in text.split(|c| !is_part(c)) {
-            if functions.contains(word) && called.insert(word) {
-                let of_it = pieces
-                    .iter()
-                    .filter(|p| !p.is_entry && p.name == Some(word));
-                texts.extend(of_it.map(|p| p.text));
-            }
-        }
-    }
-    let kept = pieces.iter().filter(|p| match p.name {
-        None => true,
-        Some(of_it) if p.is_entry => of_it == name,
-        Some(of_it) => called.contains(of_it),
-    });
-    Some(kept.map(|p| p.text).collect())
 }
 
 impl Gpu {
@@ -240,6 +186,8 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Unavailable`] without a driver or a device that is new enough; [`GpuError::Call`] otherwise.
     pub fn open(index: u32) -> Result<Self, GpuError> {
+        load()?;
+        let _loading = Loading::begin();
         let count = devices()?.len();
         if index as usize >= count {
             return Err(GpuError::Unavailable(format!(
@@ -304,36 +252,60 @@ impl Gpu {
         CurrentContext::set_current(&self.context).map_err(|e| self.fail("entering the context", e))
     }
 
-    /// The function of a kernel, which is loaded on first use.
+    /// The function of a kernel, whose module is loaded on first use.
     pub(super) fn loaded(
         &self,
-        name: &'static str,
+        kernel: &Exported,
         residency: Option<Residency>,
     ) -> Result<&Function<'static>, GpuError> {
-        if let Some(loaded) = self.modules.0.get(&(name, residency)) {
-            return Ok(&loaded.function);
+        let key = (kernel.name, kernel.package, residency);
+        if let Some(function) = self.modules.functions.get(&key) {
+            return Ok(function);
         }
-        let mut ptx = (ptx()?.iter())
-            .find_map(|text| with_entry_only(text, name))
-            .ok_or_else(|| self.fail("finding a kernel", CudaError::NotFound))?;
-        if let Some(residency) = residency {
-            ptx = with_residency(&ptx, residency);
-        }
-        let module = Module::from_ptx(ptx, &[]).map_err(|e| self.fail("loading a kernel", e))?;
-        let module = Box::new(module);
+        let _loading = Loading::begin();
+        let refused = |reason| self.refuse("finding a kernel", reason);
+        let number = module_of(kernel).map_err(refused)?;
+        // Kernels that share statics must have the same copy of them.
+        let residency = residency.filter(|_| table().is_ok_and(|t| t.module(number).kernels == 1));
+        let slot = self
+            .modules
+            .loaded
+            .insert((number, residency), Box::default());
+        let module = slot.get_or_init(|| self.load_module(number, kernel.name, residency));
+        let module = module.as_ref().map_err(GpuError::clone)?;
         let function = module
-            .get_function(name)
+            .get_function(kernel.name)
             .map_err(|e| self.fail("finding a kernel", e))?;
-        // SAFETY: the function is a handle of the module, which stays in its box as long as the function is here.
+        // SAFETY: the function is a handle of the module, which stays in its box as long as the device.
         let function = unsafe { std::mem::transmute::<Function<'_>, Function<'static>>(function) };
-        let loaded = Loaded { function, module };
-        // Held until the module is listed, so that a value that is set meanwhile reaches it, too.
+        Ok(self.modules.functions.insert(key, Box::new(function)))
+    }
+
+    fn load_module(
+        &self,
+        number: usize,
+        kernel: &str,
+        residency: Option<Residency>,
+    ) -> Result<Module, GpuError> {
+        let mut ptx = (table()?.module(number).text())
+            .map_err(|e| self.refuse("unpacking a kernel", e.to_string()))?;
+        if let Some(residency) = residency {
+            ptx = with_residency(&ptx, residency).into();
+        }
+        let loaded = with_notice(|| Module::from_ptx(&ptx, &[]));
+        let module = loaded.map_err(|e| {
+            let said = compiler_message(&ptx);
+            let reason = match said.is_empty() {
+                true => explain(e),
+                false => format!("{e:?}: the driver's compiler says: {said}"),
+            };
+            self.refuse("loading a kernel", format!("{kernel}: {reason}"))
+        })?;
         let constants = self.constants.set();
         for setter in constants.values() {
-            setter(&loaded.module).map_err(|e| self.fail("setting a constant", e))?;
+            setter(&module).map_err(|e| self.fail("setting a constant", e))?;
         }
-        let kept = self.modules.0.insert((name, residency), Box::new(loaded));
-        Ok(&kept.function)
+        Ok(module)
     }
 
     /// Allows a launch with this much dynamic shared memory, of which the driver gives a kernel 48 KiB unless it is asked.
@@ -359,19 +331,15 @@ impl Gpu {
 
     /// Gives a variable in constant memory of all modules, loaded or not, a value.
     pub(super) fn keep_constant(&self, name: &'static str, setter: Setter) -> Result<(), GpuError> {
-        let is_end = |c: char| c.is_whitespace() || matches!(c, '[' | ';' | '=');
-        let is_declared =
-            |line: &str| line.contains(".const ") && line.split(is_end).any(|word| word == name);
-        if !ptx()?.iter().any(|text| text.lines().any(is_declared)) {
-            return Err(self.fail("finding a constant", CudaError::NotFound));
-        }
-        let mut constants = self.constants.set();
-        for loaded in self.modules.0.keys_cloned() {
-            if let Some(loaded) = self.modules.0.get(&loaded) {
-                setter(&loaded.module).map_err(|e| self.fail("setting a constant", e))?;
+        // A module that is loaded from now on has the value; what has begun to load is waited for.
+        self.constants.set().insert(name, setter.clone());
+        for key in self.modules.loaded.keys_cloned() {
+            if let Some(slot) = self.modules.loaded.get(&key)
+                && let Ok(module) = slot.wait()
+            {
+                setter(module).map_err(|e| self.fail("setting a constant", e))?;
             }
         }
-        constants.insert(name, setter);
         Ok(())
     }
 
@@ -495,10 +463,14 @@ impl Gpu {
     }
 
     pub(super) fn fail(&self, call: &'static str, error: CudaError) -> GpuError {
+        self.refuse(call, explain(error))
+    }
+
+    fn refuse(&self, call: &'static str, reason: String) -> GpuError {
         GpuError::Call {
             device: self.info.name.clone(),
             call,
-            reason: explain(error),
+            reason,
         }
     }
 }
@@ -507,66 +479,22 @@ impl Gpu {
 mod tests {
     use super::*;
 
-    use crate::module::tests::shipped;
-
-    #[test]
-    fn a_kernel_is_loaded_alone() {
-        let shipped = shipped();
-        let all = shipped.as_str();
-        let names: Vec<&str> = all
-            .lines()
-            .filter_map(|l| l.strip_prefix(".visible .entry "))
-            .filter_map(|l| l.split('(').next())
-            .collect();
-        assert!(
-            names.contains(&"map_divergence_explicit_euler_f64")
-                && names.contains(&"encounters_f64")
-        );
-        for name in &names {
-            let alone = with_entry_only(all, name).expect("it is there");
-            assert_eq!(alone.matches(".entry ").count(), 1, "{name}");
-            assert!(alone.contains(&format!(".visible .entry {name}(")));
-            assert!(alone.contains("\n.version") && alone.contains("\n.target"));
-            assert_eq!(alone.matches('{').count(), alone.matches('}').count());
-        }
-        // A module contains exactly the functions that its kernel calls.
-        let functions = |ptx: &str| ptx.lines().filter(|l| l.contains(".func ")).count();
-        let alone = with_entry_only(all, "encounters_f64").expect("it is there");
-        assert!(functions(&alone) > 20 && alone.contains("atan2"));
-        let alone = with_entry_only(all, "map_divergence_explicit_euler_f64").expect("it is there");
-        assert_eq!(functions(&alone), 0);
-        assert_eq!(with_entry_only(all, "no_such_kernel"), None);
-    }
-
-    #[test]
-    fn a_kernel_with_blocks_of_assembly_is_loaded_whole() {
-        const TWO: &str = ".version 8.0\n.target sm_90\n\
-            .visible .entry first(\n\t.param .b64 a\n)\n{\n\t// begin {\n\t{\n.reg .b64 a;\n}\n\tmov.b64 {%r1, %r2}, %rd1;\n\tret;\n}\n\
-            .visible .entry second(\n\t.param .b64 a\n)\n{\n\tret;\n}\n";
-        let begin = TWO.find(".visible .entry second").expect("it is there");
-        assert_eq!(
-            with_entry_only(TWO, "first").as_deref(),
-            Some(&TWO[..begin])
-        );
-        let second = with_entry_only(TWO, "second").expect("it is there");
-        assert_eq!(second.lines().count(), 2 + 6, "{second}");
-        assert!(!second.contains("first") && !second.contains("mov.b64"));
-    }
-
     #[test]
     fn a_kernel_is_told_how_it_is_launched() {
-        let shipped = shipped();
-        let all = shipped.as_str();
-        let alone = with_entry_only(all, "nbody_reduced_f32").expect("it is there");
+        const ALONE: &str = ".version 8.0\n.target sm_90\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .b64 a\n)\n{\n\tret;\n}\n";
         let residency = Residency {
             threads: 128,
             blocks: 4,
         };
-        let told = with_residency(&alone, residency);
-        assert!(told.contains(")\n.maxntid 128, 1, 1\n.minnctapersm 4\n{"));
+        let told = with_residency(ALONE, residency);
+        assert!(told.contains(".func f()\n{"), "{told}");
+        assert!(
+            told.contains("a\n)\n.maxntid 128, 1, 1\n.minnctapersm 4\n{"),
+            "{told}"
+        );
         assert_eq!(
             told.len(),
-            alone.len() + "\n.maxntid 128, 1, 1\n.minnctapersm 4".len()
+            ALONE.len() + "\n.maxntid 128, 1, 1\n.minnctapersm 4".len()
         );
     }
 }

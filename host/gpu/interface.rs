@@ -393,6 +393,27 @@ impl dyn Device {
         self.load(&entry.code(), residency)
     }
 
+    /// Loads kernels before they are launched, side by side, since the driver may have to compile them.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`] of the first that cannot be loaded.
+    pub fn prepare_all(&self, kernels: &[(Code, Option<Residency>)]) -> Result<(), GpuError> {
+        let Some(((code, residency), others)) = kernels.split_first() else {
+            return Ok(());
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (others.iter())
+                .map(|(code, residency)| scope.spawn(move || self.load(code, *residency)))
+                .collect();
+            let mut loaded = self.load(code, *residency);
+            for other in others {
+                let other = (other.join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                loaded = loaded.and(other);
+            }
+            loaded
+        })
+    }
+
     /// Blocks of a kernel that the device runs at the same time, in grids like this one, whatever its number of blocks.
     ///
     /// # Errors

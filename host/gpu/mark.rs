@@ -63,9 +63,10 @@ impl Mark {
 pub(super) fn explain(error: CudaError) -> String {
     match error {
         CudaError::NoDevice => "the driver finds no device".into(),
-        CudaError::InvalidPtx | CudaError::NoBinaryForGpu => format!(
-            "{error:?}: the driver or the GPU is too old for these kernels (compute capability 7.0 and a driver of 2022 or later are needed)"
+        CudaError::NoBinaryForGpu => format!(
+            "{error:?}: the GPU is too old for these kernels (compute capability 7.0 is needed)"
         ),
+        CudaError::InvalidPtx => format!("{error:?}: the driver's compiler refuses the kernels"),
         other => format!("{other:?} (CUDA error {})", other as u32),
     }
 }

@@ -17,6 +17,7 @@ mod device;
 mod emulator;
 mod error;
 mod interface;
+mod loading;
 #[cfg(feature = "devices")]
 mod mark;
 mod module;
@@ -33,8 +34,9 @@ pub use device::{Gpu, driver_version};
 pub use emulator::Emulator;
 pub use error::GpuError;
 pub use interface::{Device, Grid, Launch, Moment, Point, Queue, Usage};
+pub use loading::{Stopwatch, loading, on_compiling};
 pub use module::{MODULES, Module, Residency, Text, kernels, linkme};
-pub use open::{EMULATED_GPUS, devices, open, open_keeping};
+pub use open::{EMULATED_GPUS, devices, open, open_keeping, start_seconds};
 pub use power::EnergyMeter;
 pub use select::gpu_or_emulator;
 pub use typed::{Buffer, HostBuffer};

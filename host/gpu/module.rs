@@ -1,12 +1,14 @@
-//! The kernels that a program carries.
+//! The kernels that a program carries: modules of PTX, each with the kernels that share statics, found by kernel and package.
 
 #[cfg(feature = "devices")]
 use std::borrow::Cow;
 #[cfg(feature = "devices")]
-use std::io::Read as _;
+use std::collections::HashMap;
 #[cfg(feature = "devices")]
 use std::sync::OnceLock;
 
+#[cfg(feature = "devices")]
+use cuda_std::Exported;
 pub use linkme;
 
 #[cfg(feature = "devices")]
@@ -27,16 +29,16 @@ pub struct Residency {
 pub struct Module {
     /// Whether the kernels were `built` with the program or are the `prebuilt` ones.
     pub origin: &'static str,
-    /// Their text.
+    /// Their modules, in the form of `cuda_builder::Modules`.
     pub text: Text,
 }
 
-/// The text of kernels.
+/// Modules in the form of `cuda_builder::Modules`.
 #[derive(Clone, Copy, Debug)]
 pub enum Text {
-    /// As it is.
-    Plain(&'static str),
-    /// As an LZMA stream with its header.
+    /// As text.
+    Plain(&'static [u8]),
+    /// Each as an LZMA stream with its header.
     Lzma(&'static [u8]),
 }
 
@@ -60,12 +62,12 @@ macro_rules! include_kernels {
             #[linkme(crate = $crate::linkme)]
             static KERNELS: $crate::Module = $crate::Module {
                 origin: "built",
-                text: $crate::Text::Plain(::core::include_str!(::core::concat!(
+                text: $crate::Text::Plain(::core::include_bytes!(::core::concat!(
                     ::core::env!(
                         "OUT_DIR",
                         "include_kernels! needs a build script that calls CudaBuilder::embed"
                     ),
-                    "/kernels.ptx"
+                    "/kernels.modules"
                 ))),
             };
         };
@@ -76,73 +78,215 @@ macro_rules! include_kernels {
 #[cfg(feature = "devices")]
 const NOT_COMPILED: &str = "// not compiled: ";
 
-/// The texts of the program's kernels.
-///
-/// # Errors
-/// [`GpuError::Unavailable`] in a program without them.
+/// The first line of modules, as `cuda_builder` writes it.
 #[cfg(feature = "devices")]
-pub(super) fn ptx() -> Result<&'static [Cow<'static, str>], GpuError> {
-    static TEXTS: OnceLock<Result<Vec<Cow<'static, str>>, String>> = OnceLock::new();
-    let texts = TEXTS.get_or_init(|| {
-        if MODULES.is_empty() {
-            return Err("this program has no kernels".into());
+const TITLE: &str = "cuda_builder modules 1";
+
+/// A module of a program, which may be packed.
+#[cfg(feature = "devices")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packed {
+    bytes: &'static [u8],
+    is_lzma: bool,
+    /// Number of kernels in it.
+    pub(crate) kernels: usize,
+}
+
+#[cfg(feature = "devices")]
+impl Packed {
+    /// Its PTX.
+    pub(crate) fn text(&self) -> std::io::Result<Cow<'static, str>> {
+        if self.is_lzma {
+            return unpacked(self.bytes).map(Cow::Owned);
         }
-        MODULES.iter().map(text_of).collect()
-    });
-    match texts {
-        Ok(texts) => Ok(texts),
-        Err(why) => Err(GpuError::Unavailable(why.clone())),
+        (std::str::from_utf8(self.bytes).map(Cow::Borrowed)).map_err(std::io::Error::other)
     }
-}
-
-#[cfg(feature = "devices")]
-fn text_of(module: &Module) -> Result<Cow<'static, str>, String> {
-    match module.text {
-        Text::Plain(text) => match text.strip_prefix(NOT_COMPILED) {
-            Some(why) => Err(format!(
-                "this program's kernels are not compiled for GPUs: {}",
-                why.trim_end()
-            )),
-            None => Ok(text.into()),
-        },
-        Text::Lzma(stream) => (unpacked(stream).map(Cow::Owned))
-            .map_err(|e| format!("the program's kernels cannot be unpacked: {e}")),
-    }
-}
-
-/// Begins to unpack the kernels beside what the driver does when it starts.
-#[cfg(feature = "devices")]
-pub(super) fn unpack() {
-    // Without a thread they are unpacked when they are needed.
-    let _ = std::thread::Builder::new().spawn(|| drop(ptx()));
 }
 
 #[cfg(feature = "devices")]
 fn unpacked(lzma: &[u8]) -> std::io::Result<String> {
+    use std::io::Read as _;
     let mut text = String::new();
     lzma_rust2::LzmaReader::new_mem_limit(lzma, u32::MAX, None)?.read_to_string(&mut text)?;
     Ok(text)
 }
 
-#[cfg(all(test, feature = "devices"))]
-pub(super) mod tests {
-    use super::*;
+/// The kernels of a program and their modules.
+#[cfg(feature = "devices")]
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    modules: Vec<Packed>,
+    /// The package and the module of each kernel, by its name.
+    kernels: HashMap<&'static str, Vec<(&'static str, usize)>>,
+}
 
-    /// The kernels as they are shipped.
-    pub fn shipped() -> String {
-        unpacked(include_bytes!("../kernels.ptx.lzma")).expect("an LZMA stream")
+#[cfg(feature = "devices")]
+impl Table {
+    /// Adds the modules of a crate; nothing is unpacked.
+    fn add(&mut self, text: Text) -> Result<(), String> {
+        let (bytes, is_lzma) = match text {
+            Text::Plain(bytes) => (bytes, false),
+            Text::Lzma(bytes) => (bytes, true),
+        };
+        if let Some(why) = bytes.strip_prefix(NOT_COMPILED.as_bytes()) {
+            let why = String::from_utf8_lossy(why);
+            return Err(format!(
+                "this program's kernels are not compiled for GPUs: {}",
+                why.trim_end()
+            ));
+        }
+        let broken =
+            || "the program's kernels are not in the form that cuda_builder writes".to_owned();
+        let end = bytes
+            .windows(2)
+            .position(|two| two == b"\n\n")
+            .ok_or_else(broken)?;
+        let head = std::str::from_utf8(&bytes[..end]).map_err(|_| broken())?;
+        let mut rest = &bytes[end + 2..];
+        let mut lines = head.lines();
+        if lines.next() != Some(TITLE) {
+            return Err(broken());
+        }
+        let first = self.modules.len();
+        let mut kernels = Vec::new();
+        for line in lines {
+            let words: Vec<&'static str> = line.split(' ').collect();
+            match words[..] {
+                ["kernel", module, package, name] => {
+                    let module: usize = module.parse().map_err(|_| broken())?;
+                    kernels.push((name, package, first + module));
+                }
+                ["module", length] => {
+                    let length = length.parse().map_err(|_| broken())?;
+                    let (bytes, others) = rest.split_at_checked(length).ok_or_else(broken)?;
+                    rest = others;
+                    self.modules.push(Packed {
+                        bytes,
+                        is_lzma,
+                        kernels: 0,
+                    });
+                }
+                _ => return Err(broken()),
+            }
+        }
+        for (name, package, module) in kernels {
+            self.modules.get_mut(module).ok_or_else(broken)?.kernels += 1;
+            self.kernels
+                .entry(name)
+                .or_default()
+                .push((package, module));
+        }
+        Ok(())
     }
+
+    /// The number of the module that has the kernel of a package. A package whose kernels stand in another one's table under that one's
+    /// name has the only kernel of its name.
+    pub(crate) fn find(&self, name: &str, package: &str) -> Result<usize, String> {
+        let known = self.kernels.get(name).map_or(&[][..], Vec::as_slice);
+        let of_package: Vec<usize> = (known.iter())
+            .filter(|(of, _)| *of == package)
+            .map(|(_, module)| *module)
+            .collect();
+        match (&of_package[..], known) {
+            ([module], _) | ([], [(_, module)]) => Ok(*module),
+            ([], []) => Err(format!(
+                "the program's kernels for GPUs do not include {name} of the package {package}"
+            )),
+            _ => {
+                let packages: Vec<&str> = known.iter().map(|(of, _)| *of).collect();
+                Err(format!(
+                    "several of the program's kernels are called {name} (in {}), and none of them alone belongs to the package {package}",
+                    packages.join(", ")
+                ))
+            }
+        }
+    }
+
+    pub(crate) fn module(&self, number: usize) -> &Packed {
+        &self.modules[number]
+    }
+}
+
+/// The table of the program's kernels.
+///
+/// # Errors
+/// [`GpuError::Unavailable`] in a program without them.
+#[cfg(feature = "devices")]
+pub(super) fn table() -> Result<&'static Table, GpuError> {
+    static TABLE: OnceLock<Result<Table, String>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        if MODULES.is_empty() {
+            return Err("this program has no kernels".into());
+        }
+        let mut table = Table::default();
+        MODULES
+            .iter()
+            .try_for_each(|module| table.add(module.text))?;
+        Ok(table)
+    });
+    table
+        .as_ref()
+        .map_err(|why| GpuError::Unavailable(why.clone()))
+}
+
+/// The number of the module that has a kernel.
+#[cfg(feature = "devices")]
+pub(super) fn module_of(kernel: &Exported) -> Result<usize, String> {
+    let table = table().map_err(|e| e.to_string())?;
+    table.find(kernel.name, kernel.package)
+}
+
+#[cfg(all(test, feature = "devices"))]
+mod tests {
+    use super::*;
 
     #[test]
     fn a_program_without_kernels_says_so() {
         assert!(kernels().is_none());
-        let error = ptx().expect_err("there are none").to_string();
+        let error = table().expect_err("there are none").to_string();
         assert!(error.contains("has no kernels"), "{error}");
     }
 
+    const WAVES: &[u8] = b"cuda_builder modules 1\nkernel 0 waves step\nkernel 0 waves count\nkernel 1 waves draw\nmodule 6\nmodule 6\n\nfirst\nsecond";
+    const STARS: &[u8] = b"cuda_builder modules 1\nkernel 0 stars draw\nmodule 5\n\nthird";
+
     #[test]
-    fn a_broken_stream_is_an_error() {
-        let whole = include_bytes!("../kernels.ptx.lzma");
-        assert!(unpacked(&whole[..whole.len() / 2]).is_err());
+    fn a_kernel_is_found_by_its_name_and_package() {
+        let mut table = Table::default();
+        table.add(Text::Plain(WAVES)).expect("a table");
+        table.add(Text::Plain(STARS)).expect("a table");
+        let text = |name, package| {
+            let module = table.find(name, package)?;
+            Ok::<_, String>(table.module(module).text().expect("text"))
+        };
+        assert_eq!(text("step", "waves").as_deref(), Ok("first\n"));
+        assert_eq!(text("count", "waves").as_deref(), Ok("first\n"));
+        assert_eq!(text("draw", "waves").as_deref(), Ok("second"));
+        assert_eq!(text("draw", "stars").as_deref(), Ok("third"));
+        assert_eq!(table.module(0).kernels, 2);
+        // The only kernel of its name belongs to a dependency of the package that was compiled.
+        assert_eq!(text("step", "tides").as_deref(), Ok("first\n"));
+        let refused = |name, package, words: &str| {
+            let error = text(name, package).expect_err("not found");
+            assert!(error.contains(words), "{error}");
+        };
+        refused("draw", "tides", "called draw (in waves, stars)");
+        refused("turn", "waves", "do not include turn of the package waves");
+    }
+
+    #[test]
+    fn broken_modules_are_an_error() {
+        let add = |bytes| Table::default().add(bytes);
+        for broken in [&b"nothing"[..], &WAVES[..40], &WAVES[..WAVES.len() - 1]] {
+            assert!(add(Text::Plain(broken)).is_err(), "{broken:?}");
+        }
+        let why = add(Text::Plain(b"// not compiled: no sources\n")).expect_err("not compiled");
+        assert!(why.ends_with("not compiled for GPUs: no sources"), "{why}");
+        let packed = Packed {
+            bytes: b"no stream",
+            is_lzma: true,
+            kernels: 1,
+        };
+        assert!(packed.text().is_err());
     }
 }

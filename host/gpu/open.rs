@@ -28,6 +28,16 @@ fn emulated() -> Option<Result<u32, GpuError>> {
     }))
 }
 
+/// Seconds until a GPU of the machine can compute: the start of the driver, 0.29 to 0.35 s on the host of an H200, and the loading of kernels. A
+/// process that has opened one does not start it again, and an emulated GPU starts at once.
+pub fn start_seconds() -> f64 {
+    const DRIVER_AND_KERNELS: f64 = 0.4;
+    match emulated().is_some() || !crate::loading().is_zero() {
+        true => 0.0,
+        false => DRIVER_AND_KERNELS,
+    }
+}
+
 fn emulator(index: u32) -> Emulator {
     Emulator::new("emulated GPU".into()).index(index)
 }

@@ -7,7 +7,7 @@ use crate::{Device, Emulator, open};
 /// Opens the first GPU or, where the program cannot use one, the emulator of the grid, and then says why on stderr.
 pub fn gpu_or_emulator() -> Arc<dyn Device> {
     #[cfg(feature = "devices")]
-    let opened = crate::module::ptx().and_then(|_| open(0));
+    let opened = crate::module::table().and_then(|_| open(0));
     #[cfg(not(feature = "devices"))]
     let opened = open(0);
     opened.unwrap_or_else(|why| {

@@ -534,6 +534,25 @@ impl DeviceMemory {
         Ok(())
     }
 
+    /// Loads the kernels that every run needs.
+    fn load_kernels(&self) -> Result<(), EngineError> {
+        let (order, precision) = (self.order, self.precision);
+        let mut needed = vec![
+            predict_entry(order).code(),
+            Entry::of::<HermiteScatter>().code(),
+            Entry::of::<HermitePotential>().code(),
+        ];
+        match self.few as usize >= self.bodies {
+            true => needed.push(lanes_entry(order, precision).code()),
+            false => needed.extend([
+                tiles_entry(order, precision).code(),
+                Entry::of::<HermiteFold>().code(),
+            ]),
+        }
+        let needed: Vec<_> = needed.into_iter().map(|code| (code, None)).collect();
+        Ok(self.device.prepare_all(&needed)?)
+    }
+
     fn force_on_few(&self, launch: &Launch, out: *mut f64) -> Result<(), EngineError> {
         let parts = launch.parts();
         let shared = lanes::shared_bytes(3 * self.order.derivatives(), parts);
@@ -621,6 +640,7 @@ impl Engine for DeviceEngine {
             let few = self.few(&**device, stars.len());
             let many = self.many(stars.len());
             let mut memory = DeviceMemory::new(device, few, many, specification, stars, mine)?;
+            memory.load_kernels()?;
             if self.may_be_special(specification) {
                 memory.special = memory.special()?;
             }

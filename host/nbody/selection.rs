@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::{CpuEngine, DeviceEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
-use trisolar_device::{DeviceInfo, GpuError};
-use trisolar_run::{Backend, EngineError, agree, gpus_of_rank, missing_gpu};
+use trisolar_device::{DeviceInfo, GpuError, start_seconds};
+use trisolar_run::{Backend, EngineError, agree, gpus_of_rank, machine, missing_gpu};
 use trisolar_simd::Simd;
 
 /// Number of bodies from which `auto` prefers a GPU. With fewer bodies, a CPU finishes a step before a GPU has completed its
@@ -108,6 +108,15 @@ impl Options {
         Ok(mine)
     }
 
+    /// Seconds that a CPU needs at least for all steps, from the fastest whole runs with AVX-512.
+    fn seconds_on_cpu(&self, problem: &Validated) -> f64 {
+        const INTERACTIONS_PER_SECOND_OF_A_THREAD: f64 = 2.5e9;
+        let threads = self.threads.unwrap_or_else(machine::threads).max(1) as f64;
+        let pairs = (problem.bodies().len() as f64).powi(2);
+        pairs * problem.specification().steps as f64
+            / (threads * INTERACTIONS_PER_SECOND_OF_A_THREAD)
+    }
+
     /// Whether the options ask for GPUs for this problem, or with `auto` prefer them.
     fn want_gpus(&self, problem: &Validated) -> bool {
         // GPUs are much faster in these precisions for any number of bodies.
@@ -117,7 +126,8 @@ impl Options {
             Backend::Gpu => true,
             Backend::Auto => {
                 let many = problem.bodies().len() >= MIN_BODIES_FOR_GPU;
-                single || many || self.asked_for_gpus().is_some()
+                let pays = self.seconds_on_cpu(problem) >= start_seconds();
+                (single || many) && pays || self.asked_for_gpus().is_some()
             }
         }
     }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::gpu::Stopwatch;
 use crate::{EngineError, LONGEST_REACTION, Monitor};
 
 mod supplied;
@@ -71,8 +72,9 @@ struct QueueState {
     /// The intended backlog of a device, as a time, unless the end is near.
     far: Duration,
     /// When all devices were ready.
-    started: Option<Instant>,
-    finished: Option<Instant>,
+    started: Option<Stopwatch>,
+    /// The time from then to the last result.
+    took: Option<Duration>,
     /// The error that ends the run for all devices.
     end: Option<EngineError>,
 }
@@ -133,7 +135,7 @@ impl<'a> Queue<'a> {
             members: Vec::new(),
             far: monitor.reaction().clamp(MIN_TIME_AHEAD, MAX_TIME_AHEAD),
             started: None,
-            finished: None,
+            took: None,
             end: None,
         };
         let queue = Self {
@@ -198,11 +200,7 @@ impl<'a> Queue<'a> {
 
     /// Time from the moment at which all devices were ready to the last result.
     pub fn elapsed(&self) -> Duration {
-        let state = self.lock();
-        match (state.started, state.finished) {
-            (Some(started), Some(finished)) => finished.duration_since(started),
-            _ => Duration::ZERO,
-        }
+        self.lock().took.unwrap_or_default()
     }
 
     /// Tells the monitor that the run is complete.
@@ -350,7 +348,7 @@ impl Share<'_> {
                 if let Some(call) = queue.at_start {
                     call();
                 }
-                state.started = Some(Instant::now());
+                state.started = Some(Stopwatch::start());
                 break;
             }
             state = self.pause(state);
@@ -468,7 +466,7 @@ impl Share<'_> {
         state.missing -= count;
         state.members[self.member].delivered += count;
         if state.missing == 0 {
-            state.finished = Some(Instant::now());
+            state.took = state.started.map(|watch| watch.elapsed());
             drop(state);
             queue.changed.notify_all();
         }

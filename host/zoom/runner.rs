@@ -5,13 +5,14 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::finished::FrameState;
 use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
+use trisolar_device::Stopwatch;
 use trisolar_map::{
     Backend, Devices, EngineError, Executor, GpuChoice, Monitor, RunOptions, beside,
 };
@@ -152,7 +153,7 @@ pub(super) fn in_flight<V: Sync, S: Clone + Send>(
     board: &Board<'_>,
     work: impl Fn(usize, &Frame<V>) -> Result<Done<S>, Error> + Sync,
 ) -> Result<Outcome<S>, Error> {
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Done<S>>>> = Mutex::new(vec![None; frames.len()]);
     let first_error: Mutex<Option<Error>> = Mutex::new(None);

@@ -103,6 +103,7 @@ impl ClusterProblem {
             simd: values::simd(simd)?,
             gpus: gpus.map(values::gpu_count).transpose()?,
             block_step: values::option(block_step, "--block-step", str::parse::<BlockStep>)?,
+            duration: None,
         };
         options
             .check(self.overrides.scheme)
@@ -110,6 +111,10 @@ impl ClusterProblem {
         let start = Arc::clone(&self.start);
         let times = self.overrides.times_from(start.specification().start_time);
         let Times { end, every } = times.map_err(|e| errors::bad_input(&e))?;
+        let options = Options {
+            duration: Some(end),
+            ..options
+        };
         let most = self.overrides.max_error;
         let accuracy = Arc::new(Mutex::default());
         let found: Arc<Mutex<EnergyReport>> = Arc::clone(&accuracy);

@@ -1,21 +1,25 @@
 //! The shipped PTX equals the result of a build.
 
-use std::io::Read as _;
 use std::path::Path;
 
-use cuda_builder::{CudaBuilder, NvvmArch};
+use cuda_builder::{CudaBuilder, Modules, NvvmArch};
+use lzma_rust2::LzmaReader;
 
-/// The PTX that the kernels compile to, or `None` where it cannot be determined.
-fn built() -> Option<String> {
-    if trisolar::machine::kernels() == "built" {
-        return Some(include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx")).to_owned());
-    }
-    // The build script used the shipped text, so the kernels have not been compiled yet.
+/// The record and the modules that the kernels compile to, or `None` where they cannot be determined.
+fn built() -> Option<(String, Modules)> {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels-gpu");
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    // Where the build script has compiled them, nothing is compiled again.
+    let cache = match trisolar::machine::kernels() {
+        "built" => Path::new(env!("OUT_DIR"))
+            .ancestors()
+            .nth(4)
+            .unwrap()
+            .join("cuda-builder"),
+        _ => Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"),
+    };
     let builder = CudaBuilder::new(kernels).arch(NvvmArch::Compute70);
-    match builder.cache_dir(cache).build_recorded() {
-        Ok((ptx, record)) => Some(record.header() + &std::fs::read_to_string(ptx).unwrap()),
+    match builder.cache_dir(cache).build_modules() {
+        Ok((modules, record)) => Some((record.header(), modules)),
         Err(missing) if missing.lacks_toolchain() => {
             assert!(std::env::var_os("TRISOLAR_NO_SKIP").is_none(), "{missing}");
             eprintln!("skipped: {missing}");
@@ -26,20 +30,34 @@ fn built() -> Option<String> {
 }
 
 #[test]
-fn shipped_ptx_is_what_these_kernels_compile_to() {
-    let Some(built) = built() else {
+fn shipped_kernels_are_what_these_sources_compile_to() {
+    const STALE: &str = "host/kernels.ptx.lzma is stale: TRISOLAR_REFRESH_PREBUILT=1 cargo build";
+    let Some((record, modules)) = built() else {
         return;
     };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/kernels.ptx.lzma");
-    let packed = std::fs::read(file).unwrap();
-    let mut shipped = String::new();
-    lzma_rust2::LzmaReader::new_mem_limit(&packed[..], u32::MAX, None)
-        .and_then(|mut reader| reader.read_to_string(&mut shipped))
-        .unwrap();
-    let first = built.lines().zip(shipped.lines()).position(|(a, b)| a != b);
-    assert!(
-        built == shipped,
-        "host/kernels.ptx.lzma is stale (first difference in line {:?}): TRISOLAR_REFRESH_PREBUILT=1 cargo build",
-        first.map(|n| n + 1)
-    );
+    let shipped = std::fs::read(file).unwrap();
+    let shipped = shipped.strip_prefix(record.as_bytes()).expect(STALE);
+    let table = modules.encoded_with(&[[0u8; 0]; 0]);
+    let table = table.strip_suffix(b"\n").unwrap();
+    let mut rest = shipped.strip_prefix(table).expect(STALE);
+    let mut lengths = Vec::new();
+    while let Some(line) = rest.strip_prefix(b"module ") {
+        let end = line.iter().position(|&byte| byte == b'\n').unwrap();
+        lengths.push(
+            std::str::from_utf8(&line[..end])
+                .unwrap()
+                .parse::<usize>()
+                .unwrap(),
+        );
+        rest = &line[end + 1..];
+    }
+    rest = rest.strip_prefix(b"\n").unwrap();
+    assert_eq!(lengths.len(), modules.texts.len(), "{STALE}");
+    for (length, text) in lengths.into_iter().zip(&modules.texts) {
+        let (packed, others) = rest.split_at(length);
+        rest = others;
+        let reader = LzmaReader::new_mem_limit(packed, u32::MAX, None).unwrap();
+        assert!(std::io::read_to_string(reader).unwrap() == *text, "{STALE}");
+    }
 }

@@ -86,7 +86,7 @@ pub fn descriptor(
         let entry = entry.to_string();
         let exported = quote! {
             ::core::option::Option::Some(::cuda_std::Exported {
-                name: #entry, thread: #thread, max_threads: #max_threads, cluster: #cluster,
+                name: #entry, package: ::core::env!("CARGO_PKG_NAME"), thread: #thread, max_threads: #max_threads, cluster: #cluster,
             })
         };
         (function, exported)

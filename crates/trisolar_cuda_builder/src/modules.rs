@@ -44,6 +44,12 @@ impl Modules {
 
     /// The modules in the form in which programs embed them.
     pub fn encoded(&self) -> Vec<u8> {
+        let texts: Vec<&[u8]> = self.texts.iter().map(String::as_bytes).collect();
+        self.encoded_with(&texts)
+    }
+
+    /// The same with other bytes in place of each module's PTX, such as the packed PTX.
+    pub fn encoded_with(&self, modules: &[impl AsRef<[u8]>]) -> Vec<u8> {
         let mut text = format!("{}\n", Self::TITLE);
         for kernel in &self.kernels {
             let _ = writeln!(
@@ -52,12 +58,15 @@ impl Modules {
                 kernel.module, kernel.package, kernel.name
             );
         }
-        for module in &self.texts {
-            let _ = writeln!(text, "module {}", module.len());
+        for module in modules {
+            let _ = writeln!(text, "module {}", module.as_ref().len());
         }
         text.push('\n');
-        text.extend(self.texts.iter().map(String::as_str));
-        text.into_bytes()
+        let mut bytes = text.into_bytes();
+        modules
+            .iter()
+            .for_each(|module| bytes.extend_from_slice(module.as_ref()));
+        bytes
     }
 }
 

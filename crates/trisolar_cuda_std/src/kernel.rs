@@ -127,6 +127,8 @@ pub struct Entry<A> {
 pub struct Exported {
     /// The name of the PTX entry.
     pub name: &'static str,
+    /// The package whose source has the kernel. Kernels of several packages of a program may have the same name.
+    pub package: &'static str,
     /// Runs one thread with the arguments at this address; see [`one_thread`].
     pub thread: unsafe fn(*const ()),
     /// The largest number of threads of a block, from `#[kernel(max_threads = …)]`.

@@ -31,6 +31,12 @@ pub mod CUfunction_attribute_enum {
     pub const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
 }
 
+/// Options of the driver's compiler that have no variant of [`ModuleJitOption`](crate::module::ModuleJitOption).
+pub mod CUjit_option_enum {
+    pub const CU_JIT_ERROR_LOG_BUFFER: i32 = 5;
+    pub const CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: i32 = 6;
+}
+
 /// The kinds of memory of a two-dimensional copy.
 pub mod CUmemorytype_enum {
     pub const CU_MEMORYTYPE_HOST: u32 = 1;

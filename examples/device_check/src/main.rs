@@ -7,14 +7,17 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 
+use std::sync::Arc;
+
 use cuda_std::emulator::{EmulatorError, Launch};
 use cuda_std::glam::{DVec4, IVec4, Vec2, Vec4};
-use cust::context::{CurrentContext, ResourceLimit};
-use cust::memory::DeviceCopy;
-use cust::prelude::*;
+use cuda_std::{Entry, Plain, RawSlice};
 use device_check_kernels::{self as kernels, BLOCK, Body, SCRATCH, WORDS};
+use trisolar_device::{Buffer, Device, GpuError, Grid, driver_present, include_kernels, open};
+use trisolar_driver::context::{CurrentContext, ResourceLimit};
 
-const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/check.ptx"));
+include_kernels!();
+
 /// Number of blocks of a launch.
 const BLOCKS: u32 = 6;
 /// Seeds of the launches of each kernel.
@@ -30,29 +33,57 @@ fn numbers() -> [u64; 16] {
 
 type Kernel = unsafe fn(u64, *mut u64, *mut u64);
 
+/// A kernel on a GPU.
+type OnGpu = Entry<(u64, *mut u64, *mut u64)>;
+
 /// Lists the kernels with their names.
 macro_rules! named {
-    ($($name:ident)*) => {
-        [$((stringify!($name), kernels::$name as Kernel)),*]
+    ($($name:ident $descriptor:ident,)*) => {
+        [$((
+            stringify!($name),
+            kernels::$name as Kernel,
+            Entry::of::<kernels::$descriptor>(),
+        )),*]
     };
 }
 
-fn all() -> impl IntoIterator<Item = (&'static str, Kernel)> {
-    named!(
-        exact_functions functions functions_f32 further_functions intrinsics_rounding intrinsics_integers intrinsics_functions integers conversions shuffles votes barriers shared_memory constant_memory shared_statics
-        atomics_of_integers small_atomics atomics_of_floats atomics_of_own_memory dispatch iterators sorting long_sorting layouts slices collections text
-    )
+fn all() -> impl IntoIterator<Item = (&'static str, Kernel, OnGpu)> {
+    named![
+        exact_functions ExactFunctions,
+        functions Functions,
+        functions_f32 FunctionsF32,
+        further_functions FurtherFunctions,
+        intrinsics_rounding IntrinsicsRounding,
+        intrinsics_integers IntrinsicsIntegers,
+        intrinsics_functions IntrinsicsFunctions,
+        integers Integers,
+        conversions Conversions,
+        shuffles Shuffles,
+        votes Votes,
+        barriers Barriers,
+        shared_memory SharedMemory,
+        constant_memory ConstantMemory,
+        shared_statics SharedStatics,
+        atomics_of_integers AtomicsOfIntegers,
+        small_atomics SmallAtomics,
+        atomics_of_floats AtomicsOfFloats,
+        atomics_of_own_memory AtomicsOfOwnMemory,
+        dispatch Dispatch,
+        iterators Iterators,
+        sorting Sorting,
+        long_sorting LongSorting,
+        layouts Layouts,
+        slices Slices,
+        collections Collections,
+        text Text,
+    ]
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if PTX.is_empty() {
-        return Err("built without kernels: see the warnings of the build".into());
-    }
-    // Finds the driver at run time; a program that is linked to the driver would not start without one.
-    let gpu = match libcuda_lazy::load() {
-        Ok(_) => Some(Gpu::open()?),
-        Err(missing) => {
-            println!("no GPU here ({missing}): only the emulator runs");
+    let gpu = match driver_present() {
+        true => Some(Gpu::open()?),
+        false => {
+            println!("no GPU here: only the emulator runs");
             None
         }
     };
@@ -60,16 +91,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     unsafe { kernels::NUMBERS.set(numbers()) };
     let mut wrong = 0;
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    let names = all().into_iter().map(|(name, kernel)| (name, Some(kernel)));
+    let names = (all().into_iter()).map(|(name, kernel, entry)| (name, Some((kernel, entry))));
     for (name, kernel) in names.chain([("by_value", None)]) {
         if !asked.is_empty() && !asked.iter().any(|asked| asked == name) {
             continue;
         }
         let gpu = gpu.as_ref();
         let verdict = match kernel {
-            Some(kernel) => compare(
+            Some((kernel, entry)) => compare(
                 |seed| emulate(kernel, seed, 0),
-                |gpu, seed| gpu.run(name, seed),
+                |gpu, seed| gpu.run(entry, seed),
                 gpu,
             ),
             None => compare(emulate_by_value, Gpu::run_by_value, gpu),
@@ -113,7 +144,7 @@ impl fmt::Display for Verdict {
 /// Runs a kernel with every seed, and compares the results if there is a GPU.
 fn compare(
     emulate: impl Fn(u64) -> Result<Vec<u64>, EmulatorError>,
-    run: impl Fn(&Gpu, u64) -> Result<Vec<u64>, String>,
+    run: impl Fn(&Gpu, u64) -> Result<Vec<u64>, GpuError>,
     gpu: Option<&Gpu>,
 ) -> Result<Option<Verdict>, Box<dyn Error>> {
     let mut verdict = Verdict {
@@ -156,13 +187,13 @@ fn emulate(kernel: Kernel, seed: u64, order: u64) -> Result<Vec<u64>, EmulatorEr
     Ok(words)
 }
 
-/// A structure of the kernels, which cust copies to the device bit by bit.
+/// A structure of the kernels, which is copied to the device bit by bit.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct Shared<T>(T);
+struct Shared(Body);
 
-// SAFETY: `Body` and the vectors in the arguments hold only numbers, with the same layout on the device.
-unsafe impl<T: Copy> DeviceCopy for Shared<T> {}
+// SAFETY: `Body` holds only numbers, with the same layout on the device.
+unsafe impl Plain for Shared {}
 
 /// The arguments of `by_value` other than the slice and the output.
 fn values(seed: u64) -> (Body, Vec2, Vec4, DVec4, IVec4) {
@@ -195,82 +226,47 @@ fn emulate_by_value(seed: u64) -> Result<Vec<u64>, EmulatorError> {
     Ok(words)
 }
 
-struct Gpu {
-    stream: Stream,
-    module: Module,
-    _context: Context,
-}
+/// A GPU, with kernels that are launched as in any program.
+struct Gpu(Arc<dyn Device>);
 
 impl Gpu {
-    fn open() -> Result<Self, String> {
-        let context = cust::quick_init().map_err(code)?;
+    fn open() -> Result<Self, Box<dyn Error>> {
+        let device = open(0)?;
         // Recursion and formatting need more than the default stack of a kilobyte.
-        CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES).map_err(code)?;
-        let module = Module::from_ptx(PTX, &[]).map_err(code)?;
-        let mut constant = module.get_global(c"NUMBERS").map_err(code)?;
-        constant.copy_from(&numbers()).map_err(code)?;
-        Ok(Self {
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None).map_err(code)?,
-            module,
-            _context: context,
-        })
+        CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES)?;
+        // SAFETY: no kernel runs yet.
+        unsafe { device.set_constant(&kernels::NUMBERS, numbers())? };
+        Ok(Self(device))
     }
 
-    fn run(&self, name: &str, seed: u64) -> Result<Vec<u64>, String> {
-        let kernel = self.module.get_function(name).map_err(code)?;
-        let words = room();
-        let memory = DeviceBuffer::from_slice(&words).map_err(code)?;
-        let out = memory.as_device_ptr();
-        let stream = &self.stream;
+    fn run(&self, entry: OnGpu, seed: u64) -> Result<Vec<u64>, GpuError> {
+        let words = Buffer::of(&self.0, &room())?;
+        let out = words.as_mut_ptr();
+        let grid = Grid::new(BLOCKS, BLOCK).shared(BLOCK * 8);
         // SAFETY: there are as many words as the kernels require, with the grid's words after those of the threads; nothing else uses
         // them.
-        unsafe {
-            let scratch = out.add(words.len() - SCRATCH);
-            launch!(kernel<<<BLOCKS, BLOCK, BLOCK * 8, stream>>>(seed, out, scratch))
-                .map_err(code)?;
-        }
-        self.words(name, &memory)
+        unsafe { (self.0).launch_entry(entry, grid, (seed, out, out.add(words.len() - SCRATCH)))? };
+        downloaded(&words)
     }
 
-    fn run_by_value(&self, seed: u64) -> Result<Vec<u64>, String> {
-        let name = "by_value";
-        let kernel = self.module.get_function(name).map_err(code)?;
-        let memory = DeviceBuffer::from_slice(&room()).map_err(code)?;
-        let bodies: Vec<_> = bodies(seed).into_iter().map(Shared).collect();
-        let bodies = DeviceBuffer::from_slice(&bodies).map_err(code)?;
+    fn run_by_value(&self, seed: u64) -> Result<Vec<u64>, GpuError> {
+        let words = Buffer::of(&self.0, &room())?;
+        let bodies: Vec<Shared> = bodies(seed).into_iter().map(Shared).collect();
+        let bodies = Buffer::of(&self.0, &bodies)?;
+        let slice = RawSlice::new(bodies.as_ptr().cast(), bodies.len());
         let (body, corner, colour, spin, cell) = values(seed);
-        let (body, corner, colour) = (Shared(body), Shared(corner), Shared(colour));
-        let (spin, cell) = (Shared(spin), Shared(cell));
-        let stream = &self.stream;
+        let arguments = (body, corner, colour, spin, cell, slice, words.as_mut_ptr());
         // SAFETY: there are as many words as the kernels require, and a slice of as many structures as its length says.
-        unsafe {
-            launch!(kernel<<<BLOCKS, BLOCK, 0, stream>>>(
-                body,
-                corner,
-                colour,
-                spin,
-                cell,
-                bodies.as_device_ptr(),
-                bodies.len(),
-                memory.as_device_ptr()
-            ))
-            .map_err(code)?;
-        }
-        self.words(name, &memory)
-    }
-
-    /// Reads the words that a kernel has written.
-    fn words(&self, name: &str, memory: &DeviceBuffer<u64>) -> Result<Vec<u64>, String> {
-        self.stream
-            .synchronize()
-            .map_err(|e| format!("{name}: {}", code(e)))?;
-        memory.as_host_vec().map_err(code)
+        unsafe { (self.0).launch::<kernels::ByValue>(Grid::new(BLOCKS, BLOCK), arguments)? };
+        downloaded(&words)
     }
 }
 
-/// cust asks the driver for the text of its errors, but the name of an error needs no driver.
-fn code(error: cust::error::CudaError) -> String {
-    format!("CUDA error: {error:?}")
+/// The words that a kernel has written.
+fn downloaded(words: &Buffer<u64>) -> Result<Vec<u64>, GpuError> {
+    let mut host = room();
+    words.download(&mut host)?;
+    Ok(host)
 }
 
 #[cfg(test)]
@@ -285,7 +281,7 @@ mod tests {
 
     #[test]
     fn results_do_not_depend_on_the_order_of_threads() {
-        for (name, kernel) in all() {
+        for (name, kernel, _) in all() {
             let words = emulate(kernel, 3, 1).unwrap();
             assert!(
                 words.iter().filter(|word| **word != 0).count() > 100,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use trisolar::bodies::Model;
 use trisolar::divergence::Backend;
-use trisolar::gpu::Device;
+use trisolar::gpu::{Device, Stopwatch};
 use trisolar::hermite::{
     BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Options, Order, Precision, Specification,
     Split, on_devices,
@@ -337,7 +337,7 @@ fn unit(
     }
     let mut cluster = cluster(maker, order, Precision::F64, n)?;
     cluster.set_block_steps(by)?;
-    let begin = Instant::now();
+    let begin = Stopwatch::start();
     let mut go_on = |_| begin.elapsed().as_secs_f64() < limit && !interrupt::interrupted();
     cluster.advance(1.0, &mut go_on)?;
     interrupt::check()?;

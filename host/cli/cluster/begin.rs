@@ -65,6 +65,14 @@ impl InitialState {
         }
     }
 
+    /// The time that it has reached, on the run's own clock.
+    pub(super) fn time(&self) -> f64 {
+        match self {
+            Self::Start(_) => 0.0,
+            Self::Resumed(checkpoint, _) => checkpoint.time,
+        }
+    }
+
     pub(super) fn bodies(&self) -> usize {
         match self {
             Self::Start(start) => start.bodies().len(),

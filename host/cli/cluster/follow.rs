@@ -169,11 +169,13 @@ impl Course {
 pub(super) fn follow(
     bytes: &[u8],
     ranks: Option<Rc<dyn Ranks>>,
-    open: impl FnOnce(&Specification, usize) -> Result<OpenDevices, Failure>,
+    open: impl FnOnce(&Specification, usize, f64) -> Result<OpenDevices, Failure>,
 ) -> Result<(), Failure> {
     let broken = || Failure::Failed("what rank 0 sent is incomplete".into());
     let (course, state) = Course::read(bytes).ok_or_else(broken)?;
-    let devices = open(&course.specification, course.particles)?;
+    let begun = course.resumed.as_ref().map_or(0.0, |(time, _)| *time);
+    let duration = course.end - begun;
+    let devices = open(&course.specification, course.particles, duration)?;
     let mut together = Together::new(ranks);
     course
         .follow(state, &devices, &mut together)

@@ -1,10 +1,10 @@
 //! `trisolar cluster`: a star cluster by Hermite integration, its diagnostics, snapshots and checkpoints.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::bodies::Tracks;
+use trisolar::gpu::Stopwatch;
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
     Cluster, OpenDevices, Overrides, OverridesError, SHAPE_FRACTIONS, Scheme, Specification, Star,
@@ -82,9 +82,12 @@ fn run_as(args: &Args, typed: &Typed, communicator: &Communicator) -> Result<(),
         read = Some(begun);
         Ok(bytes)
     })?;
-    let open = |specification: &Specification, bodies| {
+    let open = |specification: &Specification, bodies, duration| {
         let scheme = specification.ahmad_cohen.map(|_| Scheme::AhmadCohen);
-        let options = args.options(scheme, communicator)?;
+        let options = trisolar::hermite::Options {
+            duration: Some(duration),
+            ..args.options(scheme, communicator)?
+        };
         let opened = match communicator.ranks() {
             Some(ranks) => options.open_on_ranks(specification, bodies, ranks),
             None => options.open(specification, bodies),
@@ -94,7 +97,8 @@ fn run_as(args: &Args, typed: &Typed, communicator: &Communicator) -> Result<(),
     let Some(begun) = read else {
         return follow::follow(&bytes, communicator.ranks(), open);
     };
-    let devices = open(begun.state.specification(), begun.state.bodies())?;
+    let duration = begun.times.end - begun.state.time();
+    let devices = open(begun.state.specification(), begun.state.bodies(), duration)?;
     let mut run = Run::start(args, begun, &devices, Together::new(communicator.ranks()))?;
     interrupt::watch()?;
     if !args.quiet {
@@ -144,7 +148,7 @@ struct Run<'a> {
     tracks: Option<Tracks>,
     /// The energy error, after its first evaluation.
     error: Option<EnergyError>,
-    began: Instant,
+    began: Stopwatch,
     /// Operations and block steps before this process.
     before: (f64, u64, u64),
     /// The record of the run for the checkpoint, if there is one.
@@ -220,7 +224,7 @@ impl<'a> Run<'a> {
             error: error_of(&series),
             series,
             tracks,
-            began: Instant::now(),
+            began: Stopwatch::start(),
             before,
             record,
             renewal: Renewal::default(),
@@ -661,7 +665,7 @@ impl<'a> Run<'a> {
             counters.blocks - self.before.1,
             counters.steps - self.before.2,
         );
-        lines.add("time", &report::seconds(elapsed));
+        lines.add("time", &report::time(elapsed));
         if let Some(error) = &self.error {
             let text = format!(
                 "error {:+.3e}, at most {:+.3e}",

@@ -93,6 +93,7 @@ impl Args {
             simd: self.cpu.simd(),
             gpus: self.gpus,
             block_step: self.block_step,
+            duration: None,
         };
         let checked = options.check(scheme);
         checked.map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;

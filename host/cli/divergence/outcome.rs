@@ -131,7 +131,7 @@ impl MapOutcome {
             lines.add("shares", &shares);
         }
         lines.add("pixel-steps", &report::grouped(self.statistics.pixel_steps));
-        lines.add("time", &report::seconds(self.elapsed.as_secs_f64()));
+        lines.add("time", &report::time(self.elapsed.as_secs_f64()));
         lines.add("rate", &format!("{:.3e} pixel-steps/s", self.rate()));
         if let Some(energy) = self.energy {
             let of = if self.engine == "gpu+cpu" {

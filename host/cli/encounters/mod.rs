@@ -470,7 +470,7 @@ fn text(job: &EncountersJob, outcome: &EncountersOutcome, summary: &Summary) -> 
     let [seconds, encounters, kicks] = outcome.rates();
     let rates = format!(
         "{}, {encounters:.4e} encounters/s, {kicks:.3e} kicks/s",
-        report::seconds(seconds),
+        report::time(seconds),
     );
     lines.add("time", &rates);
     if let Some(resumed) = outcome.resumed {

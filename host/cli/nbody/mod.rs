@@ -9,9 +9,9 @@ mod record;
 mod start;
 
 use std::path::Path;
-use std::time::Instant;
 
 use trisolar::divergence::EngineError;
+use trisolar::gpu::Stopwatch;
 use trisolar::nbody::{self, Options, Overrides, Partials, Pause, RunError};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Refused, Renewal};
@@ -137,7 +137,7 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
     let mut live = args.live.show(about)?;
     live.show_bodies(&start.from, spec);
     let progress = Progress::new(&start.name, args.quiet);
-    let began = Instant::now();
+    let began = Stopwatch::start();
     let outcome = nbody::integrate_with_pauses(
         engine.as_ref(),
         &start.problem,

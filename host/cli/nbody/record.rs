@@ -409,7 +409,7 @@ impl Record<'_> {
             "time",
             &format!(
                 "{}, {:.3e} interactions/s",
-                report::seconds(seconds),
+                report::time(seconds),
                 interactions / seconds
             ),
         );

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::chains::MOST_REMAINING;
@@ -26,7 +26,7 @@ use super::{DeviceEngine, DeviceMemory, needs, records, with_types};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended, HostParticles, SumSubset};
 use crate::{Engine, HermiteError, Order, Precision, Split, Star};
-use trisolar_device::{Device, Entry, GpuError, Grid, Queue};
+use trisolar_device::{Device, Entry, GpuError, Grid, Queue, Stopwatch};
 use trisolar_run::EngineError;
 
 /// Largest number of block steps in a launch, so that cancellation is checked between launches.
@@ -179,7 +179,7 @@ impl DeviceEngine {
                 reason,
             });
         }
-        let begin = Instant::now();
+        let begin = Stopwatch::start();
         self.ready(request)?;
         self.introduce()?;
         let reports = self.launch_everywhere(request)?;

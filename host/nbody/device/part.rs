@@ -110,17 +110,20 @@ impl<S: Number> DevicePart<S> {
             .then(|| residency(&plan, size_of::<S>()));
         let accelerate = S::accelerate(plan.kernel);
         // Loaded here, so that the driver compiles no kernel during a run.
-        match accelerate {
-            Accelerate::Basic(entry) => device.prepare(entry, residency)?,
-            Accelerate::Reduced(entry) => device.prepare(entry, residency)?,
-            Accelerate::Atomic(entry) => device.prepare(entry, residency)?,
-        }
-        device.prepare(Entry::of::<NbodyCombine<S>>(), None)?;
-        device.prepare(Entry::of::<NbodyGather<S>>(), None)?;
-        device.prepare(Entry::of::<NbodyKick<S>>(), None)?;
-        device.prepare(Entry::of::<NbodyDrift<S>>(), None)?;
-        device.prepare(Entry::of::<NbodyKickDrift<S>>(), None)?;
-        device.prepare(Entry::of::<NbodyLinear<S>>(), None)?;
+        let force = match accelerate {
+            Accelerate::Basic(entry) => entry.code(),
+            Accelerate::Reduced(entry) => entry.code(),
+            Accelerate::Atomic(entry) => entry.code(),
+        };
+        device.prepare_all(&[
+            (force, residency),
+            (Entry::of::<NbodyCombine<S>>().code(), None),
+            (Entry::of::<NbodyGather<S>>().code(), None),
+            (Entry::of::<NbodyKick<S>>().code(), None),
+            (Entry::of::<NbodyDrift<S>>().code(), None),
+            (Entry::of::<NbodyKickDrift<S>>().code(), None),
+            (Entry::of::<NbodyLinear<S>>().code(), None),
+        ])?;
         let mut part = Self {
             device: device.clone(),
             plan,

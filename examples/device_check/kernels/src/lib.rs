@@ -33,6 +33,25 @@ pub use language::{
 pub use memory::{NUMBERS, barriers, constant_memory, shared_memory, shared_statics};
 pub use warps::{shuffles, votes};
 
+/// The kernels' types, which exist on the host.
+#[cfg(not(target_arch = "nvptx64"))]
+mod descriptors {
+    pub use crate::arguments::ByValue;
+    pub use crate::atomics::{
+        AtomicsOfFloats, AtomicsOfIntegers, AtomicsOfOwnMemory, SmallAtomics,
+    };
+    pub use crate::functions::{ExactFunctions, Functions, FunctionsF32, FurtherFunctions};
+    pub use crate::integers::{Conversions, Integers};
+    pub use crate::intrinsics::{IntrinsicsFunctions, IntrinsicsIntegers, IntrinsicsRounding};
+    pub use crate::language::{
+        Collections, Dispatch, Iterators, Layouts, LongSorting, Slices, Sorting, Text,
+    };
+    pub use crate::memory::{Barriers, ConstantMemory, SharedMemory, SharedStatics};
+    pub use crate::warps::{Shuffles, Votes};
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use descriptors::*;
+
 /// Number of words that each thread writes.
 pub const WORDS: usize = 96;
 /// Number of scratch words of the whole grid.
