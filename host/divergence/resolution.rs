@@ -130,9 +130,7 @@ pub fn of(
     simd: Option<Simd>,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Option<Resolution> {
-    let affordable = FREE_PIXEL_STEPS / spec.specification().steps;
-    let count = (spec.pixels() / PIXELS_PER_SAMPLE).max(affordable);
-    let pixels = sample(spec, count.clamp(1, MAX_SAMPLE_PIXELS));
+    let pixels = sample(spec, sample_size(spec));
     let simd = simd.filter(|simd| Simd::available().contains(simd));
     let simd = simd.unwrap_or_else(Simd::best);
     let groups: Vec<&[u64]> = pixels.chunks(MAX_LANES).collect();
@@ -173,6 +171,13 @@ pub fn of(
         unresolved
     });
     Some(Resolution::new(pixels.len() as u64, unresolved?))
+}
+
+/// Number of pixels whose resolution is determined.
+fn sample_size(spec: &Validated) -> u64 {
+    let affordable = FREE_PIXEL_STEPS / spec.specification().steps;
+    let count = (spec.pixels() / PIXELS_PER_SAMPLE).max(affordable);
+    count.clamp(1, MAX_SAMPLE_PIXELS)
 }
 
 /// Up to `count` pixels spread evenly over the map, the same in every run.
@@ -510,7 +515,8 @@ mod tests {
                 steps,
                 ..Specification::default()
             };
-            sample(&specification.validate().expect("valid"))
+            let spec = specification.validate().expect("valid");
+            sample(&spec, sample_size(&spec))
         };
         assert_eq!(sampled([4, 3], 10), (0..12).collect::<Vec<u64>>());
         assert_eq!(sampled([40, 30], 4_000_000_000).len(), 12);
