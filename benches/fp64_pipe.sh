@@ -42,7 +42,7 @@ for precision in "$@"; do
     "$ncu" --csv --log-file "$work/log" --metrics "$metrics" --clock-control none \
         --kernel-name "$kernel" --launch-skip 6 --launch-count 4 \
         "$trisolar" divergence --size 2000 --steps 50000 --precision "$precision" \
-        --backend gpu --gpus 0 --quiet --out "$work/map.npy" || { cat "$work/log" >&2; exit 1; }
+        --backend gpu --gpus 1 --quiet --out "$work/map.npy" || { cat "$work/log" >&2; exit 1; }
     echo "$precision: the mean of 4 launches of $kernel"
     # Columns by their names, which are in the first line of quoted fields.
     awk -F '","' '

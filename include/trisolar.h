@@ -53,16 +53,17 @@ typedef int32_t (*trisolar_progress)(uint64_t done, uint64_t total, void *user);
 
 /*
  * How to compute; nothing here changes a map's values. All zero is the default. The texts are those of
- * `trisolar divergence --gpus` and `--driver`; they are read during the call only.
+ * `trisolar divergence --gpus`, `--device` and `--driver`; they are read during the call only.
  */
 typedef struct trisolar_options {
     int32_t backend;            /* TRISOLAR_AUTO, TRISOLAR_CPU, TRISOLAR_GPU or TRISOLAR_GPU_AND_CPU */
     uint32_t threads;           /* of the CPU engine, up to 4096; 0: as many as the process may use */
     trisolar_progress progress; /* or NULL */
     void *user;                 /* passed to progress */
-    const char *gpus;           /* "all", or numbers such as "0,2"; NULL: as many as the map can keep busy */
+    const char *gpus;           /* how many: "all", or a number such as "2"; NULL: as many as the map can keep busy */
     const char *driver;         /* of several GPUs: "threads" or "single"; NULL: "threads" */
     double max_error;           /* share of unresolved pixels above which a map is a failure; 0: the specification's, or none */
+    const char *device;         /* which GPUs, instead of gpus: numbers such as "0,2"; NULL: none in particular */
 } trisolar_options;
 
 /* Numbers and strings that describe a map. The strings belong to the map and are freed with it. */

@@ -11,10 +11,13 @@ pub(crate) struct MapDevices {
     /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
     backend: MapBackend,
-    /// Which GPUs, not how many: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, in zooms and sweeps in
-    /// turn, otherwise only as many as the pixels can keep busy]
-    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
+    /// How many GPUs, from number 0 on, or all [default: all, in zooms and sweeps in turn, otherwise only as many as the pixels can
+    /// keep busy]
+    #[arg(long, value_name = "N|all", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
     gpus: Option<GpuChoice>,
+    /// Which GPUs, by their numbers as `trisolar devices` shows them, such as 0,2
+    #[arg(long, value_name = "N,...", help_heading = "Computation", allow_hyphen_values = true, conflicts_with = "gpus", value_parser = values::gpus_by_number)]
+    device: Option<GpuChoice>,
     #[command(flatten)]
     cpu: CpuArgs,
 }
@@ -27,7 +30,7 @@ impl MapDevices {
             with_cpu: self.backend.with_cpu,
             threads: self.cpu.threads,
             simd: self.cpu.simd(),
-            gpus: self.gpus.unwrap_or_default(),
+            gpus: self.gpus.or(self.device).unwrap_or_default(),
             ..RunOptions::default()
         }
     }

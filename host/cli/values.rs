@@ -16,9 +16,14 @@ pub(crate) fn map_backend(text: &str) -> Result<MapBackend, String> {
     text.parse()
 }
 
-/// `all`, or numbers of GPUs separated by commas.
+/// `all`, or how many GPUs.
 pub(crate) fn gpus(text: &str) -> Result<GpuChoice, String> {
     text.parse()
+}
+
+/// Numbers of GPUs separated by commas.
+pub(crate) fn gpus_by_number(text: &str) -> Result<GpuChoice, String> {
+    GpuChoice::by_number(text)
 }
 
 /// `threads` or `single`.

@@ -165,11 +165,7 @@ impl Options {
         if let Some((_, reason)) = missing_gpu(found.as_deref(), 0..gpus.max(1)) {
             return refused(reason);
         }
-        let numbers: Vec<u32> = (0..gpus).collect();
-        match GpuChoice::of(&numbers) {
-            Some(chosen) => options.gpus = chosen,
-            None => return refused("must be from 1 to 64".into()),
-        }
+        options.gpus = GpuChoice::First(gpus);
         options.backend = Backend::Gpu;
         Ok(options)
     }

@@ -67,7 +67,7 @@ impl GpuChoice {
                 let enough = usize::try_from(items.div_ceil(ITEMS_PER_GPU)).unwrap_or(usize::MAX);
                 all.take(enough.max(1)).collect()
             }
-            Self::These(_) => self.numbers().collect(),
+            Self::First(_) | Self::These(_) => self.numbers().collect(),
         }
     }
 }
@@ -124,6 +124,9 @@ mod tests {
         assert_eq!(chosen(GpuChoice::All, 10), Ok(vec![0, 1, 2, 3]));
         let these = GpuChoice::of(&[3, 1, 3]).expect("possible");
         assert_eq!(chosen(these, 10), Ok(vec![1, 3]));
+        assert_eq!(chosen(GpuChoice::First(2), 10), Ok(vec![0, 1]));
+        let said = chosen(GpuChoice::First(5), 10).expect_err("there are 4");
+        assert_eq!(said, "--gpus 5: there are GPUs 0 to 3");
     }
 
     #[test]
@@ -136,9 +139,9 @@ mod tests {
             let refused = options.open_gpus(Ok(listed(count)), 1, |_| Ok(()));
             refused.expect_err("7 is missing").to_string()
         };
-        assert_eq!(message(2), "--gpus 7: there are GPUs 0 to 1");
-        assert_eq!(message(1), "--gpus 7: there is only GPU 0");
-        assert_eq!(message(0), "--gpus 0: there is no GPU");
+        assert_eq!(message(2), "--device 7: there are GPUs 0 to 1");
+        assert_eq!(message(1), "--device 7: there is only GPU 0");
+        assert_eq!(message(0), "--device 0: there is no GPU");
         assert_eq!(GpuChoice::of(&[]), None);
         assert_eq!(GpuChoice::of(&[64]), None);
     }

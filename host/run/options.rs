@@ -9,7 +9,7 @@ use crate::gpu::{DeviceInfo, GpuError};
 use crate::simd::Simd;
 use crate::{Backend, EngineError};
 
-/// The GPUs to use, by the driver's numbers.
+/// The GPUs to use: how many, or which, by the driver's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GpuChoice {
     /// As many GPUs as the map can keep busy.
@@ -17,6 +17,8 @@ pub enum GpuChoice {
     Auto,
     /// All.
     All,
+    /// This many, from number 0 on.
+    First(u32),
     /// Those whose bit is set.
     These(u64),
 }
@@ -32,10 +34,38 @@ impl GpuChoice {
             .then(|| Self::These(numbers.iter().fold(0, |bits, n| bits | 1 << n)))
     }
 
-    /// The numbers of the GPUs that are named one by one; none of the other choices.
+    /// Reads numbers of GPUs that are separated by commas, the value of `--device`.
+    ///
+    /// # Errors
+    /// A description of the allowed values.
+    pub fn by_number(text: &str) -> Result<Self, String> {
+        let numbers: Result<Vec<u32>, _> = text.split(',').map(|n| n.trim().parse()).collect();
+        let choice = numbers.ok().and_then(|numbers| Self::of(&numbers));
+        choice.ok_or_else(|| {
+            "must be numbers of GPUs from 0 to 63 separated by commas, such as 0,2".into()
+        })
+    }
+
+    /// Whether the user says how many, or which, so that all of them must exist.
+    pub fn is_definite(self) -> bool {
+        matches!(self, Self::First(_) | Self::These(_))
+    }
+
+    /// The option that gives the choice.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::These(_) => "device",
+            Self::Auto | Self::All | Self::First(_) => "gpus",
+        }
+    }
+
+    /// The numbers of the GPUs of a definite choice; none of the other choices.
     pub fn numbers(self) -> impl Iterator<Item = u32> {
         let bits = match self {
             Self::These(bits) => bits,
+            Self::First(count) => u64::MAX
+                .checked_shr(64_u32.saturating_sub(count))
+                .unwrap_or(0),
             Self::Auto | Self::All => 0,
         };
         Self::NUMBERS.filter(move |n| bits >> n & 1 == 1)
@@ -47,6 +77,7 @@ impl fmt::Display for GpuChoice {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::All => f.write_str("all"),
+            Self::First(count) => count.fmt(f),
             Self::These(_) => {
                 let numbers: Vec<String> = self.numbers().map(|n| n.to_string()).collect();
                 f.write_str(&numbers.join(","))
@@ -107,7 +138,7 @@ impl RunOptions {
         let on_cpu = self.backend == Backend::Cpu;
         if on_cpu && self.gpus != GpuChoice::Auto {
             let reason = "--backend cpu uses no GPU; remove one of the two options";
-            return Err(EngineError::refused("gpus", self.gpus, reason));
+            return Err(EngineError::refused(self.gpus.option(), self.gpus, reason));
         }
         if self.driver == Driver::Single {
             let reason = match (on_cpu, self.with_cpu) {
@@ -129,7 +160,13 @@ impl RunOptions {
     pub fn check_with(&self, found: Result<&[DeviceInfo], &GpuError>) -> Result<(), EngineError> {
         self.check()?;
         match missing_gpu(found, self.gpus.numbers()) {
-            Some((number, reason)) => Err(EngineError::refused("gpus", number, reason)),
+            Some((number, reason)) => {
+                let option = self.gpus.option();
+                Err(match self.gpus {
+                    GpuChoice::First(count) => EngineError::refused(option, count, reason),
+                    _ => EngineError::refused(option, number, reason),
+                })
+            }
             None => Ok(()),
         }
     }
@@ -157,7 +194,7 @@ impl FromStr for MapBackend {
     }
 }
 
-/// `all`, or numbers of GPUs separated by commas.
+/// `all`, or how many; the value of `--gpus`.
 impl FromStr for GpuChoice {
     type Err = String;
 
@@ -165,10 +202,12 @@ impl FromStr for GpuChoice {
         if text == "all" {
             return Ok(Self::All);
         }
-        let numbers: Result<Vec<u32>, _> = text.split(',').map(|n| n.trim().parse()).collect();
-        let choice = numbers.ok().and_then(|numbers| Self::of(&numbers));
-        choice.ok_or_else(|| {
-            "must be all, or numbers of GPUs from 0 to 63 separated by commas, such as 0,2".into()
+        gpu_count(text).map(Self::First).map_err(|_| {
+            let allowed = format!("must be all, or how many GPUs, from 1 to {MAX_GPUS}");
+            match Self::by_number(text) {
+                Ok(these) => format!("{allowed}; --device {these} chooses GPUs by number"),
+                Err(_) => allowed,
+            }
         })
     }
 }
@@ -210,9 +249,9 @@ const MAX_GPUS: u32 = 64;
 pub fn gpu_count(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(n @ 1..=MAX_GPUS) => Ok(n),
-        _ if text == "all" || text.contains(',') => Err(format!(
-            "must be how many GPUs, from 1 to {MAX_GPUS}; `all` and lists of numbers are for commands that compute maps"
-        )),
+        _ if text == "all" || text.contains(',') => {
+            Err(format!("must be how many GPUs, from 1 to {MAX_GPUS}"))
+        }
         _ => Err(format!("must be a whole number from 1 to {MAX_GPUS}")),
     }
 }
@@ -247,11 +286,30 @@ mod tests {
     }
 
     #[test]
-    fn gpus_are_all_or_some_by_number() {
+    fn gpus_are_all_or_so_many_or_some_by_number() {
         assert_eq!("all".parse(), Ok(GpuChoice::All));
-        assert_eq!("0, 2".parse(), Ok(GpuChoice::These(0b101)));
-        for bad in ["", "a", "-1", "64", "0,,1", "ALL"] {
-            assert!(bad.parse::<GpuChoice>().is_err(), "{bad}");
+        for count in [1, 2, 63, 64] {
+            let choice: GpuChoice = count.to_string().parse().expect("a count");
+            assert_eq!(choice, GpuChoice::First(count));
+            assert_eq!(
+                choice.numbers().collect::<Vec<_>>(),
+                Vec::from_iter(0..count)
+            );
+        }
+        for bad in ["", "a", "-1", "65", "0,,1", "ALL"] {
+            let said = bad.parse::<GpuChoice>().expect_err(bad);
+            assert_eq!(said, "must be all, or how many GPUs, from 1 to 64");
+        }
+        for numbers in ["0", "0,2"] {
+            let said = numbers.parse::<GpuChoice>().expect_err(numbers);
+            assert!(
+                said.contains(&format!("--device {numbers} chooses")),
+                "{said}"
+            );
+        }
+        assert_eq!(GpuChoice::by_number("0, 2"), Ok(GpuChoice::These(0b101)));
+        for bad in ["", "a", "-1", "64", "0,,1", "all"] {
+            assert!(GpuChoice::by_number(bad).is_err(), "{bad}");
         }
     }
 

@@ -123,10 +123,10 @@ def test_options_match_the_specification_and_are_documented(small: trisolar.Dive
     names = list(inspect.signature(trisolar.divergence).parameters)
     assert names[:3] == ["spec", "preset", "points"]
     # The specification of a divergence map does not contain its quantity.
-    names_of_values = names[3:-7]
+    names_of_values = names[3:-8]
     names_of_values.remove("quantity")
     assert names_of_values == list(small.spec)
-    assert names[-7:] == ["max_error", "backend", "gpus", "driver", "threads", "simd", "progress"]
+    assert names[-8:] == ["max_error", "backend", "gpus", "device", "driver", "threads", "simd", "progress"]
     documented = inspect.getdoc(trisolar.divergence) or ""
     assert all(f":param {name}:" in documented for name in names)
 

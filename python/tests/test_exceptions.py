@@ -31,10 +31,14 @@ import trisolar
         ({"center": 1j}, TypeError, "not complex"),
         ({"stepz": 5}, TypeError, "stepz"),
         ({"backend": "tpu"}, ValueError, "'tpu' for '--backend': must be auto, cpu, gpu or gpu\\+cpu"),
-        ({"gpus": "some"}, ValueError, "'some' for '--gpus': must be all, or numbers of GPUs from 0 to 63"),
-        ({"gpus": 64}, ValueError, "'64' for '--gpus'"),
-        ({"gpus": (0, -1)}, ValueError, "'0,-1' for '--gpus'"),
-        ({"gpus": ()}, ValueError, "'' for '--gpus'"),
+        ({"gpus": "some"}, ValueError, "'some' for '--gpus': must be all, or how many GPUs, from 1 to 64"),
+        ({"gpus": 65}, ValueError, "'65' for '--gpus'"),
+        ({"gpus": (0, 1)}, ValueError, "'0,1' for '--gpus': .* --device 0,1 chooses GPUs by number"),
+        ({"device": 64}, ValueError, "'64' for '--device': must be numbers of GPUs from 0 to 63"),
+        ({"device": (0, -1)}, ValueError, "'0,-1' for '--device'"),
+        ({"device": ()}, ValueError, "'' for '--device'"),
+        ({"device": 1.5}, TypeError, "device must be"),
+        ({"device": 0, "gpus": 1}, ValueError, "'0' for '--device': --gpus says how many"),
         ({"gpus": 1.5}, TypeError, "gpus must be"),
         ({"gpus": True}, TypeError, "gpus must be"),
         ({"backend": 3}, TypeError, "backend must be a string, not 3"),
@@ -128,8 +132,8 @@ def test_a_missing_gpu_that_is_requested_by_number_is_a_value_error() -> None:
     if trisolar.devices()["gpus"]:
         pytest.skip("there is a GPU")
     for backend in ("auto", "gpu"):
-        with pytest.raises(ValueError, match="--gpus 0: "):
-            trisolar.divergence(size=2, steps=2, backend=backend, gpus=np.array([0, 1]))
+        with pytest.raises(ValueError, match="--device 0: "):
+            trisolar.divergence(size=2, steps=2, backend=backend, device=np.array([0, 1]))
         with pytest.raises(ValueError, match="--gpus 7: "):
             next(trisolar.zoom(size=2, frames=1, backend=backend, gpus=7))
         with pytest.raises(ValueError, match="--device 1: "):
@@ -141,7 +145,7 @@ def test_a_missing_gpu_that_is_requested_by_number_is_a_value_error() -> None:
 @pytest.mark.parametrize(
     ("command", "options", "said"),
     [
-        ("divergence", {"gpus": 0}, "--gpus 0: --backend cpu uses no GPU"),
+        ("divergence", {"device": 0}, "--device 0: --backend cpu uses no GPU"),
         ("divergence", {"gpus": "all"}, "--gpus all: --backend cpu uses no GPU"),
         ("divergence", {"driver": "single"}, "--driver single: "),
         ("nbody", {"gpus": 1}, "--gpus 1: --backend cpu uses no GPU"),

@@ -41,11 +41,19 @@ fn every_command_rejects_missing_gpus() {
         for backend in ["", " --backend gpu", " --backend gpu+cpu"] {
             refused(&format!("{map} --gpus 63{backend}"), &["--gpus 63: "]);
         }
-        refused(&format!("{map} --gpus 0,63"), &["--gpus "]);
+        refused(&format!("{map} --device 0,63"), &["--device "]);
+        for numbers in ["0", "0,2"] {
+            let hint = format!("--device {numbers} chooses GPUs by number");
+            refused(&format!("{map} --gpus {numbers}"), &["'--gpus", &hint]);
+        }
+        refused(
+            &format!("{map} --gpus 1 --device 0"),
+            &["--gpus", "--device"],
+        );
     }
     refused(
-        "zoom --cache rounded --frames 1 --size 4 --gpus 63",
-        &["--gpus 63: "],
+        "zoom --cache rounded --frames 1 --size 4 --device 63",
+        &["--device 63: "],
     );
     refused(
         "divergence --gpus 63 --save-config a.toml",
@@ -58,18 +66,19 @@ fn every_command_rejects_missing_gpus() {
     }
     refused("cluster --n 16 --backend gpu --gpus 64", &["--gpus 64: "]);
     refused("bench nbody --gpus 64", &["'64' for '--gpus'"]);
-    // How many, where maps have which.
+    // How many, as everywhere.
     for command in ["nbody --n 16", "cluster --n 16", "encounters --n 4"] {
         for given in ["all", "0,1"] {
             refused(
                 &format!("{command} --gpus {given}"),
-                &["how many GPUs, from 1 to 64", "commands that compute maps"],
+                &["'--gpus", "how many GPUs, from 1 to 64"],
             );
         }
     }
     refused("bench nbody --gpus 1,64 --backend gpu", &["for '--gpus'"]);
     if trisolar::gpu::devices().is_err() {
-        refused("divergence --gpus 0", &["--gpus 0: "]);
+        refused("divergence --gpus 1", &["--gpus 1: "]);
+        refused("divergence --device 0", &["--device 0: "]);
         refused("nbody --n 16 --device 0", &["--device 0: "]);
         refused("nbody --n 16 --gpus 1", &["--gpus 1: "]);
         refused("cluster --n 16 --gpus 1", &["--gpus 1: "]);
@@ -79,9 +88,9 @@ fn every_command_rejects_missing_gpus() {
 #[test]
 fn gpus_with_a_backend_that_uses_none_are_rejected() {
     for map in MAPS {
-        for gpus in ["0", "0,2", "all"] {
-            let words = [&format!("--gpus {gpus}: "), "--backend cpu"];
-            refused(&format!("{map} --backend cpu --gpus {gpus}"), &words);
+        for gpus in ["--gpus 1", "--gpus all", "--device 0,2"] {
+            let words = [&format!("{gpus}: "), "--backend cpu"];
+            refused(&format!("{map} --backend cpu {gpus}"), &words);
         }
     }
     let single = "divergence --size 4 --driver single --backend";

@@ -145,7 +145,7 @@ fn missing_gpus_are_rejected_before_a_frame_is_computed() {
         };
         match error.expect("GPU 7 is not there") {
             Error::Engine(error @ EngineError::Refused { .. }) => {
-                assert_eq!(error.to_string(), "--gpus 7: there are GPUs 0 to 1");
+                assert_eq!(error.to_string(), "--device 7: there are GPUs 0 to 1");
             }
             other => panic!("{other}"),
         }

@@ -12,12 +12,11 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr::null;
-use std::str::FromStr;
 
 use trisolar::config;
 use trisolar::divergence::{
-    self, Backend, DivergenceMap, Points, Resolution, RunOptions, SpecError, Specification,
-    Validated, Value, ValueType,
+    self, Backend, DivergenceMap, GpuChoice, Points, Resolution, RunOptions, SpecError,
+    Specification, Validated, Value, ValueType,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::output::{Output, Style};
@@ -63,12 +62,14 @@ pub struct Options {
     pub progress: Progress,
     /// Passed to `progress`.
     pub user: *mut c_void,
-    /// Which GPUs, as on the command line; NULL for as many as the map can keep busy.
+    /// How many GPUs, as on the command line; NULL for as many as the map can keep busy.
     pub gpus: *const c_char,
     /// How they are driven, as on the command line; NULL for `threads`.
     pub driver: *const c_char,
     /// The share of unresolved pixels above which a map is a failure; 0 for the limit of the specification, if it has one.
     pub max_error: f64,
+    /// Which GPUs, by number, as on the command line, instead of `gpus`; NULL for none in particular.
+    pub device: *const c_char,
 }
 
 /// `trisolar_info`.
@@ -300,18 +301,23 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
         })?),
     };
     // SAFETY: the caller guarantees this.
-    let (gpus, driver) = unsafe {
+    let (gpus, device, driver) = unsafe {
         (
-            named(options.gpus, "gpus")?,
-            named(options.driver, "driver")?,
+            named(options.gpus, "gpus", str::parse)?,
+            named(options.device, "device", GpuChoice::by_number)?,
+            named(options.driver, "driver", str::parse)?,
         )
     };
+    if gpus.is_some() && device.is_some() {
+        let reason = "invalid value for 'device': 'gpus' says how many GPUs, and 'device' which; set one of the two to NULL";
+        return Err(CallFailure::input(reason.into()));
+    }
     Ok(RunOptions {
         backend,
         threads,
         simd: None,
         with_cpu,
-        gpus: gpus.unwrap_or_default(),
+        gpus: gpus.or(device).unwrap_or_default(),
         driver: driver.unwrap_or_default(),
     })
 }
@@ -320,9 +326,10 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
 ///
 /// # Safety
 /// `pointer` is NULL or a text that ends with NUL.
-unsafe fn named<T: FromStr<Err = String>>(
+unsafe fn named<T>(
     pointer: *const c_char,
     name: &str,
+    read: impl FnOnce(&str) -> Result<T, String>,
 ) -> Result<Option<T>, CallFailure> {
     if pointer.is_null() {
         return Ok(None);
@@ -331,7 +338,7 @@ unsafe fn named<T: FromStr<Err = String>>(
     let given = text(unsafe { input(pointer, name)? }, name)?;
     let refused =
         |allowed| CallFailure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
-    given.parse().map(Some).map_err(refused)
+    read(&given).map(Some).map_err(refused)
 }
 
 impl Map {

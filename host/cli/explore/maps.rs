@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, GpuChoice, Overrides, Points, RunOptions, Sink, Specification,
+    Backend, Devices, EngineError, Overrides, Points, RunOptions, Sink, Specification,
     Task, Validated, ValueSlice, ValueType, resolution_of, step_check, values_on,
 };
 use trisolar::gpu::{self, DeviceInfo};
@@ -49,16 +49,16 @@ impl Maps {
             Backend::Cpu => Ok(Vec::new()),
             Backend::Auto | Backend::Gpu => gpu::devices(),
         };
-        if matches!(options.gpus, GpuChoice::These(_)) {
+        if options.gpus.is_definite() {
             options.check_with(listed.as_deref())?;
         }
         let listed = match options.backend {
             Backend::Gpu => listed.map_err(EngineError::from)?,
             Backend::Auto | Backend::Cpu => listed.unwrap_or_default(),
         };
-        let chosen = |gpu: &DeviceInfo| match options.gpus {
-            GpuChoice::These(_) => options.gpus.numbers().any(|number| number == gpu.index),
-            GpuChoice::Auto | GpuChoice::All => true,
+        let chosen = |gpu: &DeviceInfo| {
+            let mut numbers = options.gpus.numbers();
+            !options.gpus.is_definite() || numbers.any(|number| number == gpu.index)
         };
         let listed = listed.into_iter();
         let names: Vec<String> = listed.filter(chosen).map(|gpu| gpu.name).collect();

@@ -46,9 +46,10 @@ fn visible() -> Vec<u32> {
 }
 
 fn chosen(choice: GpuChoice, visible: &[u32]) -> Vec<u32> {
-    match choice {
-        GpuChoice::These(_) => choice.numbers().collect(),
-        _ => visible.to_vec(),
+    if choice.is_definite() {
+        choice.numbers().collect()
+    } else {
+        visible.to_vec()
     }
 }
 

@@ -17,6 +17,7 @@ from ._dataset import module
 from ._progress import Progress, watching
 from ._spec import (
     Gpus,
+    Numbered,
     Numbers,
     Source,
     Spec,
@@ -372,6 +373,7 @@ def divergence(
     max_error: Optional[float] = None,
     backend: str = "auto",
     gpus: Gpus = None,
+    device: Numbered = None,
     driver: str = "threads",
     threads: Optional[int] = None,
     simd: Optional[str] = None,
@@ -431,8 +433,8 @@ def divergence(
         ``RuntimeError`` [none; well above 0.1 there is a warning].
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
         together).
-    :param gpus: the GPUs: "all", or numbers as :func:`devices` shows them, such as 0, (0, 2) or "0,2" [all, but only as
-        many as the map can keep busy].
+    :param gpus: how many GPUs, 1 to 64, from number 0 on, or "all" [all, but only as many as the map can keep busy].
+    :param device: which GPUs, by their numbers as :func:`devices` shows them, such as 0, (0, 2) or "0,2", instead of ``gpus``.
     :param driver: how several GPUs are driven: "threads" (a thread for each, with pixels handed out on demand, so that
         all finish together) or "single" (one thread, with an equal part for each GPU).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
@@ -445,13 +447,13 @@ def divergence(
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a share of unresolved pixels above
-        ``max_error``. (A GPU in ``gpus`` that does not exist is a ``ValueError``.)
+        ``max_error``. (GPUs that ``gpus`` or ``device`` asks for and that do not exist are a ``ValueError``.)
 
     Doubtful values (pixels that are not square, a shift close to rounding) give a :class:`TrisolarWarning`, a time step that
     is too long for the bodies gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
     """
     options = parameters("divergence", locals())
-    how = run_options(backend, threads, gpus, driver, simd)
+    how = run_options(backend, threads, gpus, device, driver, simd)
     options, states = _states(spec, preset, options, points)
     specification = _specification(spec, preset, options, states)
     warn_of_doubts([*specification.warnings, _trisolar.cpu_warning(backend)], stacklevel=2)

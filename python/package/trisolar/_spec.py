@@ -14,8 +14,10 @@ from ._run import Data
 
 Numbers = Union[Sequence[float], npt.NDArray[Any]]
 Vectors = Union[Sequence[Numbers], npt.NDArray[Any]]
-Gpus = Union[str, int, Sequence[int], npt.NDArray[Any], None]
-"""``"all"``, the number of a GPU, or numbers of several."""
+Gpus = Union[str, int, None]
+"""``"all"``, or how many GPUs."""
+Numbered = Union[str, int, Sequence[int], npt.NDArray[Any], None]
+"""The number of a GPU, or numbers of several."""
 Spec = Union[Mapping[str, object], str, "os.PathLike[str]"]
 
 Vary = Union[str, Sequence[str], Mapping[str, Union[str, Numbers]]]
@@ -110,6 +112,7 @@ def options(
     backend: str,
     threads: Optional[int],
     gpus: Gpus,
+    device: Numbered,
     driver: str = "threads",
     simd: Optional[str] = None,
 ) -> _trisolar.Options:
@@ -117,7 +120,7 @@ def options(
     names(backend=backend, driver=driver)
     names_or_none(simd=simd)
     wholes(threads=threads)
-    return _trisolar.Options(backend, threads, simd, _gpus(gpus), driver)
+    return _trisolar.Options(backend, threads, simd, _gpus("gpus", gpus), _gpus("device", device), driver)
 
 
 def names(**given: object) -> None:
@@ -166,13 +169,14 @@ def numbers(name: str, value: Any) -> npt.NDArray[np.float64]:
     return array.astype(np.float64, copy=False)
 
 
-def _gpus(gpus: Gpus) -> Optional[str]:
-    """The text of the command line."""
-    if gpus is None or isinstance(gpus, str):
-        return gpus
-    given: Any = [gpus] if np.ndim(gpus) == 0 else gpus
+def _gpus(name: str, value: Numbered) -> Optional[str]:
+    """The text of the command line. A sequence for ``gpus`` is refused there, with the remedy."""
+    if value is None or isinstance(value, str):
+        return value
+    given: Any = [value] if np.ndim(value) == 0 else value
     if not all(map(_is_whole, given)):
-        raise TypeError(f'gpus must be "all", a whole number or a sequence of them, not {gpus!r}')
+        allowed = '"all" or a whole number' if name == "gpus" else "a whole number or a sequence of them"
+        raise TypeError(f"{name} must be {allowed}, not {value!r}")
     return ",".join(str(operator.index(number)) for number in given)
 
 

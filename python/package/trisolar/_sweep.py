@@ -8,7 +8,7 @@ from . import _trisolar
 from ._dataset import module, stacked
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
-from ._spec import Gpus, Spec, Vary, merged, options as run_options, source, vary_texts
+from ._spec import Gpus, Numbered, Spec, Vary, merged, options as run_options, source, vary_texts
 from ._warnings import warn_of_accuracy, warn_of_doubts
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def sweep(
     vary: Vary,
     backend: str = "auto",
     gpus: Gpus = None,
+    device: Numbered = None,
     driver: str = "threads",
     threads: Optional[int] = None,
     simd: Optional[str] = None,
@@ -41,7 +42,8 @@ def sweep(
         "mass2=5:40:16". Names are mass1 to mass3, x1 to z3 (start positions), vx1 to vz3 (start velocities), center1,
         center2, span, shift, steps, dt, g, softening and critical-distance.
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
-    :param gpus: the GPUs, as for :func:`divergence`.
+    :param gpus: how many GPUs, as for :func:`divergence`.
+    :param device: which GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
     :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
@@ -59,7 +61,7 @@ def sweep(
     """
     given = source(spec)
     checked(progress)
-    how = run_options(backend, threads, gpus, driver, simd)
+    how = run_options(backend, threads, gpus, device, driver, simd)
     found, units, doubts = _trisolar.sweep_frames(
         merged(given, options), given.toml, given.file, vary_texts(vary)
     )

@@ -289,7 +289,13 @@ class Specification:
 @final
 class Options:
     def __new__(
-        cls, backend: str, threads: Optional[int], simd: Optional[str], gpus: Optional[str], driver: str
+        cls,
+        backend: str,
+        threads: Optional[int],
+        simd: Optional[str],
+        gpus: Optional[str],
+        device: Optional[str],
+        driver: str,
     ) -> Options: ...
 
 @final

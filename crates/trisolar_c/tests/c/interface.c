@@ -156,12 +156,12 @@ static void a_map_of_nonsense_is_warned_of_and_fails_where_it_is_to(void)
 
 static void gpus_that_are_not_there_are_bad_input(void)
 {
-    trisolar_options missing = {.gpus = "63"}, contradiction = {.backend = TRISOLAR_CPU, .gpus = "0"};
+    trisolar_options missing = {.device = "63"}, contradiction = {.backend = TRISOLAR_CPU, .gpus = "1"};
     trisolar_spec *spec = NULL;
     trisolar_map *map = NULL;
 
     CHECK(trisolar_spec_from_toml(small, &spec) == TRISOLAR_OK);
-    CHECK(trisolar_divergence_run(spec, &missing, &map) == TRISOLAR_BAD_INPUT && says("--gpus 63: "));
+    CHECK(trisolar_divergence_run(spec, &missing, &map) == TRISOLAR_BAD_INPUT && says("--device 63: "));
     CHECK(trisolar_divergence_run(spec, &contradiction, &map) == TRISOLAR_BAD_INPUT && says("--backend cpu uses no GPU"));
     CHECK(map == NULL);
     trisolar_spec_free(spec);
@@ -173,7 +173,7 @@ static void bad_input_is_told(void)
     trisolar_map *map = NULL;
     uint32_t width, height;
     trisolar_options bad_backend = {.backend = 9}, bad_threads = {.threads = 5000};
-    trisolar_options bad_gpus = {.gpus = "0,64"}, bad_driver = {.driver = "both"}, not_text = {.gpus = "\xff"};
+    trisolar_options bad_gpus = {.gpus = "0,2"}, both = {.gpus = "1", .device = "0"}, bad_driver = {.driver = "both"}, not_text = {.gpus = "\xff"};
 
     CHECK(trisolar_spec_from_toml("dt = -1", &spec) == TRISOLAR_BAD_INPUT && spec == NULL);
     CHECK(says("invalid value '-1' for 'dt'"));
@@ -191,7 +191,8 @@ static void bad_input_is_told(void)
     CHECK(trisolar_divergence_run(spec, &bad_backend, &map) == TRISOLAR_BAD_INPUT && says("'9' for 'backend'"));
     CHECK(trisolar_divergence_run(spec, &bad_threads, &map) == TRISOLAR_BAD_INPUT && says("'5000' for 'threads'"));
     CHECK(trisolar_divergence_run(spec, &bad_gpus, &map) == TRISOLAR_BAD_INPUT);
-    CHECK(says("'0,64' for 'gpus': must be all, or numbers of GPUs from 0 to 63"));
+    CHECK(says("'0,2' for 'gpus': must be all, or how many GPUs, from 1 to 64"));
+    CHECK(trisolar_divergence_run(spec, &both, &map) == TRISOLAR_BAD_INPUT && says("'device'"));
     CHECK(trisolar_divergence_run(spec, &bad_driver, &map) == TRISOLAR_BAD_INPUT);
     CHECK(says("'both' for 'driver': must be threads or single"));
     CHECK(trisolar_divergence_run(spec, &not_text, &map) == TRISOLAR_BAD_INPUT && says("not UTF-8"));
