@@ -23,7 +23,6 @@ use super::{Failure, config, interrupt, values};
 /// Compute one map in several modes, and report how many pixels are equal, how much the others differ, and what each mode costs.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Compare precision modes or integrators on one map",
     after_help = "equal: share of pixels with the same value as in the first mode (for divergence, the same number of steps).\n\
                   mean, largest: absolute differences (for divergence, in steps).\n\

@@ -33,7 +33,6 @@ mod streamed;
 /// Without options this is the headline map, that of Badger's study: 300x300 pixels, 50000 steps of 0.001 by explicit Euler.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Compute a map of three-body motion: divergence, closest approach or Lyapunov exponent",
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
@@ -456,7 +455,6 @@ impl MapJob {
         let outputs = output.outputs(valid.points().map(AsRef::as_ref))?;
         output.check_look(valid.specification().quantity, &outputs)?;
         let part = args.part.part.or(begun.as_ref().and_then(|b| b.part));
-        part::check(part, valid.pixels(), "pixels")?;
         let streams = args.stream || args.resume.is_some() || part.is_some();
         Ok(Self {
             part,
@@ -475,7 +473,7 @@ impl MapJob {
     }
 
     /// The files of the map, locked for this run. Those of a part are not locked, because only the merged map has them.
-    fn claim(&self, args: &Args) -> Result<Option<Claim>, Failure> {
+    fn claim(&self, args: &Args) -> Result<Claim, Failure> {
         let mut declared = run::Outputs::new();
         for path in &self.output.out {
             declared.file("--out", path);
@@ -496,11 +494,13 @@ impl MapJob {
                 declared.input(option, path);
             }
         }
-        if self.part.is_some() {
-            declared.check()?;
-            return Ok(None);
+        match (self.part, self.kept_as()) {
+            (Some(_), Some((_, name))) => {
+                let config = self.output.save_config.as_deref();
+                part::claim(&declared, &name, config)
+            }
+            _ => Ok(declared.claim()?),
         }
-        Ok(Some(declared.claim()?))
     }
 
     /// The files that this run has written.

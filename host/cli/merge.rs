@@ -17,7 +17,6 @@ use super::{Failure, divergence, execute_words, interrupt};
 /// Make one result of the parts that commands with --part have computed: all files that one run of the command would have written, with
 /// the same bytes, where its --out says. The parts remain.
 #[derive(Debug, clap::Args)]
-#[command(args_override_self = true)]
 pub(crate) struct Args {
     /// All parts, in any order: files such as map.npy.1-of-8.part of maps and encounters, folders such as zoom.1-of-8 of zooms and
     /// sweeps

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use trisolar::io::older::Replaced;
 
 mod bench;
 mod cluster;
@@ -50,8 +51,7 @@ use resume::Typed;
     name = "trisolar",
     version,
     subcommand_required = true,
-    arg_required_else_help = true,
-    args_override_self = true
+    arg_required_else_help = true
 )]
 #[command(
     after_help = "Exit codes: 0 success, 1 failure, 2 bad input, 130 after Ctrl-C.",
@@ -135,12 +135,27 @@ pub fn main() -> ExitCode {
     };
     trisolar::gpu::on_compiling(report::to_stderr);
     let result = execute(cli.command, &typed);
+    say_what_was_replaced(&typed);
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.say();
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+/// Says which older files the run has kept.
+fn say_what_was_replaced(typed: &Typed) {
+    let replaced = trisolar::io::older::replaced();
+    if typed.has("quiet") {
+        return;
+    }
+    for Replaced { path, kept } in replaced {
+        let [path, kept] = [path, kept].map(|path| path.display().to_string());
+        report::to_stderr(&format!(
+            "note: {path} was there already and is replaced; the older file is kept as {kept}"
+        ));
     }
 }
 
@@ -169,6 +184,9 @@ fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ArgAction;
+    use clap::error::ErrorKind;
+
     use super::{command, help};
 
     /// Checks the examples in the help of a command and of those below it.
@@ -196,6 +214,79 @@ mod tests {
         for below in inner.get_subcommands() {
             check(below, &format!("{words} {}", below.get_name()));
         }
+    }
+
+    /// Gives each option of one value, and each flag, twice; returns those for which no value here is valid.
+    fn given_twice(inner: &clap::Command, words: &[&str]) -> Vec<String> {
+        const VALUES: [&str; 27] = [
+            "1",
+            "0.5",
+            "10",
+            "1,1",
+            "1e-3,1",
+            "1,1,1",
+            "0,0,0,0,0,0",
+            "cpu",
+            "auto",
+            "png",
+            "dark",
+            "up",
+            "f64",
+            "none",
+            "share",
+            "plain",
+            "xy",
+            "x=1:2",
+            "1/2",
+            "a.toml",
+            "a.npz",
+            "leapfrog",
+            "divergence",
+            "document",
+            "euler",
+            "127.0.0.1",
+            "time",
+        ];
+        let mut unknown = Vec::new();
+        for option in inner.get_arguments() {
+            let Some(name) = option.get_long().map(|long| format!("--{long}")) else {
+                continue;
+            };
+            let values = match option.get_action() {
+                ArgAction::SetTrue => vec![None],
+                ArgAction::Set => VALUES.iter().map(|value| Some(*value)).collect(),
+                _ => continue,
+            };
+            let said = values.into_iter().find_map(|value| {
+                let once = [Some(&*name), value].into_iter().flatten();
+                let twice = once.clone().chain(once);
+                let line = std::iter::once("trisolar").chain(words.iter().copied());
+                let read = command().try_get_matches_from(line.chain(twice));
+                match read.map_err(|error| error.kind()) {
+                    Err(ErrorKind::ValueValidation | ErrorKind::InvalidValue) => None,
+                    read => Some(read.err()),
+                }
+            });
+            match said {
+                Some(said) => {
+                    assert_eq!(said, Some(ErrorKind::ArgumentConflict), "{words:?} {name}")
+                }
+                None => unknown.push(format!("{words:?} {name}")),
+            }
+        }
+        for below in inner.get_subcommands() {
+            unknown.extend(given_twice(below, &[words, &[below.get_name()]].concat()));
+        }
+        unknown
+    }
+
+    #[test]
+    fn an_option_of_one_value_that_is_given_twice_is_refused() {
+        let mut unknown = Vec::new();
+        for inner in command().get_subcommands() {
+            unknown.extend(given_twice(inner, &[inner.get_name()]));
+        }
+        assert!(unknown.len() < 20, "{unknown:?}");
     }
 
     #[test]

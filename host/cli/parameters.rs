@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn parse(words: &[&str]) -> Result<Overrides, String> {
-        let command = Command::new("trisolar").args_override_self(true);
+        let command = Command::new("trisolar");
         let command = ParameterArgs::<Overrides, Accuracy>::augment_args(command);
         let command = PlacedArgs::<Overrides, Accuracy>::augment_args(command);
         let words = ["trisolar"].iter().chain(words).map(OsString::from);
@@ -146,18 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_given_and_the_last_of_a_kind_counts() {
-        let given = parse(&[
-            "--n=8",
-            "--max-error",
-            "1e-3",
-            "--n",
-            "16",
-            "--softening",
-            "-1",
-        ]);
+    fn what_is_typed_is_given() {
+        let given = parse(&["--n=8", "--max-error", "1e-3", "--softening", "-1"]);
         let expected = Overrides {
-            n: Some(16),
+            n: Some(8),
             max_error: Some(1e-3),
             softening: Some(-1.0),
             ..Overrides::default()
@@ -176,6 +168,10 @@ mod tests {
             (
                 &["--scheme", "x"],
                 "'x' for '--scheme <NAME>': must be plain or ahmad-cohen",
+            ),
+            (
+                &["--n=8", "--n", "16"],
+                "'--n <N>' cannot be used multiple times",
             ),
             (
                 &["--input", "a", "--seed", "1"],

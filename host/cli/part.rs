@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trisolar::run::{Part, Paths};
+use trisolar::io::older;
+use trisolar::run::partial::working_files;
+use trisolar::run::{Claim, Outputs, Part, Paths};
 
 use super::Failure;
 use super::report::Lines;
@@ -14,7 +16,7 @@ use super::resume::differing_options;
 pub(crate) struct PartArgs {
     /// Compute part I of N equal parts only, such as 3/8, as a task of a job array. It is kept beside the output, under the name of the
     /// output with .3-of-8 behind it, and the same command continues it after an interruption; `trisolar merge` makes of all parts what
-    /// one run would have written, byte for byte
+    /// one run would have written, byte for byte. If there are more parts than items, some parts are empty
     #[arg(
         long,
         value_name = "I/N",
@@ -23,13 +25,6 @@ pub(crate) struct PartArgs {
         conflicts_with = "resume"
     )]
     pub(crate) part: Option<Part>,
-}
-
-/// Checks that no part of a run of this many items is empty.
-pub(crate) fn check(part: Option<Part>, items: u64, what: &str) -> Result<(), Failure> {
-    let checked = part.map_or(Ok(()), |part| part.check(items, what));
-    let given = part.map_or_else(String::new, |part| part.to_string());
-    checked.map_err(|allowed| Failure::value(&given, "--part", &allowed))
 }
 
 /// Refuses to continue a part in the file `name` with other outputs or pictures than those with which it was begun.
@@ -51,6 +46,18 @@ pub(crate) fn kept_as(part: Option<Part>, main: &Path) -> (&'static str, PathBuf
         Some(part) => ("--part", part.path(main)),
         None => ("--stream", main.to_owned()),
     }
+}
+
+/// Checks the files of the whole run, which a part does not write, and claims those in which the part `kept` grows. (`config`, which all
+/// parts write, cannot be locked by one of them.)
+pub(crate) fn claim(whole: &Outputs, kept: &Path, config: Option<&Path>) -> Result<Claim, Failure> {
+    whole.check()?;
+    config.into_iter().for_each(older::keep);
+    let mut own = Outputs::new();
+    for path in working_files(kept) {
+        own.working("--part", &path);
+    }
+    Ok(own.claim()?)
 }
 
 /// Adds the part to a report.

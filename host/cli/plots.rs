@@ -22,6 +22,7 @@ pub(crate) const PLOTS: Names = Names {
             && path.file_stem().is_some_and(known)
     },
     parents: true,
+    keeps_older: true,
 };
 
 /// The file of a picture.

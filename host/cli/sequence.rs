@@ -42,7 +42,7 @@ pub(crate) struct Base {
 /// Checks that no map has a larger share of unresolved pixels than the user allows.
 pub(crate) fn check(outcome: &Outcome, max_error: Option<f64>) -> Result<(), Failure> {
     for summary in &outcome.summaries {
-        Resolution::check(summary.unresolved, max_error)
+        Resolution::check(Some(summary.unresolved), max_error)
             .map_err(|reason| Failure::Failed(format!("frame {}: {reason}", summary.frame)))?;
     }
     Ok(())
@@ -64,10 +64,7 @@ pub(crate) fn advise(frames: &[Frame], outcome: &mut Outcome) {
 
 /// The warning about maps whose steps are too long.
 pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
-    let found = outcome
-        .summaries
-        .iter()
-        .filter_map(|s| Some((s.frame, s.unresolved?)));
+    let found = outcome.summaries.iter().map(|s| (s.frame, s.unresolved));
     let large: Vec<_> = found.filter(|(_, r)| r.warning().is_some()).collect();
     let (frame, worst) = large
         .iter()
@@ -332,14 +329,12 @@ impl FolderArgs {
         Failure::value(&folder.display().to_string(), "--resume", &reason)
     }
 
-    /// The part of the sequence to compute, also that of a resumed one; `None` for all of its `frames` frames.
-    pub(crate) fn part(&self, frames: usize) -> Result<Option<Part>, Failure> {
-        let part = match &self.resume {
-            Some(folder) => Folder::part_of(folder)?,
-            None => self.part.part,
-        };
-        part::check(part, frames as u64, "frames")?;
-        Ok(part)
+    /// The part of the sequence to compute, also that of a resumed one; `None` for all of it.
+    pub(crate) fn part(&self) -> Result<Option<Part>, Failure> {
+        match &self.resume {
+            Some(folder) => Ok(Folder::part_of(folder)?),
+            None => Ok(self.part.part),
+        }
     }
 
     /// The folder of a new sequence, or of its part, whose whole is in the folder `out`.
@@ -682,7 +677,7 @@ pub(crate) fn object(
     folder: &Folder,
     format: PictureFormat,
 ) -> Value {
-    let shares = outcome.summaries.iter().filter_map(|s| s.unresolved);
+    let shares = outcome.summaries.iter().map(|s| s.unresolved);
     let worst = shares.map(|found| found.share).reduce(f64::max);
     let common = Common {
         specification: json!(frames.first().map(|f| f.specification.specification())),

@@ -44,6 +44,7 @@ pub(crate) fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
             name.starts_with("trisolar") && name.ends_with(".1")
         },
         parents: true,
+        keeps_older: true,
     };
     let mut outputs = Outputs::new();
     outputs.folder("FOLDER", &args.folder, PAGES);

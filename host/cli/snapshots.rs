@@ -12,6 +12,7 @@ pub(crate) const SNAPSHOTS: Names = Names {
     what: "snapshots",
     owns: |name| number(name).is_some(),
     parents: true,
+    keeps_older: false,
 };
 
 /// A snapshot's number, from its file's name.

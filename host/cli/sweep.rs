@@ -22,7 +22,6 @@ use super::{Failure, interrupt, report};
 /// two parameters. Run it again to continue an interrupted run.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Compute a map for each value of a parameter, or each pair of values of two",
     after_help = format!("NAME is one of {}.", Parameter::names())
 )]
@@ -173,7 +172,7 @@ fn run_on(
         let last = vary.last().map(Vary::to_string).unwrap_or_default();
         Failure::value(&last, "--vary", &reason)
     })?;
-    let part = args.sequence.folder.part(frames.len())?;
+    let part = args.sequence.folder.part()?;
     let _claim = args.sequence.folder.claim(&path, part, &[])?;
     let differing = begun.map_or_else(Vec::new, |there| {
         let bases = [&there.base, &sweep.base];

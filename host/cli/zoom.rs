@@ -27,7 +27,6 @@ use super::{Failure, interrupt, report};
 /// film of them.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Compute a zoom: a sequence of maps towards a point",
     after_help = schedules()
 )]
@@ -35,7 +34,8 @@ pub(crate) struct Args {
     /// Schedule: document (the zoom of Badger's study; 500 frames), video (from 1.28 km to 518 nm; 937 frames) or none (100 frames)
     #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Preset::Document)]
     preset: Preset,
-    /// Number of frames, 1 to 99999 [default: the preset's]
+    /// Number of frames, 1 to 99999 [default: the preset's]. Fewer frames than the preset's cover the same ranges in longer strides,
+    /// unless --set has a formula of the span; more frames go on beyond them
     #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = films::frames)]
     frames: Option<u32>,
     /// Set a parameter by a formula, such as 'span=40/2^(frame/30)'; can be repeated, and overrides the preset's
@@ -158,7 +158,7 @@ fn run_on(
     zoom.look.check(&zoom.film)?;
     let rounded = zoom.cache == Cache::Rounded;
     let frames = zoom.sequence()?;
-    let part = args.sequence.folder.part(frames.len())?;
+    let part = args.sequence.folder.part()?;
     if rounded && part.is_some() {
         let reason = "it reuses pixels of all earlier frames; remove the option, or --part";
         return Err(Failure::value("rounded", "--cache", reason));
@@ -371,11 +371,13 @@ impl Zoom {
 
     /// The frames, after checking that the cache can be used for them.
     fn sequence(&self) -> Result<Vec<Frame>, Failure> {
-        let mut rules = self.preset.rules();
-        for rule in &self.set {
-            let refuse = |e: String| Failure::value(rule, "--set", &e);
-            rules.push(rule.parse().map_err(refuse)?);
-        }
+        let own: Result<Vec<Rule>, Failure> = (self.set.iter())
+            .map(|rule| {
+                rule.parse()
+                    .map_err(|e: String| Failure::value(rule, "--set", &e))
+            })
+            .collect();
+        let rules = self.preset.schedule(self.frames, own?);
         let frames = zoom::zoom(&self.base, &rules, self.frames).map_err(|e| {
             Failure::BadInput(format!(
                 "{e}\nhint: --set, --preset and --frames determine it"

@@ -6,7 +6,7 @@ use super::resolution;
 use super::sink::MemorySink;
 use super::value::ValueVec;
 use trisolar_device::{DeviceInfo, GpuError};
-use trisolar_run::{EngineError, GpuChoice, Monitor, RunOptions};
+use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// Computes pixels with the devices of one process or of several. Several tasks can run at a time.
 pub trait Executor: Sync {
@@ -36,7 +36,7 @@ pub trait Executor: Sync {
     fn check(&self, options: &RunOptions) -> Result<(), EngineError> {
         options.check()?;
         // Finding the GPUs takes some time.
-        if !matches!(options.gpus, GpuChoice::These(_)) {
+        if !options.gpus.is_definite() {
             return Ok(());
         }
         options.check_with(self.gpus().as_deref())
@@ -60,7 +60,7 @@ pub fn run_on(
 ) -> Result<DivergenceMap, EngineError> {
     let work = || values_on(executor, spec, options, monitor);
     let ((values, streamed), resolution) = resolution::beside(spec, options, monitor, work)?;
-    Ok(DivergenceMap::new(spec, values, streamed).with_resolution(resolution))
+    Ok(DivergenceMap::new(spec, values, streamed).with_resolution(Some(resolution)))
 }
 
 /// All values of a map, without the check of its resolution that [`run_on`] makes beside the computation.

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Precision, Validated};
 use trisolar_run::machine;
-use trisolar_run::{Monitor, RunOptions};
+use trisolar_run::{EngineError, Monitor, RunOptions};
 use trisolar_simd::{OnLanes, Simd};
 
 /// The share of unresolved pixels above which there is a warning, if the sample is large enough.
@@ -103,13 +103,14 @@ impl Resolution {
 /// stop if `work` fails.
 ///
 /// # Errors
-/// Those of `work`.
-pub fn beside<T, E>(
+/// Those of `work`, and [`EngineError::Cancelled`] if the monitor ended the run before the resolution was known: a map without it is
+/// unfinished.
+pub fn beside<T, E: From<EngineError>>(
     spec: &Validated,
     options: &RunOptions,
     monitor: &dyn Monitor,
     work: impl FnOnce() -> Result<T, E>,
-) -> Result<(T, Option<Resolution>), E> {
+) -> Result<(T, Resolution), E> {
     let failed = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let stop = || failed.load(Ordering::Relaxed) || monitor.cancelled();
@@ -117,19 +118,21 @@ pub fn beside<T, E>(
         let done = work().inspect_err(|_| failed.store(true, Ordering::Relaxed));
         let found = sampling.join();
         let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((done?, found))
+        Ok((done?, found?))
     })
 }
 
 /// Determines the resolution of a map by its integrator, in f64, on up to `threads` threads (`None`: as many as the process may
 /// use), whose number does not change it, and with an instruction set (`None`, or one that the machine does not have: the fastest).
-/// `None` if it was stopped.
+///
+/// # Errors
+/// [`EngineError::Cancelled`] if it was stopped.
 pub fn of(
     spec: &Validated,
     threads: Option<usize>,
     simd: Option<Simd>,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Option<Resolution> {
+) -> Result<Resolution, EngineError> {
     let pixels = sample(spec, sample_size(spec));
     let simd = simd.filter(|simd| Simd::available().contains(simd));
     let simd = simd.unwrap_or_else(Simd::best);
@@ -170,7 +173,8 @@ pub fn of(
         }
         unresolved
     });
-    Some(Resolution::new(pixels.len() as u64, unresolved?))
+    let unresolved = unresolved.ok_or(EngineError::Cancelled)?;
+    Ok(Resolution::new(pixels.len() as u64, unresolved))
 }
 
 /// Number of pixels whose resolution is determined.
@@ -495,11 +499,10 @@ mod tests {
         let points = specification.validate_points(points).expect("valid");
         for spec in [grid, points] {
             let found = of(&spec, Some(1), None, &|| false).expect("not stopped");
-            assert_eq!(
-                of(&spec, Some(7), Some(Simd::Scalar), &|| false),
-                Some(found)
-            );
-            assert_eq!(of(&spec, None, None, &|| false), Some(found));
+            for (threads, simd) in [(Some(7), Some(Simd::Scalar)), (None, None)] {
+                let again = of(&spec, threads, simd, &|| false).expect("not stopped");
+                assert_eq!(again, found);
+            }
             let expected = (0..spec.pixels()).filter(|n| plainly(&spec, *n)).count() as u64;
             assert_eq!(found.sample, spec.pixels());
             assert_eq!(found.unresolved, expected);
@@ -558,14 +561,33 @@ mod tests {
     }
 
     #[test]
-    fn it_can_be_stopped() {
+    fn a_map_whose_resolution_was_not_found_in_time_is_unfinished() {
+        /// A monitor that ends the run as soon as the map is computed.
+        struct AfterTheMap(AtomicBool);
+        impl Monitor for AfterTheMap {
+            fn progress(&self, _: u64, _: u64) {}
+
+            fn cancelled(&self) -> bool {
+                self.0.load(Ordering::Relaxed)
+            }
+        }
         let specification = Specification {
             steps: 4_000_000_000,
             ..Specification::default()
         };
         let spec = specification.validate().expect("valid");
         for threads in [Some(1), Some(5), None] {
-            assert_eq!(of(&spec, threads, None, &|| true), None);
+            let options = RunOptions {
+                threads,
+                ..RunOptions::default()
+            };
+            let monitor = AfterTheMap(AtomicBool::new(false));
+            let work = || -> Result<(), EngineError> {
+                monitor.0.store(true, Ordering::Relaxed);
+                Ok(())
+            };
+            let ended = beside(&spec, &options, &monitor, work);
+            assert!(matches!(ended, Err(EngineError::Cancelled)), "{ended:?}");
         }
     }
 }

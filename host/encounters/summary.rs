@@ -157,11 +157,12 @@ impl Summary {
         }
         let mean = |f: &dyn Fn(&Record) -> u32| {
             let sum: u64 = records.iter().map(|r| u64::from(f(r))).sum();
-            sum as f64 / all as f64
+            sum as f64 / all.max(1) as f64
         };
         let sound = || records.iter().filter(|r| !has_failed(r));
         let mut errors: Vec<f64> = sound().map(|r| r.energy_error.abs()).collect();
         let middle = errors.len() / 2;
+        // A part of a computation may be empty.
         let energy_median = match errors.is_empty() {
             true => f64::NAN,
             false => *errors.select_nth_unstable_by(middle, f64::total_cmp).1,

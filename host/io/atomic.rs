@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::IoError;
 pub use super::error::directory_of;
 use super::sum::Sum;
 use super::system::{self, Kind, is_at};
+use super::{IoError, older};
 
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -178,6 +178,7 @@ struct Ready {
 impl Ready {
     fn appear(self) -> Result<(), IoError> {
         let Self { path, target, file } = self;
+        older::make_room(&path, &target, file.path())?;
         file.persist(&target)
             .map_err(|e| IoError::system(&path, "write", e.error))?;
         system::sync_directory(&directory_of(&target));
@@ -245,6 +246,15 @@ pub fn stage<T, E>(write: impl FnOnce() -> Result<T, E>) -> Result<(T, Staged), 
     let files = STAGE.take().unwrap_or_default();
     drop(end);
     Ok((result?, Staged { files }))
+}
+
+/// Gives a complete file the name of an output, whose older file is kept if a run must keep it ([`older`]).
+///
+/// # Errors
+/// The older file cannot be kept, or the new one cannot be renamed.
+pub fn replace(complete: &Path, path: &Path) -> Result<(), IoError> {
+    older::make_room(path, path, complete)?;
+    fs::rename(complete, path).map_err(|e| IoError::system(path, "write", e))
 }
 
 /// Writes a whole file through `fill`, in one call.

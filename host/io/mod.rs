@@ -24,6 +24,7 @@ pub mod format;
 pub mod npy;
 pub mod npz;
 pub mod null_is_nan;
+pub mod older;
 pub mod picture;
 mod picture_file;
 pub mod plot;

@@ -1,10 +1,12 @@
-//! Checksums (length and CRC-32) that show whether a file still has the bytes that were written.
+//! Checksums (length and CRC-32) that show whether a file still has the bytes that were written. Whatever a resumed run reads back has
+//! one: files in the record of their run, items in spans, and JSON files in themselves ([`sealed`]).
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{IoError, read};
 
@@ -43,7 +45,10 @@ impl Sum {
     }
 
     /// The sum of all bytes of a reader.
-    pub(super) fn of_reader(mut reader: impl Read) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn of_reader(mut reader: impl Read) -> io::Result<Self> {
         let mut buffer = vec![0; 1 << 18];
         let mut hasher = crc32fast::Hasher::new();
         let mut bytes = 0;
@@ -79,6 +84,35 @@ impl Sum {
     }
 }
 
+/// The key of the checksum of a JSON object.
+const SEAL: &str = "crc32";
+
+/// A JSON object with the checksum of the rest of it under `crc32`.
+pub fn sealed(mut object: Value) -> Value {
+    let sum = Sum::of(object.to_string().as_bytes());
+    object[SEAL] = sum.crc32.into();
+    object
+}
+
+/// The object in a text of JSON that [`sealed`] made, without its checksum.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn unsealed(text: &str) -> Result<Value, &'static str> {
+    let Ok(Value::Object(mut object)) = serde_json::from_str(text) else {
+        return Err("it is incomplete");
+    };
+    let written = object.remove(SEAL);
+    let object = Value::Object(object);
+    match written {
+        None => Err("it has no checksum, because an older version wrote it"),
+        Some(written) if written != Sum::of(object.to_string().as_bytes()).crc32 => {
+            Err("its bytes have changed")
+        }
+        Some(_) => Ok(object),
+    }
+}
+
 /// Whether the error means that there is no file at the path.
 fn is_missing(error: &io::Error) -> bool {
     matches!(
@@ -90,6 +124,20 @@ fn is_missing(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_json_object_says_whether_it_was_changed() {
+        let object = serde_json::json!({ "b": [1.5, 0.1, 1e300], "a": { "z": "ü", "crc32": 7 } });
+        let text = format!("{:#}", sealed(object.clone()));
+        assert_eq!(unsealed(&text), Ok(object));
+        for (old, new) in [("1.5", "1.6"), ("ü", "u"), ("\"b\"", "\"c\""), ("7", "8")] {
+            assert!(text.contains(old), "{old}");
+            let said = unsealed(&text.replacen(old, new, 1));
+            assert_eq!(said, Err("its bytes have changed"), "{old}");
+        }
+        assert_eq!(unsealed(&text[..text.len() - 2]), Err("it is incomplete"));
+        assert!(unsealed("{}").is_err_and(|said| said.contains("older version")));
+    }
 
     #[test]
     fn a_file_that_is_cut_changed_or_removed_is_told_from_the_one_that_was_written() {

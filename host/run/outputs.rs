@@ -11,7 +11,7 @@ use super::lock::Lock;
 use super::new_folders::NewFolders;
 use super::place::Place;
 use crate::io::atomic::{self, check_writable, directory_of, short_name};
-use crate::io::{IoError, system};
+use crate::io::{IoError, older, system};
 
 /// Names of the files that a run writes into a folder.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub struct Names {
     pub owns: fn(&OsStr) -> bool,
     /// Whether missing parent folders are created as well.
     pub parents: bool,
+    /// Whether older files of these names are kept, as those of single outputs are; otherwise the command has a rule of its own.
+    pub keeps_older: bool,
 }
 
 /// The role of a path.
@@ -140,7 +142,8 @@ impl Outputs {
     }
 
     /// Checks them, creates the folders, and locks everything for this process until the claim is dropped. Removes the
-    /// remains of these files that killed runs left. When the claim is dropped, new folders without files are removed.
+    /// remains of these files that killed runs left. When the claim is dropped, new folders without files are removed. From then on,
+    /// an older file under the name of an output is kept when the output appears ([`older`]).
     ///
     /// # Errors
     /// [`Refused`], as [`check`](Self::check), or because another run writes one of them.
@@ -171,10 +174,24 @@ impl Outputs {
             locks.extend(taken.map_err(refuse)?);
         }
         self.remove_abandoned();
+        self.keep_older();
         Ok(Claim {
             _locks: locks,
             _folders: folders,
         })
+    }
+
+    /// Lets older files under the names of these outputs be kept.
+    fn keep_older(&self) {
+        for entry in &self.entries {
+            match (entry.role, &entry.place) {
+                (Role::File, Some(place)) => older::keep(&place.path()),
+                (Role::Folder(names), Some(place)) if names.keeps_older => {
+                    older::keep_in(&place.path(), names.owns);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Removes the temporary files of these outputs that killed runs left.
@@ -332,6 +349,7 @@ mod tests {
         what: "frames",
         owns: |name| name.to_string_lossy().starts_with("frame-"),
         parents: false,
+        keeps_older: false,
     };
 
     fn refused(declare: impl FnOnce(&mut Outputs)) -> Option<String> {

@@ -4,23 +4,26 @@
 //! A run whose output is the file `NAME` keeps two files beside it: `NAME.part`, in which every item has its place, and the record
 //! `NAME.part.json`, which says what the items are and which of them are safely on the disk. The record is replaced as a whole, after
 //! `NAME.part` has been synchronised with the disk. However the program ends, [`PartialFile::resume`] therefore finds a state from which
-//! the run continues to the same bytes.
+//! the run continues to the same bytes. The record has a checksum of itself and of the items, and items that were changed since are
+//! computed again.
 //!
 //! A part of a run ([`Part`]) keeps such files beside `NAME.i-of-n`, with its own items only, and keeps them when it is complete:
 //! [`parts`](crate::parts) makes the whole of them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crc32fast::Hasher;
 use memmap2::Mmap;
 
 use crate::io::IoError;
-use crate::io::atomic::Staged;
+use crate::io::atomic::{self, Staged};
 use crate::io::sum::Sum;
 use crate::io::system;
 use crate::part::Part;
@@ -31,6 +34,9 @@ mod description;
 pub(crate) use description::Description;
 use description::malformed;
 pub use description::{Begun, Contents, PartialError, name_of, working_files};
+
+/// Largest number of bytes with a common checksum, so that a damaged place costs no more than this.
+const BLOCK_BYTES: u64 = 1 << 26;
 
 /// The layout of the file.
 #[derive(Clone, Debug)]
@@ -82,8 +88,10 @@ pub struct PartialFile<C> {
 
 #[derive(Debug, Default)]
 struct PartialMapState {
-    /// The items that are in the file, as spans from the first item to the end.
-    done: BTreeMap<u64, u64>,
+    /// The items that are in the file, by the first of each span.
+    done: BTreeMap<u64, Span>,
+    /// Items that were in the file, but changed since.
+    damaged: u64,
     /// See [`Description`].
     run: Option<Record>,
     /// See [`Description`].
@@ -93,20 +101,51 @@ struct PartialMapState {
     over: bool,
 }
 
+/// Items that are in the file.
+#[derive(Clone, Debug)]
+struct Span {
+    /// The item after the last one.
+    end: u64,
+    /// The checksum of their bytes.
+    sum: Hasher,
+}
+
 impl PartialMapState {
-    fn add(&mut self, span: Range<u64>) {
-        let (mut start, mut end) = (span.start, span.end);
-        if let Some((&before, &its_end)) = self.done.range(..=start).next_back()
-            && its_end >= start
+    /// Adds items that are not there yet. They become one span with those before and behind them, except at multiples of `block` items.
+    fn add(&mut self, first: u64, mut span: Span, block: u64) {
+        let mut start = first;
+        if !start.is_multiple_of(block)
+            && let Some((&before, its)) = self.done.range_mut(..start).next_back()
+            && its.end == start
         {
+            its.sum.combine(&span.sum);
+            span.sum = its.sum.clone();
             start = before;
-            end = end.max(its_end);
         }
-        while let Some((&next, &its_end)) = self.done.range(start..=end).next() {
-            self.done.remove(&next);
-            end = end.max(its_end);
+        if !span.end.is_multiple_of(block)
+            && let Some(next) = self.done.remove(&span.end)
+        {
+            span.sum.combine(&next.sum);
+            span.end = next.end;
         }
-        self.done.insert(start, end);
+        self.done.insert(start, span);
+    }
+
+    /// The items of a span that are not there.
+    fn gaps(&self, span: Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps = Vec::new();
+        let before = self.done.range(..=span.start).next_back();
+        let mut next = before.map_or(span.start, |(_, its)| its.end.max(span.start));
+        for (&first, its) in self.done.range(span.start..span.end) {
+            if next < first {
+                gaps.push(next..first);
+            }
+            next = next.max(its.end);
+        }
+        if next < span.end {
+            gaps.push(next..span.end);
+        }
+        gaps
     }
 }
 
@@ -191,7 +230,7 @@ impl<C: Contents> PartialFile<C> {
         }
         let items = layout.items();
         let mut end = items.start;
-        for [first, its_end] in &read.done {
+        for [first, its_end, _] in &read.done {
             if *first < end || its_end <= first || *its_end > items.end {
                 let reason = format!("items {first} to {its_end} are not in order");
                 return Err(malformed(&record, reason).into());
@@ -207,8 +246,8 @@ impl<C: Contents> PartialFile<C> {
             ..Description::of(contents)
         };
         // A run ends by renaming the file and then removing its record.
-        let nothing = about.done.is_empty();
-        let done: u64 = about.done.iter().map(|[first, end]| end - first).sum();
+        let nothing = about.done.is_empty() && about.sum.is_none();
+        let done: u64 = about.done.iter().map(|[first, end, _]| end - first).sum();
         let complete = done == items.end - items.start;
         let named = complete && !part.exists() && layout.is_output;
         if !part.exists() && !named && (nothing || complete) {
@@ -238,6 +277,7 @@ impl<C: Contents> PartialFile<C> {
             let reason = format!("it has {length} bytes instead of {}", store.length());
             return Err(malformed(&store.part, reason).into());
         }
+        store.forget_damaged()?;
         Ok(Some(store))
     }
 
@@ -273,8 +313,10 @@ impl<C: Contents> PartialFile<C> {
             sum: about.sum.take(),
             ..PartialMapState::default()
         };
-        for [first, end] in about.done.drain(..) {
-            state.add(first..end);
+        for [first, end, sum] in about.done.drain(..) {
+            let bytes = layout.item as u64 * (end - first);
+            let sum = Hasher::new_with_initial_len(sum as u32, bytes);
+            state.done.insert(first, Span { end, sum });
         }
         Ok(Self {
             layout,
@@ -285,6 +327,50 @@ impl<C: Contents> PartialFile<C> {
             state: Mutex::new(state),
             over: Condvar::new(),
         })
+    }
+
+    /// Writes the header again, and forgets items that do not have their checksum any more.
+    fn forget_damaged(&self) -> Result<(), IoError> {
+        let failed = |e| IoError::system(&self.part, "read", e);
+        system::write_all_at(&self.file, &self.layout.header, 0).map_err(failed)?;
+        let mut state = self.lock();
+        let mut damaged = Vec::new();
+        for (&first, span) in &state.done {
+            let mut file = &self.file;
+            file.seek(SeekFrom::Start(self.place(first)))
+                .map_err(failed)?;
+            let bytes = self.layout.item as u64 * (span.end - first);
+            let there = Sum::of_reader(file.take(bytes)).map_err(failed)?;
+            if there.crc32 != span.sum.clone().finalize() {
+                damaged.push(first);
+            }
+        }
+        for first in damaged {
+            if let Some(span) = state.done.remove(&first) {
+                state.damaged += span.end - first;
+            }
+        }
+        Ok(())
+    }
+
+    /// A note about items that were changed in the file since they were written, and are computed again; `None` if there are none.
+    pub fn damage(&self) -> Option<String> {
+        let damaged = self.lock().damaged;
+        let (part, items) = (self.part.display(), C::ITEMS);
+        (damaged > 0).then(|| {
+            format!("{part}: the bytes of {damaged} {items} have changed; they are computed again")
+        })
+    }
+
+    /// The place of an item in the file.
+    fn place(&self, item: u64) -> u64 {
+        let before = item - self.layout.items().start;
+        self.layout.header.len() as u64 + self.layout.item as u64 * before
+    }
+
+    /// The largest number of items with a common checksum.
+    fn block(&self) -> u64 {
+        (BLOCK_BYTES / self.layout.item as u64).max(1)
     }
 
     /// Bytes of the whole file.
@@ -302,19 +388,7 @@ impl<C: Contents> PartialFile<C> {
 
     /// The items that have not been computed.
     pub fn missing(&self) -> Vec<Range<u64>> {
-        let mut spans = Vec::new();
-        let items = self.layout.items();
-        let mut next = items.start;
-        for (&start, &end) in &self.lock().done {
-            if next < start {
-                spans.push(next..start);
-            }
-            next = end;
-        }
-        if next < items.end {
-            spans.push(next..items.end);
-        }
-        spans
+        self.lock().gaps(self.layout.items())
     }
 
     /// Whether the file has its final name already, because it is complete.
@@ -413,7 +487,10 @@ impl<C: Contents> PartialFile<C> {
     pub fn write_record(&self) -> Result<(), IoError> {
         let (done, run, sum) = {
             let state = self.lock();
-            let done = state.done.iter().map(|(&a, &b)| [a, b]).collect();
+            let row = |(&first, span): (&u64, &Span)| {
+                [first, span.end, span.sum.clone().finalize().into()]
+            };
+            let done = state.done.iter().map(row).collect();
             (done, state.run.clone(), state.sum)
         };
         self.file
@@ -441,12 +518,23 @@ impl<C: Contents> PartialFile<C> {
         if let Some(failed) = &self.lock().failed {
             return Err(EngineError::Sink(failed.clone()));
         }
-        let place = first - self.layout.items().start;
-        let at = self.layout.header.len() as u64 + self.layout.item as u64 * place;
-        system::write_all_at(&self.file, bytes, at)
+        system::write_all_at(&self.file, bytes, self.place(first))
             .map_err(|e| EngineError::Sink(IoError::system(&self.part, "write", e).to_string()))?;
-        let count = (bytes.len() / self.layout.item) as u64;
-        self.lock().add(first..first + count);
+        let (item, block) = (self.layout.item, self.block());
+        let end = first + (bytes.len() / item) as u64;
+        let mut state = self.lock();
+        // Items that were there already, because two devices computed them, have the same bytes.
+        for gap in state.gaps(first..end) {
+            let mut next = gap.start;
+            while next < gap.end {
+                let end = gap.end.min((next / block + 1) * block);
+                let [a, b] = [next, end].map(|n| (n - first) as usize * item);
+                let mut sum = Hasher::new();
+                sum.update(&bytes[a..b]);
+                state.add(next, Span { end, sum }, block);
+                next = end;
+            }
+        }
         Ok(())
     }
 
@@ -517,12 +605,11 @@ impl<C: Contents> PartialFile<C> {
             .sync_all()
             .map_err(|e| IoError::system(&self.part, "write", e))?;
         if self.part != path {
-            let moved = if self.layout.is_output {
-                fs::rename(&self.part, path)
+            if self.layout.is_output {
+                atomic::replace(&self.part, path)?;
             } else {
-                fs::remove_file(&self.part)
-            };
-            moved.map_err(|e| IoError::system(path, "write", e))?;
+                fs::remove_file(&self.part).map_err(|e| IoError::system(path, "remove", e))?;
+            }
         }
         fs::remove_file(&self.record).map_err(|e| IoError::system(&self.record, "remove", e))
     }
@@ -551,12 +638,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_that_touch_become_one() {
-        let mut state = PartialMapState::default();
-        for span in [4..6, 10..12, 0..2, 6..10, 2..3, 3..4, 20..21] {
-            state.add(span);
+    fn spans_that_touch_become_one_with_the_checksum_of_both() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let of = |span: Range<u64>| {
+            let mut sum = Hasher::new();
+            sum.update(&bytes[span.start as usize..span.end as usize]);
+            sum
+        };
+        for (block, expected) in [(100, vec![0..12, 20..21]), (8, vec![0..8, 8..12, 20..21])] {
+            let mut state = PartialMapState::default();
+            for span in [4..6, 10..12, 0..2, 6..8, 8..10, 2..3, 3..4, 20..21] {
+                let (end, sum) = (span.end, of(span.clone()));
+                state.add(span.start, Span { end, sum }, block);
+            }
+            assert_eq!(state.gaps(0..30), [12..20, 21..30]);
+            assert_eq!(state.gaps(3..20), [12..20]);
+            assert_eq!(state.gaps(12..12), []);
+            let done: Vec<_> = (state.done.iter())
+                .map(|(&first, span)| first..span.end)
+                .collect();
+            assert_eq!(done, expected);
+            for (span, (_, found)) in expected.into_iter().zip(state.done) {
+                assert_eq!(found.sum.finalize(), of(span).finalize());
+            }
         }
-        let done: Vec<_> = state.done.into_iter().collect();
-        assert_eq!(done, [(0, 12), (20, 21)]);
     }
 }

@@ -3,9 +3,10 @@
 //! Relative paths are stored relative to the checkpoint's folder, so that a run can be resumed from any working directory and its
 //! folder can be moved as a whole. Absolute paths do not change.
 //!
-//! A resumed run may overwrite outputs that existed when it began and outputs that it wrote itself. The checkpoint gets the checksum
-//! of a file before the file appears ([`stage`](crate::io::atomic::stage)), so that it knows every file whenever the run is killed.
-//! Files with other contents come from other programs and are not overwritten.
+//! A resumed run may overwrite outputs that it wrote itself, and replaces those that existed when it began, which are kept
+//! ([`older`]). The checkpoint gets the checksum of a file before the file appears
+//! ([`stage`](crate::io::atomic::stage)), so that it knows every file whenever the run is killed. Files with other contents come from
+//! other programs and are not overwritten.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -20,6 +21,7 @@ use super::place::Place;
 use crate::io::IoError;
 use crate::io::atomic::{Staged, directory_of, write_with};
 use crate::io::npz::{NpzReader, NpzWriter};
+use crate::io::older;
 use crate::io::sum::Sum;
 
 /// A group of options that may contain paths.
@@ -48,6 +50,9 @@ pub struct Record {
     options: BTreeMap<String, Map<String, Value>>,
     /// The checksums that outputs may have, by their paths.
     files: BTreeMap<String, Vec<Sum>>,
+    /// The checksums of older files that were there when the run began, which it has not replaced yet.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    older: BTreeMap<String, Sum>,
     /// The folder to which paths are relative, without symbolic links.
     #[serde(skip)]
     folder: PathBuf,
@@ -117,6 +122,7 @@ impl Record {
             unfinished: None,
             options: BTreeMap::new(),
             files: BTreeMap::new(),
+            older: BTreeMap::new(),
             folder: folder_of(path),
         }
     }
@@ -292,7 +298,7 @@ impl Record {
             .next()
     }
 
-    /// Allows the run to overwrite the files that are at these paths now, because its user asked for it.
+    /// Allows the run to replace the files that are at these paths now: its own, and older ones, which are then kept.
     ///
     /// # Errors
     /// [`RecordError`].
@@ -303,9 +309,18 @@ impl Record {
         for path in paths {
             let key = self.kept(path)?;
             match Sum::of_file(path)? {
-                Some(sum) => self.files.insert(key, vec![sum]),
-                None => self.files.remove(&key),
-            };
+                Some(sum) if self.files.get(&key).is_some_and(|own| own.contains(&sum)) => {
+                    older::own(path);
+                    self.files.insert(key, vec![sum]);
+                }
+                Some(sum) => {
+                    self.older.insert(key, sum);
+                }
+                None => {
+                    self.files.remove(&key);
+                    self.older.remove(&key);
+                }
+            }
         }
         Ok(())
     }
@@ -318,7 +333,7 @@ impl Record {
         let refuse = |reason: String| Refused::new(option, path, reason);
         let there = Sum::of_file(path).map_err(|e| refuse(e.to_string()))?;
         match there {
-            Some(sum) if !self.sums(path).contains(&sum) => Err(refuse(
+            Some(sum) if !self.sums(path).contains(&sum) && !self.was_there(path, sum) => Err(refuse(
                 "its contents differ from what this run wrote, and it would be overwritten; move it \
                  away to resume the run".into(),
             )),
@@ -326,7 +341,13 @@ impl Record {
         }
     }
 
-    /// The known checksums of a file: of its contents before the run, and of those that the run wrote.
+    /// Whether an older file with this checksum was at the path when the run began.
+    fn was_there(&self, path: &Path, sum: Sum) -> bool {
+        let key = self.kept(path).ok();
+        key.is_some_and(|key| self.older.get(&key) == Some(&sum))
+    }
+
+    /// The checksums of the contents of a file that the run wrote.
     pub fn sums(&self, path: &Path) -> &[Sum] {
         let key = self.kept(path).ok();
         key.and_then(|key| self.files.get(&key))
@@ -352,9 +373,9 @@ impl Record {
     /// Records that the expected files have appeared; returns whether that changed the record.
     pub fn settle(&mut self) -> bool {
         let mut news = false;
-        for sums in self.files.values_mut().filter(|sums| sums.len() > 1) {
-            sums.drain(..sums.len() - 1);
-            news = true;
+        for (path, sums) in &mut self.files {
+            news |= self.older.remove(path).is_some() || sums.len() > 1;
+            sums.drain(..sums.len().saturating_sub(1));
         }
         news
     }
@@ -362,9 +383,14 @@ impl Record {
     /// Takes over the checksums of files that an earlier run with the same checkpoint wrote, and of which this run says nothing.
     pub fn take_over(&mut self, before: &Self) {
         for (path, sums) in &before.files {
-            self.files
+            let sums = self
+                .files
                 .entry(path.clone())
                 .or_insert_with(|| sums.clone());
+            if self.older.get(path).is_some_and(|sum| sums.contains(sum)) {
+                self.older.remove(path);
+                older::own(&self.folder.join(path));
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use super::folder::{Folder, remove};
 use super::frame::{Effort, Error, PartProgress, picture_format};
 use super::kind::{Base, SequenceParameter};
 use super::runner::{Board, Done, Outcome, Watch, computed_anew, frames_of, in_flight};
-use super::schedule::Rule;
+use super::schedule::{Rule, scheduled};
 use super::sequence::{Frame, FrameError, Setting, zoom};
 use super::vary::Vary;
 use trisolar_encounters::pictures::{self, Look};
@@ -81,7 +81,8 @@ impl EncounterBase {
         }
     }
 
-    /// The frames of a zoom by these rules, which override [`ENCOUNTER_ZOOM`].
+    /// The frames of a zoom by these rules, which override [`ENCOUNTER_ZOOM`]. With fewer than [`ENCOUNTER_ZOOM_FRAMES`] frames, the zoom
+    /// covers the same ranges in longer strides.
     ///
     /// # Errors
     /// The first frame that is not valid, and why.
@@ -90,15 +91,16 @@ impl EncounterBase {
         rules: &[Rule<Adjustable>],
         frames: u32,
     ) -> Result<Vec<EncounterFrame>, FrameError> {
-        let usual = ENCOUNTER_ZOOM.parse();
-        let mut all = vec![usual.expect("a rule that a test has read")];
-        all.extend_from_slice(rules);
-        zoom(self, &all, frames)
+        let usual = ENCOUNTER_ZOOM_FRAMES;
+        let rules = scheduled(&[ENCOUNTER_ZOOM], usual, frames, rules.to_vec());
+        zoom(self, &rules, frames)
     }
 }
 
 /// The rule of a zoom into a map of outcomes.
 pub const ENCOUNTER_ZOOM: &str = "span=span/2^(frame/10)";
+/// The number of frames of such a zoom.
+pub const ENCOUNTER_ZOOM_FRAMES: u32 = 100;
 
 impl SequenceParameter for Adjustable {
     const VARIABLES_IN_WORDS: &'static str = "span and the parameters, with _ for -";
@@ -278,6 +280,7 @@ fn one(
         ..
     } = ensemble.streamed;
     notes.extend(damage.map(|what| computed_anew(&what)));
+    notes.extend(store.damage());
     let effort = Effort {
         elapsed,
         steps,

@@ -11,7 +11,7 @@ use super::folder::Folder;
 use trisolar_io::IoError;
 use trisolar_io::atomic::Staged;
 use trisolar_io::read::{self, Limit};
-use trisolar_io::sum::Sum;
+use trisolar_io::sum::{Sum, sealed, unsealed};
 
 /// The state of a frame, according to its files.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,8 +90,7 @@ pub(super) fn commit(
     if !parts.picture.is_null() {
         object["picture"] = parts.picture;
     }
-    object["crc32"] = checksum(&object).into();
-    folder.write(&folder.file(index, "json"), &object)
+    folder.write(&folder.file(index, "json"), &sealed(object))
 }
 
 /// Checks the bytes of all files of a frame, whose JSON file is at `path`; returns their names, with that of the JSON file last.
@@ -101,7 +100,7 @@ pub(super) fn commit(
 pub(super) fn checked_files(path: &Path) -> Result<Result<Vec<String>, String>, IoError> {
     let text = read::text(path, Limit::RECORD)?;
     let damaged = |what: &str| format!("{}: {what}", path.display());
-    let object = match checked_object(&text) {
+    let object = match unsealed(&text) {
         Ok(object) => object,
         Err(what) => return Ok(Err(damaged(what))),
     };
@@ -121,28 +120,6 @@ pub(super) fn checked_files(path: &Path) -> Result<Result<Vec<String>, String>, 
     }
     let json = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(Ok(sums.into_keys().chain([json.into_owned()]).collect()))
-}
-
-/// A frame's JSON object without its checksum, which is compared.
-///
-/// # Errors
-/// What is wrong with it.
-fn checked_object(text: &str) -> Result<Value, &'static str> {
-    let Ok(Value::Object(mut object)) = serde_json::from_str(text) else {
-        return Err("it is incomplete");
-    };
-    let written = object.remove("crc32");
-    let object = Value::Object(object);
-    match written {
-        None => Err("it has no checksums of its files, because an older version wrote it"),
-        Some(written) if written != checksum(&object) => Err("its bytes have changed"),
-        Some(_) => Ok(object),
-    }
-}
-
-/// The checksum of a frame's JSON object, without the checksum itself.
-fn checksum(object: &Value) -> u32 {
-    Sum::of(object.to_string().as_bytes()).crc32
 }
 
 /// The state of a frame. All bytes of its files are checked.
@@ -167,7 +144,7 @@ pub(super) fn state<S: DeserializeOwned>(
         Err(IoError::Malformed { .. }) => return damaged(&path, "it is incomplete"),
         Err(error) => return Err(error),
     };
-    let object = match checked_object(&text) {
+    let object = match unsealed(&text) {
         Ok(object) => object,
         Err(what) => return damaged(&path, what),
     };

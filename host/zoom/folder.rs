@@ -22,7 +22,7 @@ use super::short::short;
 use trisolar_encounters::Adjustable;
 use trisolar_io::atomic::{Staged, check_writable, stage, write_with};
 use trisolar_io::read::{self, Limit};
-use trisolar_io::sum::Sum;
+use trisolar_io::sum::{Sum, sealed, unsealed};
 use trisolar_io::{IoError, PictureFormat};
 use trisolar_map::Parameter;
 use trisolar_run::{Names, Part, Record, RecordError};
@@ -59,6 +59,7 @@ pub const NAMES: Names = Names {
     what: "sequence",
     owns: |name| is_frame(name) || name == CONTENTS || SHEETS.iter().any(|sheet| name == *sheet),
     parents: false,
+    keeps_older: false,
 };
 
 /// The folder of one sequence.
@@ -257,7 +258,7 @@ impl Folder {
 
     /// Takes over from the description of an earlier run which files it wrote.
     fn take_over(&self, text: &str) {
-        let there: Value = serde_json::from_str(text).unwrap_or_default();
+        let there = unsealed(text).unwrap_or_default();
         if let Some(run) = &mut *self.lock() {
             let file = self.path.join(CONTENTS);
             let before = Record::from_json(&there[RUN].to_string(), &file, run.command());
@@ -277,7 +278,7 @@ impl Folder {
             let run = serde_json::from_str(&run.to_json()).expect("just written");
             contents[RUN] = run;
         }
-        self.write(&self.path.join(CONTENTS), &contents)
+        self.write(&self.path.join(CONTENTS), &sealed(contents))
     }
 
     /// The folder itself.
@@ -310,16 +311,17 @@ impl Folder {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, file: &Path, value: &Value) -> Result<(), IoError> {
+        let text = format!("{value:#}\n");
         write_with(file, |out| {
-            let text = format!("{value:#}\n");
             out.write_all(text.as_bytes()).map_err(|e| out.error(e))
         })
     }
 
     fn compare(&self, text: &str, contents: &Value) -> Result<(), FolderError> {
-        let there: Value = serde_json::from_str(text).unwrap_or_default();
+        let damaged = |what: &str| self.different(format!("its {CONTENTS} is damaged: {what}"));
+        let there = unsealed(text).map_err(damaged)?;
         let (Some(there), Some(wanted)) = (there.as_object(), contents.as_object()) else {
-            return Err(self.different(format!("its {CONTENTS} is damaged")));
+            return Err(damaged("it is no object"));
         };
         let keys = wanted.keys().chain(there.keys());
         let differing = keys.filter(|key| there.get(*key) != wanted.get(*key));
@@ -379,7 +381,7 @@ pub(super) fn contents_of(path: &Path) -> Result<Value, FolderError> {
         }
         text => text?,
     };
-    serde_json::from_str(&text)
+    unsealed(&text)
         .map_err(|e| no_sequence(path, &format!("holds a sequence.json that is damaged: {e}")))
 }
 

@@ -143,14 +143,13 @@ pub struct Summary {
     /// Pixels whose value is not finite, for maps of other quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_finite: Option<u64>,
-    /// The share of pixels for which the step is too long, if it was determined.
-    #[serde(default)]
-    pub unresolved: Option<Resolution>,
+    /// The share of pixels for which the step is too long.
+    pub unresolved: Resolution,
 }
 
 impl Summary {
-    /// The summary of a frame with these values.
-    pub fn new(frame: &Frame, values: ValueSlice<'_>) -> Self {
+    /// The summary of a frame with these values, whose time step has this resolution.
+    pub fn new(frame: &Frame, values: ValueSlice<'_>, unresolved: Resolution) -> Self {
         let s = frame.specification.specification();
         let found = s.quantity.statistics(values, s.steps);
         let of_steps = s.quantity.counts_steps();
@@ -175,7 +174,7 @@ impl Summary {
                 .filter(|_| !of_steps)
                 .map(<[f64; 2]>::from),
             not_finite: (!of_steps).then_some(found.not_finite),
-            unresolved: None,
+            unresolved,
         }
     }
 
@@ -316,29 +315,16 @@ impl Monitor for PartProgress<'_> {
     }
 }
 
-/// Writes a frame's files; `most` is the largest number of steps of any frame of the sequence. The summary is written last, with
-/// the checksums of the other files, and then the file of the unfinished frame is removed.
+/// Writes a frame's files, with the resolution of its time step ([`beside`](trisolar_map::beside)); `most` is the largest number of
+/// steps of any frame of the sequence. The summary is written last, with the checksums of the other files, and then the file of the
+/// unfinished frame is removed.
 ///
 /// # Errors
 /// A file cannot be written; no incomplete file remains.
 pub fn write(
     frame: &Frame,
     values: ValueSlice<'_>,
-    most: u32,
-    style: &Style,
-    folder: &Folder,
-) -> Result<Summary, IoError> {
-    write_found(frame, values, None, most, style, folder)
-}
-
-/// As [`write`](fn@write), with the resolution of the frame's time step ([`beside`](trisolar_map::beside)).
-///
-/// # Errors
-/// As [`write`](fn@write).
-pub fn write_found(
-    frame: &Frame,
-    values: ValueSlice<'_>,
-    unresolved: Option<Resolution>,
+    unresolved: Resolution,
     most: u32,
     style: &Style,
     folder: &Folder,
@@ -351,10 +337,7 @@ pub fn write_found(
         }
         draw(frame, values, most, style, folder)
     })?;
-    let summary = Summary {
-        unresolved,
-        ..Summary::new(frame, values)
-    };
+    let summary = Summary::new(frame, values, unresolved);
     let parts = FrameParts {
         specification: json!(specification),
         picture: json!(style.pictures(most)),

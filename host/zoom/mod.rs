@@ -27,14 +27,14 @@ pub use cache::{Cache, CacheReport, RoundedCache, run_rounded};
 pub use colours::Colours;
 pub use dataset::{write_sweep, write_zoom};
 pub use encounters::{
-    ENCOUNTER_ZOOM, EncounterBase, EncounterFrame, EncounterSettings, EncounterSummary,
-    draw_shares, encounter_csv, run_encounters,
+    ENCOUNTER_ZOOM, ENCOUNTER_ZOOM_FRAMES, EncounterBase, EncounterFrame, EncounterSettings,
+    EncounterSummary, draw_shares, encounter_csv, run_encounters,
 };
 pub use finished::FrameState;
 pub use folder::{DATASET, Folder, FolderError, NAMES};
 pub use frame::{
     Effort, Error, Style, Summary, compute, compute_on, finished, maps_without_parting, state,
-    title, write, write_found,
+    title, write,
 };
 pub use kind::{Base, SequenceParameter};
 pub use partial::Partial;

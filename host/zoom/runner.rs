@@ -210,9 +210,9 @@ fn gpus(executor: &dyn Executor, options: &RunOptions, frames: usize) -> Vec<Gpu
         Backend::Cpu => Vec::new(),
         _ => executor.gpus().unwrap_or_default(),
     };
-    let numbers: Vec<u32> = match asked {
-        GpuChoice::These(_) => asked.numbers().collect(),
-        GpuChoice::Auto | GpuChoice::All => all.iter().map(|gpu| gpu.index).collect(),
+    let numbers: Vec<u32> = match asked.is_definite() {
+        true => asked.numbers().collect(),
+        false => all.iter().map(|gpu| gpu.index).collect(),
     };
     let each: Vec<GpuChoice> = (numbers.iter())
         .filter_map(|n| GpuChoice::of(&[*n]))
@@ -263,7 +263,7 @@ pub(super) fn one(
     effort.notes.extend(damage.map(|what| computed_anew(&what)));
     let values = partial.into_values();
     let values = values.as_slice();
-    let summary = frame::write_found(frame, values, unresolved, most, &settings.style, folder)?;
+    let summary = frame::write(frame, values, unresolved, most, &settings.style, folder)?;
     board.finished(frame);
     Ok((summary, Some(effort)))
 }

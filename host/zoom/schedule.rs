@@ -160,9 +160,20 @@ impl Preset {
         (self != Self::None).then_some([5.30031, -0.45])
     }
 
-    /// Its formulas.
+    /// Its formulas for its number of frames.
     pub fn rules(self) -> Vec<Rule> {
-        let texts: &[&str] = match self {
+        self.schedule(self.frames(), Vec::new())
+    }
+
+    /// The rules of a zoom of this many frames: its formulas, and then `own`, which override them. With fewer frames than the preset's,
+    /// the zoom covers the same ranges in longer strides; with more, it goes on beyond them. If one of `own` sets the span, the preset's
+    /// other formulas keep their rates, too.
+    pub fn schedule(self, frames: u32, own: Vec<Rule>) -> Vec<Rule> {
+        scheduled(self.texts(), self.frames(), frames, own)
+    }
+
+    fn texts(self) -> &'static [&'static str] {
+        match self {
             Self::Document => &[
                 "span=span/2^(frame/30)",
                 "shift=shift/2^(frame/30)",
@@ -174,12 +185,29 @@ impl Preset {
                 "steps=steps+350000*max(frame-150,0)/400",
             ],
             Self::None => &[],
-        };
-        texts
-            .iter()
-            .map(|text| text.parse().expect("a rule that a test has read"))
-            .collect()
+        }
     }
+}
+
+/// The rules of a sequence of `frames` frames by formulas that are made for `usual` frames; see [`Preset::schedule`].
+pub(super) fn scheduled<P: SequenceParameter>(
+    texts: &[&str],
+    usual: u32,
+    frames: u32,
+    own: Vec<Rule<P>>,
+) -> Vec<Rule<P>> {
+    let sets_the_span = own.iter().any(|rule| rule.parameter.to_string() == "span");
+    let strides = (2..usual).contains(&frames) && !sets_the_span;
+    let rule = |text: &&str| {
+        // The last frame is then exactly the last one of the whole sequence.
+        let place = format!("({}*frame/{})", usual - 1, frames.max(2) - 1);
+        let text = match strides {
+            true => text.replace("frame", &place),
+            false => (*text).to_owned(),
+        };
+        text.parse().expect("a rule that a test has read")
+    };
+    texts.iter().map(rule).chain(own).collect()
 }
 
 impl FromStr for Preset {
@@ -256,6 +284,26 @@ mod tests {
                 at(Preset::Document, i, "steps"),
                 50_000.0 + 350_000.0 * x / 400.0
             );
+        }
+        // Fewer frames lead to the same target, and more go on beyond it.
+        for preset in [Preset::Document, Preset::Video] {
+            let whole = crate::zoom(&base, &preset.rules(), preset.frames()).expect("valid");
+            let set = |frame: &crate::Frame| -> Vec<u64> {
+                frame.set.iter().map(|s| s.value.to_bits()).collect()
+            };
+            for frames in [1_u32, 2, 20, 333, preset.frames(), preset.frames() + 7] {
+                let rules = preset.schedule(frames, Vec::new());
+                let found = crate::zoom(&base, &rules, frames).expect("valid");
+                assert_eq!(set(&found[0]), set(&whole[0]), "{frames}");
+                let last = frames.clamp(1, preset.frames()) as usize - 1;
+                let target = if frames == 1 { 0 } else { whole.len() - 1 };
+                assert_eq!(set(&found[last]), set(&whole[target]), "{frames}");
+            }
+            let own = vec!["span=span/2^frame".parse().expect("a rule")];
+            let rules = preset.schedule(3, own);
+            let found = crate::zoom(&base, &rules, 3).expect("valid");
+            let shift = |frame: &crate::Frame| frame.specification.specification().shift;
+            assert_eq!(shift(&found[2]), shift(&whole[2]));
         }
         assert_eq!(at(Preset::Video, 0, "span"), 1280.0);
         assert!((at(Preset::Video, 936, "span") / 518e-9 - 1.0).abs() < 0.01);

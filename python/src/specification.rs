@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Devices, DivergenceMap, EngineError, MapBackend, Overrides, Points, Ran, Resolution,
-    RunOptions, SpecError, Streamed, Validated,
+    self, Devices, DivergenceMap, EngineError, GpuChoice, MapBackend, Overrides, Points, Ran,
+    Resolution, RunOptions, SpecError, Streamed, Validated,
 };
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::{self, Cache, Preset, RoundedCache};
@@ -167,24 +167,31 @@ pub(crate) struct Options {
 
 #[pymethods]
 impl Options {
-    /// Reads the options in the form of the command line; `gpus` is a text.
+    /// Reads the options in the form of the command line; `gpus` and `device` are texts.
     #[new]
-    #[pyo3(signature = (backend, threads, simd, gpus, driver))]
+    #[pyo3(signature = (backend, threads, simd, gpus, device, driver))]
     fn new(
         backend: &str,
         threads: Option<i64>,
         simd: Option<&str>,
         gpus: Option<&str>,
+        device: Option<&str>,
         driver: &str,
     ) -> PyResult<Self> {
         let MapBackend { backend, with_cpu } = values::option(backend, "--backend", str::parse)?;
-        let gpus = gpus.map(|gpus| values::option(gpus, "--gpus", str::parse));
+        let how_many = gpus.map(|gpus| values::option(gpus, "--gpus", str::parse));
+        let which = device.map(|device| values::option(device, "--device", GpuChoice::by_number));
+        let (how_many, which) = (how_many.transpose()?, which.transpose()?);
+        if let (Some(_), Some(given)) = (how_many, device) {
+            let reason = "--gpus says how many GPUs, and --device which; give one of the two";
+            return Err(errors::value(given, "--device", reason));
+        }
         let run = RunOptions {
             backend,
             with_cpu,
             threads: values::threads(threads)?,
             simd: values::simd(simd)?,
-            gpus: gpus.transpose()?.unwrap_or_default(),
+            gpus: how_many.or(which).unwrap_or_default(),
             driver: values::option(driver, "--driver", str::parse)?,
         };
         let devices = Devices::new();
@@ -220,9 +227,9 @@ pub(crate) fn zoom_frames(
     let preset: Preset = values::option(preset, "--preset", str::parse)?;
     let frames = frames.map(values::frames).transpose()?;
     let frames = frames.unwrap_or(preset.frames());
-    let mut rules = preset.rules();
+    let mut own = Vec::new();
     for text in &set {
-        rules.push(values::option(text, "--set", str::parse)?);
+        own.push(values::option(text, "--set", str::parse)?);
     }
     let mut overrides: Overrides = values::overrides(options)?;
     if let Some(text) = toml {
@@ -232,7 +239,8 @@ pub(crate) fn zoom_frames(
     let max_error = overrides.checked_max_error();
     let max_error = max_error.map_err(|e| errors::specification(&e, None))?;
     let base = divergence::Specification::from(overrides);
-    let found = zoom::zoom(&base, &rules, frames).map_err(|e| errors::bad_input(&e))?;
+    let found = zoom::zoom(&base, &preset.schedule(frames, own), frames)
+        .map_err(|e| errors::bad_input(&e))?;
     let checked = kept.check(found.iter().map(|frame| &frame.specification));
     checked.map_err(|allowed| errors::value(cache, "--cache", allowed))?;
     let warnings = zoom::warnings(&found);

@@ -4,16 +4,15 @@
 use crate::support;
 
 use predicates::prelude::*;
-use support::trisolar;
+use support::{overriding, trisolar};
 
 /// Runs `divergence` with these options and expects exit code 2, nothing on stdout, no file, and all of `words` in the message.
 #[track_caller]
 fn refused(options: &[&str], words: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
     let output = trisolar(directory.path())
-        .args(["divergence", "--size", "4"])
-        .args(["--steps", "10"])
-        .args(options)
+        .arg("divergence")
+        .args(overriding(&["--size", "4", "--steps", "10"], options))
         .output()
         .unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
@@ -251,11 +250,11 @@ fn no_command_or_an_unknown_one() {
 
 #[test]
 fn invalid_devices_and_drivers() {
-    for list in ["", "x", "0,", "-1", "0,64", "1;2", "All"] {
-        refused(
-            &["--gpus", list],
-            &["--gpus", "all, or numbers of GPUs from 0 to 63"],
-        );
+    for given in ["", "x", "-1", "65", "1;2", "All"] {
+        let words = ["--gpus", "all, or how many GPUs, from 1 to 64"];
+        refused(&["--gpus", given], &words);
+        let words = ["--device", "numbers of GPUs from 0 to 63"];
+        refused(&["--device", given], &words);
     }
     refused(
         &["--driver", "two"],

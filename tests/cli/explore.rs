@@ -6,12 +6,12 @@ mod client;
 use crate::support;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use client::{address, counts, get, post, post_head};
+use client::{Place, address, counts, get, post, post_head};
 use serde_json::{Value, json};
 use support::trisolar;
 use trisolar::io::npz::NpzReader;
@@ -20,7 +20,7 @@ use trisolar::io::picture::Theme;
 /// A server, which is stopped when the test ends.
 struct Explorer {
     child: Child,
-    at: SocketAddr,
+    at: Place,
 }
 
 impl Explorer {
@@ -72,12 +72,17 @@ fn the_report_of_a_server_has_its_link_and_what_the_schema_says() {
 #[test]
 fn gpus_that_are_requested_by_number_must_exist() {
     let folder = tempfile::tempdir().unwrap();
-    for options in [&["--gpus", "63"][..], &["--gpus", "0", "--backend", "cpu"]] {
+    for options in [
+        &["--device", "63"][..],
+        &["--gpus", "1", "--backend", "cpu"],
+    ] {
         let refused = trisolar(folder.path())
             .arg("explore")
             .args(options)
             .assert();
-        refused.code(2).stderr(predicates::str::contains("--gpus"));
+        refused
+            .code(2)
+            .stderr(predicates::str::contains(options[0]));
     }
 }
 
@@ -730,8 +735,11 @@ fn the_link_is_opened_in_the_browser() {
     let folder = tempfile::tempdir().unwrap();
     let script = "echo \"$1\" > \"$FOLDER/part\"; /bin/mv \"$FOLDER/part\" \"$FOLDER/opened\"";
     let (link, _) = opened(folder.path(), Some(script), false);
+    // Without the token, because others see the arguments of programs.
     let seen = std::fs::read_to_string(folder.path().join("opened")).unwrap();
-    assert_eq!(seen.trim(), link);
+    let (place, token) = link.split_once("?token=").unwrap();
+    assert!(seen.starts_with(&format!("{place}?ticket=")), "{seen}");
+    assert!(!seen.contains(token), "{seen}");
 
     let failing = tempfile::tempdir().unwrap();
     let (_, warning) = opened(failing.path(), Some("exit 3"), true);
@@ -777,7 +785,12 @@ fn invalid_options_are_rejected() {
     refused(&["--threads", "0"], 2, &["--threads"]);
     let server = Explorer::start(&[]);
     refused(
-        &["--backend", "cpu", "--port", &server.at.port().to_string()],
+        &[
+            "--backend",
+            "cpu",
+            "--port",
+            &server.at.address.port().to_string(),
+        ],
         1,
         &["cannot serve at"],
     );
@@ -795,7 +808,7 @@ fn invalid_options_are_rejected() {
 }
 
 /// Runs a command with `--live`; returns the process and the address of its view.
-fn live(folder: &Path, arguments: &[&str]) -> (Child, SocketAddr) {
+fn live(folder: &Path, arguments: &[&str]) -> (Child, Place) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_trisolar"))
         .current_dir(folder)
         .args(arguments)
@@ -817,7 +830,7 @@ fn live(folder: &Path, arguments: &[&str]) -> (Child, SocketAddr) {
 }
 
 /// The next frame of a live run.
-fn frame(at: SocketAddr) -> Value {
+fn frame(at: Place) -> Value {
     let mut stream = TcpStream::connect(at).unwrap();
     stream
         .write_all(client::head("GET", "/api/live", at, "").as_bytes())

@@ -11,6 +11,99 @@ use std::time::{Duration, Instant};
 
 use support::{names, trisolar};
 
+/// Runs a command; returns what it writes to the standard error.
+fn said(folder: &Path, arguments: &str) -> String {
+    let output = trisolar(folder)
+        .args(arguments.split(' '))
+        .output()
+        .expect("runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments}: {said}");
+    said
+}
+
+#[test]
+fn an_older_file_is_kept_and_the_same_bytes_are_not_kept_twice() {
+    for (command, [first, second], files) in [
+        (
+            "divergence --size 8 --out a.png --out a.npy --save-config c.toml",
+            ["--steps 50", "--steps 60"],
+            &["a.npy", "a.png", "c.toml"][..],
+        ),
+        (
+            "divergence --size 8 --stream --out a.npy --out b.npz",
+            ["--steps 9000", "--steps 9100"],
+            &["a.npy", "b.npz"],
+        ),
+        (
+            "nbody --n 9 --steps 40 --every 10 --out e.txt --series s.csv --checkpoint c.npz --plots p",
+            ["--dt 0.001", "--dt 0.002"],
+            &["c.npz", "e.txt", "s.csv", "p/energy.png"],
+        ),
+        (
+            "cluster --n 9 --end 0.25 --every 0.125 --out e.txt --series s.csv --checkpoint c.npz",
+            ["--seed 1", "--seed 2"],
+            &["c.npz", "e.txt", "s.csv"],
+        ),
+        (
+            "encounters --n 3 --out r.npz --out r.csv",
+            ["--seed 1", "--seed 2"],
+            &["r.csv", "r.npz"],
+        ),
+        (
+            "zoom --size 6 --frames 2 --set steps=50 --film f.gif",
+            ["--out a", "--colormap viridis --out b"],
+            &["f.gif"],
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        let read = |name: &str| std::fs::read(here.join(name)).unwrap();
+        let kept =
+            |number: u32| move |name: &&str| here.join(format!("{name}.~{number}~")).exists();
+        assert!(!said(here, &format!("{command} {first} --backend cpu")).contains("older"));
+        let before: Vec<_> = files.iter().map(|name| read(name)).collect();
+        let note = said(here, &format!("{command} {second} --backend cpu"));
+        for (name, bytes) in files.iter().zip(&before) {
+            assert_eq!(read(&format!("{name}.~1~")), *bytes, "{command}: {name}");
+            assert_ne!(read(name), *bytes, "{command}: {name}");
+            let words = format!("kept as {name}.~1~");
+            assert!(note.contains(&words), "{command}: {words}: {note}");
+        }
+        // The same run again changes nothing, and a third one keeps the second.
+        let all = listed(here).len();
+        if !command.contains("zoom") {
+            said(here, &format!("{command} {second} --backend cpu -q"));
+            assert_eq!(listed(here).len(), all, "{command}");
+        }
+        let last = said(here, &format!("{command} {first} --backend cpu -q"));
+        assert_eq!(last, "", "{command}");
+        if !command.contains("zoom") {
+            assert!(files.iter().all(kept(2)), "{command}");
+        }
+    }
+}
+
+#[test]
+fn a_resumed_or_extended_run_replaces_its_own_files_and_keeps_those_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("s.csv"), "mine").unwrap();
+    let run = "nbody --n 9 --every 10 --series s.csv --checkpoint c.npz --backend cpu --steps";
+    let note = said(here, &format!("{run} 40"));
+    assert!(note.contains("kept as s.csv.~1~"), "{note}");
+    let extended = said(here, "nbody --resume c.npz --steps 80 --backend cpu");
+    assert!(!extended.contains("kept as"), "{extended}");
+    assert_eq!(names(here), ["c.npz", "s.csv", "s.csv.~1~"]);
+    assert_eq!(std::fs::read(here.join("s.csv.~1~")).unwrap(), b"mine");
+    // A film of a longer zoom.
+    let zoom = "zoom --size 6 --set steps=50 --set span=40/2^frame --film f.gif --backend cpu --frames";
+    said(here, &format!("{zoom} 2"));
+    let longer = said(here, &format!("{zoom} 3"));
+    assert!(!longer.contains("kept as"), "{longer}");
+    assert!(!here.join("f.gif.~1~").exists());
+}
+
 /// Everything below a folder, with inode numbers, which hard links share.
 fn listed(folder: &Path) -> Vec<String> {
     let mut all = Vec::new();

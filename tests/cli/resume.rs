@@ -1,4 +1,4 @@
-//! Killed runs resume from their checkpoint alone, and every requested file ends with the bytes of an undisturbed run.
+//! Runs that are killed or interrupted resume from their checkpoint alone, and every requested file ends with the bytes of an undisturbed run.
 
 use crate::support;
 
@@ -135,7 +135,9 @@ fn killed_until_it_ends(
             assert!(output.status.success(), "after {kills} kills: {said}");
             return (kills, resumed);
         }
-        child.kill().unwrap();
+        let signals = [Signal::KILL, Signal::TERM, Signal::INT];
+        let signal = signals[(3.0 * random()) as usize];
+        kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
         child.wait().unwrap();
         kills += 1;
         assert!(kills < 300, "no end in sight");
@@ -253,6 +255,17 @@ fn zooms_with_their_films() {
 fn zooms_with_the_rounded_cache() {
     survives_kills(
         "zoom --size 60 --dt 0.01 --frames 6 --set steps=9000+20*frame --cache rounded --checkpoint 0.1 --backend cpu --out z",
+        "zoom --resume z --checkpoint 0.1",
+        "z/sequence.json",
+        |_| {},
+    );
+}
+
+/// The accuracy of such small maps takes longer than the maps.
+#[test]
+fn zooms_whose_accuracy_is_being_determined() {
+    survives_kills(
+        "zoom --size 14x10 --steps 60000 --set steps=steps --frames 4 --checkpoint 0.1 --backend cpu --threads 1 --max-error 0.9 --out z",
         "zoom --resume z --checkpoint 0.1",
         "z/sequence.json",
         |_| {},

@@ -13,8 +13,7 @@ use trisolar::io::npy;
 
 fn sweep(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = support::trisolar(directory);
-    command.args([
-        "sweep",
+    let base = [
         "--backend",
         "cpu",
         "--size",
@@ -23,10 +22,10 @@ fn sweep(directory: &Path, arguments: &[&str]) -> Command {
         "300",
         "--dt",
         "0.02",
-    ]);
+    ];
     command
-        .args(["--critical-distance", "0.01"])
-        .args(arguments);
+        .args(["sweep", "--critical-distance", "0.01"])
+        .args(support::overriding(&base, arguments));
     command
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::{contents, names, trisolar};
+use support::{contents, names, overriding, trisolar};
 use trisolar::io::npy;
 
 /// A map that takes a second or two on one thread, with early and late partings.
@@ -158,9 +158,8 @@ fn an_interrupted_map_says_how_to_resume_and_another_run_does_not_overwrite_it()
     let refused = |more: &[&str], said: &str| {
         let output = trisolar(directory.path())
             .arg("divergence")
-            .args(MAP)
+            .args(overriding(&MAP, more))
             .args(FILES)
-            .args(more)
             .output()
             .unwrap();
         let message = String::from_utf8_lossy(&output.stderr).into_owned();

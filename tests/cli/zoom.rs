@@ -42,9 +42,12 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(file).collect()
 }
 
-const SMALL: [&str; 8] = [
+/// Small maps at the rate of the published schedule, whatever the number of frames.
+const SMALL: [&str; 10] = [
     "--size",
     "24x16",
+    "--set",
+    "span=span/2^(frame/30)",
     "--steps",
     "400",
     "--dt",
@@ -64,6 +67,8 @@ fn frames_are_the_maps_of_the_published_schedule() {
             "--frames",
             "3",
             "--npy",
+            "--set",
+            "span=span/2^(frame/30)",
             "--set",
             "steps=2000+350000*frame/400",
         ],
@@ -228,7 +233,7 @@ fn frames_in_flight_change_no_byte() {
         "--npy",
     ];
     let run = |out: &str, more: &[&str]| {
-        let mut command = zoom(path, &SMALL);
+        let mut command = zoom(path, &SMALL[4..]);
         command
             .args(["--size", "32", "--center", "0,0"])
             .args(zoom_in);
@@ -254,6 +259,8 @@ fn the_rounded_cache_resumes_after_a_kill_and_reports_its_error() {
         "6",
         "--set",
         "steps=2000+20*frame",
+        "--set",
+        "span=span/2^(frame/30)",
         "--cache",
         "rounded",
     ];
@@ -299,7 +306,7 @@ fn a_folder_of_another_zoom_is_left_alone_without_restart() {
                 "--set",
                 "span=40/(frame+1)",
             ],
-            "--preset (document there, none here), --set (none there, span=40/(frame+1) here)",
+            "--preset (document there, none here), --set (span=span/2^(frame/30) there, span=span/2^(frame/30), span=40/(frame+1) here)",
         ),
         (
             &["--frames", "2", "--colours", "frame"],
@@ -335,7 +342,7 @@ fn a_zoom_is_extended_recoloured_and_given_captions_without_computing_a_frame_ag
     let wide = ["--size", "130x20"];
     for (arrays, colours) in [(None, "share"), (Some("--npy"), "steps"), (None, "frame")] {
         let run = |out: &str, more: &[&str]| {
-            let mut command = zoom(path, &SMALL);
+            let mut command = zoom(path, &SMALL[2..]);
             command.args(wide).args(["--out", out]);
             if out.ends_with('n') {
                 command.args(["--colours", colours]);

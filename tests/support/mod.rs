@@ -12,6 +12,16 @@ pub fn trisolar(folder: &Path) -> Command {
     command
 }
 
+/// Options in the place of those of `base` that have the same names, because the program refuses an option that is given twice. All options of
+/// `base` have a value.
+pub fn overriding<'a>(base: &[&'a str], options: &[&'a str]) -> Vec<&'a str> {
+    let name = |option: &'a str| option.split('=').next().unwrap_or(option);
+    let others = base
+        .chunks(2)
+        .filter(|pair| !options.iter().any(|option| name(option) == pair[0]));
+    others.flatten().chain(options).copied().collect()
+}
+
 /// The sorted names in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();

@@ -23,7 +23,6 @@ use crate::{Failure, interrupt, values};
 /// Measures Plummer models with a softening of 4/N.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Measure star clusters: rates of the forces, and the time of an N-body unit on every engine"
 )]
 pub(crate) struct Args {

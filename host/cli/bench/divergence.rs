@@ -20,7 +20,6 @@ use crate::{Failure, interrupt, values};
 /// Measures the engines on the headline map's square of start positions.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     mut_arg("threads", |threads| threads.help(
         "Largest number of threads of the CPU engines, 1 to 4096 [default: as many as the process may use]"
     )),

@@ -17,10 +17,7 @@ use crate::{Failure, interrupt, values};
 /// Measures encounters of a circular binary of masses 15 and 17.5, a = 5, with a single body of mass 12.5 at rest at 100: phase and
 /// inclination uniform, to the end. The records of all engines are compared bit for bit.
 #[derive(Debug, clap::Args)]
-#[command(
-    args_override_self = true,
-    about = "Measure three-body encounters: encounters and kicks per second on every engine"
-)]
+#[command(about = "Measure three-body encounters: encounters and kicks per second on every engine")]
 pub(crate) struct Args {
     /// Encounters on GPUs
     #[arg(long, value_name = "N", default_value = "1000000", allow_hyphen_values = true, value_parser = runs)]

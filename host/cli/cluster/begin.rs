@@ -4,6 +4,7 @@ use std::path::Path;
 
 use trisolar::hermite::files::Checkpoint;
 use trisolar::hermite::{Abrupt, Overrides, Scheme, Specification, Times, Validated};
+use trisolar::io::older;
 use trisolar::run::{self, Claim};
 use trisolar::spec::Parameters as _;
 
@@ -174,6 +175,7 @@ impl Begun {
         let max_error = asked.max_error.or(overrides.max_error);
 
         let claim = output.declared()?.claim()?;
+        older::own(path);
         // A run that held the lock until now may have renewed the checkpoint.
         let mut record = read()?;
         let mut checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;

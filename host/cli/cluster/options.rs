@@ -16,7 +16,6 @@ use crate::{Failure, values};
 /// Integrate a star cluster with individual block time steps, G = 1.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     after_help = "A run has the same bits for any number of threads, GPUs and MPI ranks and any instruction set.\n\
                   Under mpirun (feature mpi) all ranks share the forces, on CPUs or GPUs, and the host performs block steps.\n\
                   Files of particles are those that `trisolar nbody` reads. The time, softening, names and G of a file are used;\n\

@@ -76,7 +76,7 @@ impl MapOutcome {
 
     /// The notes, with what helps if nothing parted.
     fn all_notes(&self) -> impl Iterator<Item = String> {
-        let nothing = self.statistics.never_parted == Some(self.pixels);
+        let nothing = self.pixels > 0 && self.statistics.never_parted == Some(self.pixels);
         let advice = nothing.then(|| more_steps("", self.warnings.is_empty()));
         self.notes.iter().cloned().chain(advice)
     }

@@ -39,6 +39,7 @@ pub(super) fn run(
     let there = done(&items, &missing);
     let mut outcome = compute(executor, job, &store, &missing, options, quiet)?;
     outcome.resumed = resumed.then_some(there);
+    outcome.notes.extend(store.damage());
     if resume && !resumed {
         outcome
             .notes
@@ -149,12 +150,19 @@ fn compute(
     };
     if missing.is_empty() {
         if job.part.is_none() {
-            outcome.found(resolution_of(
+            let found = resolution_of(
                 valid,
                 options.threads,
                 options.simd,
                 &interrupt::interrupted,
-            ));
+            );
+            let found = ended(
+                found,
+                Ok::<_, String>(()),
+                &how_to_go_on(store, job.part),
+                quiet,
+            )?;
+            outcome.found(Some(found));
         }
         return Ok(outcome);
     }
@@ -167,7 +175,9 @@ fn compute(
     let (streamed, recorded) = store.recording(RECORD_INTERVAL, || match job.part {
         // The resolution is that of the whole map, and is found when the parts are merged.
         Some(_) => stream().map(|streamed| (streamed, None)),
-        None => beside(valid, options, &rest, stream),
+        None => {
+            beside(valid, options, &rest, stream).map(|(streamed, found)| (streamed, Some(found)))
+        }
     });
     progress.finish();
     let hint = how_to_go_on(store, job.part);

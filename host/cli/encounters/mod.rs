@@ -114,7 +114,6 @@ impl EncountersJob {
             out.push((path.clone(), format));
         }
         let part = args.part.part.or(begun.as_ref().and_then(|b| b.part));
-        part::check(part, valid.runs(), "runs")?;
         let streams = args.stream || args.resume.is_some() || part.is_some();
         let main = main_of(&output.out).filter(|_| streams);
         Ok(Self {
@@ -127,8 +126,14 @@ impl EncountersJob {
         })
     }
 
+    /// The file in which it, or its part, grows, with the option that asked for it; if it is streamed.
+    fn kept_as(&self) -> Option<(&'static str, PathBuf)> {
+        let main = self.streamed.as_ref()?;
+        Some(part::kept_as(self.part, main))
+    }
+
     /// Its files, locked for this run. Those of a part are not locked, because only the merged ensemble has them.
-    fn claim(&self, args: &Args) -> Result<Option<Claim>, Failure> {
+    fn claim(&self, args: &Args) -> Result<Claim, Failure> {
         let mut declared = run::Outputs::new();
         for path in &self.output.out {
             declared.file("--out", path);
@@ -139,8 +144,7 @@ impl EncountersJob {
         if let Some(path) = &self.output.save_config {
             declared.file("--save-config", path);
         }
-        if let Some(main) = &self.streamed {
-            let (option, name) = part::kept_as(self.part, main);
+        if let Some((option, name)) = self.kept_as() {
             for path in store::working_files(&name) {
                 declared.working(option, &path);
             }
@@ -153,11 +157,13 @@ impl EncountersJob {
                 declared.input(option, path);
             }
         }
-        if self.part.is_some() {
-            declared.check()?;
-            return Ok(None);
+        match (self.part, self.kept_as()) {
+            (Some(_), Some((_, name))) => {
+                let config = self.output.save_config.as_deref();
+                part::claim(&declared, &name, config)
+            }
+            _ => Ok(declared.claim()?),
         }
-        Ok(Some(declared.claim()?))
     }
 
     /// Writes the specification, unless an earlier run has written it: its user may have changed the file since.

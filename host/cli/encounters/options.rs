@@ -20,7 +20,6 @@ use crate::part::PartArgs;
 /// distance of 100 (Trani et al. 2024).
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     args_conflicts_with_subcommands = true,
     after_help = "G = 1: with solar masses and astronomical units a year is 2 pi units of time.\n\
                   Run i depends on the seed and i alone, with the same bits on every CPU and GPU."

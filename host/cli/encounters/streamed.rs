@@ -36,6 +36,7 @@ pub(super) fn run(
     let missing = store.missing();
     let there = done(&items, &missing);
     let mut streamed = compute(executor, job, &store, &missing, options, quiet, args.quiet)?;
+    streamed.notes.extend(store.damage());
     if args.resume.is_some() && !resumed && job.part.is_none() {
         let note = "there was nothing to go on with: the computation was begun anew";
         streamed.notes.push(note.into());

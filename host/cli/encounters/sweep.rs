@@ -23,7 +23,6 @@ use crate::{Failure, report};
 /// values of two parameters. Run it again to continue an interrupted run.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Compute an ensemble for each value of a parameter, or each pair of values of two",
     after_help = format!("NAME is one of {}.", Adjustable::names())
 )]
@@ -105,7 +104,7 @@ fn run_on(
     let (sweep, path, _) = sequence.described("encounters sweep", typed, &args.out, describe)?;
     let vary = sweep.vary()?;
     let frames = sweep.frames(&vary)?;
-    let part = sequence.folder.part(frames.len())?;
+    let part = sequence.folder.part()?;
     let _claim = sequence.folder.claim(&path, part, &[])?;
     let pictures = ZoomLookArgs {
         axes: true,

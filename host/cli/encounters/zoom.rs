@@ -8,7 +8,9 @@ use trisolar::divergence::RunOptions;
 use trisolar::encounters::{Adjustable, Executor, Overrides};
 use trisolar::run::Paths;
 use trisolar::zoom::animation::Animation;
-use trisolar::zoom::{EncounterBase, EncounterFrame, Rule, variables_in_words};
+use trisolar::zoom::{
+    ENCOUNTER_ZOOM_FRAMES, EncounterBase, EncounterFrame, Rule, variables_in_words,
+};
 
 use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::films::frames;
@@ -22,7 +24,6 @@ use crate::{Failure, report, values};
 /// interrupted run, or to make a film of existing frames.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Compute a zoom: a sequence of maps of outcomes towards a point",
     after_help = formulas()
 )]
@@ -38,8 +39,9 @@ pub(crate) struct Args {
         required_unless_present = "resume"
     )]
     to: Vec<f64>,
-    /// Number of frames, 1 to 99999
-    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = frames, default_value = "100")]
+    /// Number of frames, 1 to 99999. Fewer than 100 frames cover the same ranges in longer strides, unless --set has a formula of the
+    /// span; more frames go on beyond them
+    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = frames, default_value_t = ENCOUNTER_ZOOM_FRAMES)]
     frames: u32,
     /// Set a parameter by a formula, such as 'span=span/2^(frame/5)'; can be repeated. The span is that of the columns, and that of
     /// the rows changes in proportion [default: span=span/2^(frame/10)]
@@ -136,7 +138,7 @@ fn run_on(
     zoom.look.check(&zoom.film)?;
     let frames = zoom.frames()?;
     let films = films(&zoom.film)?;
-    let part = sequence.folder.part(frames.len())?;
+    let part = sequence.folder.part()?;
     let _claim = sequence.folder.claim(&path, part, &films)?;
     let settings = sequence.settings(options, zoom.look, zoom.npz, part);
     let begun = sequence.folder.begun::<Zoom>("encounters zoom", &path);
@@ -206,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_rule_halves_the_span_every_ten_frames() {
+    fn the_usual_rule_halves_the_span_every_ten_of_a_hundred_frames() {
         let given = Overrides {
             map: vec!["phase=0:360".into(), "inclination=0:180".into()],
             ..Overrides::default()
@@ -215,7 +217,7 @@ mod tests {
             base: given,
             max_error: None,
             to: vec![230.0, 27.0],
-            frames: 21,
+            frames: 100,
             set: Vec::new(),
             npz: false,
             film: Vec::new(),
@@ -223,10 +225,12 @@ mod tests {
             look: ZoomLookArgs::default(),
         };
         let frames = zoom.frames().expect("valid");
-        assert_eq!(frames.len(), 21);
+        assert_eq!(frames.len(), 100);
         for (frame, span) in [(0, 360.0), (10, 180.0), (20, 90.0)] {
             let set: f64 = frames[frame].set[0].value;
             assert!((set - span).abs() < 1e-9, "{set}");
         }
+        let few = Zoom { frames: 5, ..zoom }.frames().expect("valid");
+        assert_eq!(few[4].set, frames[99].set);
     }
 }

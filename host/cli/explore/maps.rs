@@ -301,6 +301,7 @@ impl TileEngine for OneMap {
         let monitor = StopWhenUnwanted(cancel);
         let RunOptions { threads, simd, .. } = self.options;
         let unresolved = resolution_of(&valid, threads, simd, &|| cancel.cancelled());
+        let unresolved = unresolved.map_err(ended)?;
         let affordable = CHECKED_PIXEL_STEPS / valid.specification().steps;
         let most = affordable.clamp(1, CHECKED_PIXELS);
         let step = match affordable {

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use trisolar::divergence::EngineError;
 use trisolar::gpu::Stopwatch;
+use trisolar::io::older;
 use trisolar::nbody::{self, Options, Overrides, Partials, Pause, RunError};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Refused, Renewal};
@@ -367,6 +368,7 @@ fn resume(
     }
 
     let claim = outputs.declared().claim()?;
+    older::own(path);
     // A run that had the lock until now may have renewed it.
     let mut record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
     for (option, path) in outputs.results() {

@@ -18,7 +18,6 @@ use super::super::values;
 /// Integrate bodies that all attract each other. Without options: 1024 bodies of a Plummer sphere, 1000 steps.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     mut_arg("threads", |threads| threads.help(
         "Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]"
     )),

@@ -129,7 +129,9 @@ pub fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
 /// # Errors
 /// There is too little space, or the file cannot be written.
 pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
-    machine::allocate(file, bytes)?;
+    if bytes > 0 {
+        machine::allocate(file, bytes)?;
+    }
     file.set_len(bytes)
 }
 

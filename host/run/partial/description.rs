@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::io::IoError;
 use crate::io::atomic;
 use crate::io::read::{self, Limit};
-use crate::io::sum::Sum;
+use crate::io::sum::{Sum, sealed, unsealed};
 use crate::io::system;
 use crate::part::Part;
 use crate::{Record, RecordError};
@@ -41,8 +41,8 @@ pub(crate) struct Description<C> {
     /// The part of the run to which they belong.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
-    /// The items that are safely in the file: first and end of each span, ascending.
-    pub done: Vec<[u64; 2]>,
+    /// The items that are safely in the file: first and end of each span, ascending, and the CRC-32 of their bytes.
+    pub done: Vec<[u64; 3]>,
     /// The checksum of the file of a part that is complete.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub sum: Option<Sum>,
@@ -76,16 +76,19 @@ impl<C: Contents> Description<C> {
             Err(IoError::NotFound { .. }) => return Ok(None),
             Err(e) => return Err(e),
         };
-        let read: Self = serde_json::from_str(&text).map_err(|e| malformed(path, e.to_string()))?;
-        if read.format != FORMAT {
-            let reason = format!("it was written by {}, in another format", read.program);
+        let object = unsealed(&text).map_err(|e| malformed(path, e.to_owned()))?;
+        let of = |key: &str| object[key].clone();
+        if of("format") != FORMAT {
+            let reason = format!("it was written by {}, in another format", of("program"));
             return Err(malformed(path, reason));
         }
+        let read = serde_json::from_value(object).map_err(|e| malformed(path, e.to_string()))?;
         Ok(Some(read))
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), IoError> {
-        let text = serde_json::to_string_pretty(self).expect("plain data");
+        let object = serde_json::to_value(self).expect("plain data");
+        let text = format!("{:#}", sealed(object));
         atomic::write_with(path, |file| {
             file.write_all(text.as_bytes()).map_err(|e| file.error(e))
         })
@@ -139,7 +142,7 @@ impl<C: Contents> Begun<C> {
     }
 }
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The endings of the names of an unfinished file and of its record.
 const PART: &str = ".part";
 const RECORD: &str = ".part.json";

@@ -356,7 +356,8 @@ def encounters_zoom(
 
     :param spec: the source of values that are not given below, as for :func:`encounters`.
     :param to: the point of the map that keeps its place: its value along the columns, and along the rows if the map has them.
-    :param frames: number of frames, 1 to 99999.
+    :param frames: number of frames, 1 to 99999. Fewer than 100 frames cover the same ranges in longer strides, unless ``set`` has a
+        formula of the span; more frames go on beyond them.
     :param set: a formula for a parameter, such as "span=span/2^(frame/5)", or several ["span=span/2^(frame/10)"].
     :param backend: the engine, as for :func:`encounters`.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].

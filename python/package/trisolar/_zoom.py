@@ -8,7 +8,7 @@ from . import _trisolar
 from ._dataset import module, stacked
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
-from ._spec import Gpus, Spec, formulas, merged, names, options as run_options, source, wholes
+from ._spec import Gpus, Numbered, Spec, formulas, merged, names, options as run_options, source, wholes
 from ._warnings import warn_of_accuracy, warn_of_doubts
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def zoom(
     cache: str = "none",
     backend: str = "auto",
     gpus: Gpus = None,
+    device: Numbered = None,
     driver: str = "threads",
     threads: Optional[int] = None,
     simd: Optional[str] = None,
@@ -41,12 +42,14 @@ def zoom(
     :param spec: the source of values that are not given below, as for :func:`divergence`.
     :param preset: schedule: "document" (the zoom of Badger's study, 500 frames), "video" (from 1.28 km to 518 nm, 937 frames) or
         "none" (100 frames).
-    :param frames: number of frames, 1 to 99999 [the preset's].
+    :param frames: number of frames, 1 to 99999 [the preset's]. Fewer frames than the preset's cover the same ranges in longer strides,
+        unless ``set`` has a formula of the span; more frames go on beyond them.
     :param set: a formula for a parameter, such as "span=40/2^(frame/30)", or several; they override the preset's.
     :param cache: the pixels of earlier frames that are reused: "none", or "rounded", those whose rounded coordinates were computed before, as
         in Badger's study, so that the maps are not exact. Only for the quantity divergence.
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
-    :param gpus: the GPUs, as for :func:`divergence`.
+    :param gpus: how many GPUs, as for :func:`divergence`.
+    :param device: which GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
     :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
@@ -64,7 +67,7 @@ def zoom(
     """
     given = source(spec)
     checked(progress)
-    how = run_options(backend, threads, gpus, driver, simd)
+    how = run_options(backend, threads, gpus, device, driver, simd)
     names(preset=preset)
     wholes(frames=frames)
     names(cache=cache)

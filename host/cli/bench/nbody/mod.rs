@@ -20,7 +20,6 @@ use crate::{Failure, interrupt, values};
 /// Measures whole steps (forces and motion) of the symplectic Euler integrator for Plummer models.
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     about = "Measure all-pairs N-body: interactions per second of every solver over the number of bodies"
 )]
 pub(crate) struct Args {

@@ -26,7 +26,6 @@ use crate::{Failure, interrupt};
 /// Measures the solvers on the line of particles of Pacheco & Malensek (2021).
 #[derive(Debug, clap::Args)]
 #[command(
-    args_override_self = true,
     mut_arg("threads", |threads| threads.help(
         "Largest number of threads and processes, 1 to 4096 [default: the number of cores, at most 16]"
     )),
