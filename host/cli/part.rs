@@ -52,6 +52,7 @@ pub(crate) fn kept_as(part: Option<Part>, main: &Path) -> (&'static str, PathBuf
 /// parts write, cannot be locked by one of them.)
 pub(crate) fn claim(whole: &Outputs, kept: &Path, config: Option<&Path>) -> Result<Claim, Failure> {
     whole.check()?;
+    whole.remove_abandoned();
     config.into_iter().for_each(older::keep);
     let mut own = Outputs::new();
     for path in working_files(kept) {

@@ -371,6 +371,7 @@ impl FolderArgs {
             return Ok(all.claim()?);
         }
         all.check()?;
+        all.remove_abandoned();
         Ok(declared(&[]).claim()?)
     }
 

@@ -331,6 +331,49 @@ mod tests {
     }
 
     #[test]
+    fn pixels_and_records_that_changed_on_the_disk_are_not_trusted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("map.npy");
+        let valid = map(4, 100);
+        let [part, record] = working_files(&path);
+        let begin = || {
+            let store = Store::begin(&path, &valid, None).expect("begins");
+            store.put(2, ValueSlice::U32(&[7, 8, 9])).expect("takes");
+            store.put(10, ValueSlice::U32(&[1])).expect("takes");
+            store.write_record().expect("writes");
+        };
+        let remove = || [&part, &record].map(|file| fs::remove_file(file).expect("there"));
+        begin();
+        let whole = fs::read(&part).expect("there");
+        let header = whole.len() - 16 * 4;
+        for (at, missing, damaged) in [
+            (0, vec![0..2, 5..10, 11..16], None),
+            (header + 4, vec![0..2, 5..10, 11..16], None),
+            (header + 3 * 4 + 1, vec![0..10, 11..16], Some("3 pixels")),
+            (header + 10 * 4, vec![0..2, 5..16], Some("1 pixels")),
+        ] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 4;
+            fs::write(&part, &bytes).expect("writes");
+            let store = Store::resume(&path, &valid).expect("reads").expect("begun");
+            assert_eq!(store.missing(), missing, "{at}");
+            let said = store.damage();
+            assert_eq!(said.is_some(), damaged.is_some(), "{said:?}");
+            assert!(damaged.is_none_or(|words| said.is_some_and(|said| said.contains(words))));
+            drop(store);
+            // The header is written again.
+            let there = fs::read(&part).expect("there");
+            assert_eq!(there[..header], whole[..header]);
+        }
+        let text = fs::read_to_string(&record).expect("text");
+        for (old, new) in [("\"done\"", "\"Done\""), ("3", "4"), ("}", "")] {
+            fs::write(&record, text.replacen(old, new, 1)).expect("writes");
+            assert!(Store::resume(&path, &valid).is_err(), "{old}");
+        }
+        remove();
+    }
+
+    #[test]
     fn a_run_killed_while_it_began_or_ended_is_begun_anew() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("map.npy");

@@ -1,5 +1,6 @@
 //! The device of a program that has no other wish.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use crate::{Device, Emulator, open};
@@ -11,7 +12,11 @@ pub fn gpu_or_emulator() -> Arc<dyn Device> {
     #[cfg(not(feature = "devices"))]
     let opened = open(0);
     opened.unwrap_or_else(|why| {
-        eprintln!("{why}; the kernels run in the emulator, on the CPU");
+        // A standard error that cannot be written, such as a file on a full disk, must not end the program.
+        let _ = writeln!(
+            std::io::stderr(),
+            "{why}; the kernels run in the emulator, on the CPU"
+        );
         Arc::new(Emulator::new("emulator".into()))
     })
 }

@@ -194,8 +194,9 @@ impl Outputs {
         }
     }
 
-    /// Removes the temporary files of these outputs that killed runs left.
-    fn remove_abandoned(&self) {
+    /// Removes the temporary files of these outputs that killed runs left, as [`claim`](Self::claim) does: for outputs that are only
+    /// [checked](Self::check).
+    pub fn remove_abandoned(&self) {
         let mut folders: BTreeMap<PathBuf, Vec<&OutputPath>> = BTreeMap::new();
         for entry in &self.entries {
             if let (Some(place), false) = (&entry.place, matches!(entry.role, Role::Input)) {

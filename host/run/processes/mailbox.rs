@@ -1,6 +1,7 @@
 //! Passes messages between the threads that compute and the thread that may call MPI.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -65,7 +66,9 @@ impl Mailbox {
             idle = false;
             let Some((task, message)) = Message::from_bytes(&bytes) else {
                 // The message comes from another version of this program and cannot be read.
-                eprintln!(
+                // The rank ends in any case, also if the standard error cannot be written.
+                let _ = writeln!(
+                    std::io::stderr(),
                     "error: rank {from} is not the same program as rank {}",
                     world.rank()
                 );
