@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use predicates::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::{names, trisolar};
+use support::{names, overriding, trisolar};
 use trisolar::io::npy;
 
 #[test]
@@ -95,7 +95,7 @@ fn without_out_a_picture_and_an_array_are_written_and_listed() {
 }
 
 #[test]
-fn a_bare_picture_has_one_pixel_per_pixel_and_files_are_replaced() {
+fn a_bare_picture_has_one_pixel_per_pixel_and_older_files_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let picture = directory.path().join("m.png");
     std::fs::write(&picture, "old").unwrap();
@@ -133,7 +133,8 @@ fn a_bare_picture_has_one_pixel_per_pixel_and_files_are_replaced() {
         .assert()
         .success();
     assert_ne!(std::fs::read(&picture).unwrap(), bytes);
-    assert_eq!(names(directory.path()), ["m.png"]);
+    let kept = ["m.png", "m.png.~1~", "m.png.~2~"];
+    assert_eq!(names(directory.path()), kept);
 }
 
 #[test]
@@ -143,8 +144,11 @@ fn the_look_of_a_picture_can_be_chosen() {
     let divergence = |more: &str| {
         let mut command = trisolar(path);
         // Some of the twins part, some do not.
-        command.args("divergence --backend cpu --size 40x30 --steps 2000 --dt 0.01".split(' '));
-        command.args(more.split(' '));
+        let base: Vec<&str> = "--backend cpu --size 40x30 --steps 2000 --dt 0.01"
+            .split(' ')
+            .collect();
+        let more: Vec<&str> = more.split(' ').collect();
+        command.arg("divergence").args(overriding(&base, &more));
         command
     };
     let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();

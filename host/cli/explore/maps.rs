@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, Overrides, Points, RunOptions, Sink, Specification,
-    Task, Validated, ValueSlice, ValueType, resolution_of, step_check, values_on,
+    Backend, Devices, EngineError, Overrides, Points, RunOptions, Sink, Specification, Task,
+    Validated, ValueSlice, ValueType, resolution_of, step_check, values_on,
 };
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::output::Shown;
