@@ -25,12 +25,15 @@ pub struct Replaced {
     pub kept: PathBuf,
 }
 
+/// Whether a file of this name is an output.
+pub type IsOutput = fn(&OsStr) -> bool;
+
 #[derive(Debug)]
 struct Older {
     /// Outputs whose older files are kept.
     files: BTreeSet<PathBuf>,
     /// Folders, and which of the names in them are outputs.
-    folders: Vec<(PathBuf, fn(&OsStr) -> bool)>,
+    folders: Vec<(PathBuf, IsOutput)>,
     /// Outputs that this run has written.
     own: BTreeSet<PathBuf>,
     replaced: Vec<Replaced>,
@@ -61,7 +64,7 @@ pub fn keep(path: &Path) {
 }
 
 /// Keeps the older files of a folder whose names are those of outputs.
-pub fn keep_in(folder: &Path, is_output: fn(&OsStr) -> bool) {
+pub fn keep_in(folder: &Path, is_output: IsOutput) {
     let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     lock().folders.push((folder, is_output));
 }
