@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::{Frame, Style, sweep, write};
     use trisolar_io::colour::ColourMap;
-    use trisolar_map::{Specification, ValueSlice};
+    use trisolar_map::{Resolution, Specification, ValueSlice};
 
     /// Three frames of 5 × 4 pixels.
     fn frames(folder: &Folder) -> Vec<Frame> {
@@ -86,7 +86,8 @@ mod tests {
         let style = Style::default();
         for frame in &frames {
             let times: Vec<u32> = (0..20).map(|i| i * (frame.index + 1)).collect();
-            write(frame, ValueSlice::U32(&times), 100, &style, folder).expect("writes");
+            let found = Resolution::new(1, 0);
+            write(frame, ValueSlice::U32(&times), found, 100, &style, folder).expect("writes");
         }
         frames
     }
