@@ -34,7 +34,7 @@ fn the_work_of_a_run_stays_on_its_own_threads() {
                 looks += 1;
                 Ok::<_, std::convert::Infallible>(())
             };
-            integrate(&mut cluster, end, end, &monitor, &mut look).unwrap();
+            integrate(&mut cluster, end, end, None, &monitor, &mut look).unwrap();
             assert_eq!(looks, 2);
         }
     }

@@ -1,18 +1,22 @@
 //! The energy error of runs, and the limit above which it is a warning.
 
 use crate::near::nearest_pair;
-use crate::{Bodies, Diagnostics, relative_change, relative_error};
+use serde::{Deserialize, Serialize};
+
+use crate::{Bodies, Diagnostics};
 
 /// The relative energy error above which there is a warning.
 pub const ENERGY_LIMIT: f64 = 0.01;
 
 /// Kinetic and potential energy (mass · length² / time²).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Energies {
     /// Σ m v² / 2.
     pub kinetic: f64,
     /// - Σ G mᵢ mⱼ / √(r² + softening²) over pairs.
     pub potential: f64,
+    /// The energy without the motion of the centre of mass: the kinetic energy of the velocities relative to it, and the potential.
+    pub internal: f64,
 }
 
 impl Energies {
@@ -21,9 +25,22 @@ impl Energies {
         self.kinetic + self.potential
     }
 
-    /// The sum of the magnitudes.
-    pub fn parts(&self) -> f64 {
-        self.kinetic.abs() + self.potential.abs()
+    /// A change of the internal energy of a run that started with these energies, relative to the magnitude of the internal energy at
+    /// the start. Where its kinetic and potential parts cancel to less than a hundredth of the sum of their magnitudes, as near a
+    /// parabola, the change is relative to a hundredth of that sum.
+    ///
+    /// The motion of the centre of mass does not count: it cannot change, and its energy may be any multiple of the rest.
+    pub fn relative_change(&self, from: f64, to: f64) -> f64 {
+        if from == to {
+            return 0.0;
+        }
+        let parts = (self.internal - self.potential).abs() + self.potential.abs();
+        (to - from) / self.internal.abs().max(0.01 * parts)
+    }
+
+    /// The relative error of a later internal energy.
+    pub fn relative_error(&self, internal: f64) -> f64 {
+        self.relative_change(self.internal, internal)
     }
 }
 
@@ -32,39 +49,37 @@ impl From<&Diagnostics> for Energies {
         Self {
             kinetic: d.kinetic,
             potential: d.potential,
+            internal: d.internal,
         }
     }
 }
 
-/// The relative energy error of a run, see [`relative_error`].
+/// The relative energy error of a run, see [`Energies::relative_change`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnergyError {
-    start: f64,
-    parts: f64,
+    start: Energies,
     last: f64,
     largest: f64,
 }
 
 impl EnergyError {
-    /// The error of a run that starts with the total energy `start`; `parts` is the sum of the magnitudes of its kinetic and potential
-    /// energy.
-    pub fn new(start: f64, parts: f64) -> Self {
+    /// The error of a run that starts with these energies.
+    pub fn new(start: Energies) -> Self {
         Self {
             start,
-            parts,
             last: 0.0,
             largest: 0.0,
         }
     }
 
-    /// A change of the total energy, relative to the same energy as the error.
+    /// A change of the internal energy, relative to the same energy as the error.
     pub fn change(&self, from: f64, to: f64) -> f64 {
-        relative_change(from, to, self.start, self.parts)
+        self.start.relative_change(from, to)
     }
 
-    /// Records the total energy at a later time and returns its relative error.
-    pub fn look(&mut self, total: f64) -> f64 {
-        self.last = relative_error(total, self.start, self.parts);
+    /// Records the internal energy at a later time and returns its relative error.
+    pub fn look(&mut self, internal: f64) -> f64 {
+        self.last = self.start.relative_error(internal);
         if self.last.abs() > self.largest.abs() {
             self.largest = self.last;
         }
@@ -115,9 +130,35 @@ impl EnergyError {
 pub fn no_energy(when: &str, total: f64, bodies: &Bodies) -> String {
     let pair =
         nearest_pair(&bodies.position, |_| true).map_or(String::new(), |(i, j, distance)| {
+            let [i, j] = [i + 1, j + 1];
             format!(" The closest bodies are {i} and {j}, at a distance of {distance:.3e}.")
         });
     format!(
         "{when}: the energy is {total}, not a finite number.{pair} Use --softening, or other bodies"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_relative_to_the_start_unless_its_parts_cancel() {
+        let error = |internal: f64, kinetic: f64, later: f64| {
+            let potential = internal - kinetic;
+            let start = Energies {
+                kinetic,
+                potential,
+                internal,
+            };
+            start.relative_error(later)
+        };
+        assert_eq!(error(-0.25, 0.25, -0.1875), 0.25);
+        assert_eq!(error(-0.25, 0.25, -0.3125), -0.25);
+        // A parabola.
+        assert!((error(0.0, 1.0, 1e-6) - 5e-5).abs() < 1e-18);
+        // Bodies at rest without mass.
+        assert_eq!(error(0.0, 0.0, 0.0), 0.0);
+        assert!(error(-0.25, 0.25, f64::NAN).is_nan());
+    }
 }

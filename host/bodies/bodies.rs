@@ -16,6 +16,12 @@ pub struct Bodies {
     pub velocity: Vec<DVec3>,
 }
 
+/// The median of at least one value, the upper one of an even number of them.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
 impl Bodies {
     /// Number of bodies.
     pub fn len(&self) -> usize {
@@ -47,6 +53,11 @@ impl Bodies {
             .iter()
             .fold(0.0_f64, |far, x| far.max(x.abs()));
         if far > 0.0 { far } else { 1.0 }
+    }
+
+    /// The middle of the bodies, of which there is at least one; a few that are far away do not move it.
+    pub fn middle(&self) -> DVec3 {
+        DVec3::from([0, 1, 2].map(|k| median(self.position.iter().map(|x| x[k]).collect())))
     }
 
     /// Multiplies positions and velocities.

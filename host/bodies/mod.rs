@@ -4,7 +4,8 @@
 //! - [`Points`]: individual start states of three bodies
 //! - [`Model`]: start models
 //! - [`files`]: bodies from files
-//! - [`Diagnostics`]: conserved quantities and the shape of the system; [`EnergyError`]: the energy error of a run
+//! - [`Diagnostics`]: conserved quantities and the shape of the system; [`EnergyError`]: the energy error of a run;
+//!   [`Displacements`]: how far the errors of the steps displace bodies
 //! - [`ColumnDensity`]: mass per area along the line of sight; [`Tracks`]: the paths of bodies through recorded states
 //! - [`near`]: bodies that are close to each other; [`start`]: warnings about a start
 
@@ -12,6 +13,7 @@ mod accuracy;
 mod bodies;
 mod column;
 mod diagnostics;
+mod displacement;
 pub mod files;
 mod king;
 mod models;
@@ -28,15 +30,14 @@ use trisolar_io as io;
 use trisolar_spec as spec;
 
 pub use accuracy::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
-pub use bodies::{Bodies, MAX_BODIES, numbers, vectors};
+pub use bodies::{Bodies, MAX_BODIES, median, numbers, vectors};
 pub use column::ColumnDensity;
-pub use diagnostics::{
-    Diagnostics, LAGRANGE_FRACTIONS, compensated, relative_change, relative_error,
-};
+pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS, compensated, kinetic};
+pub use displacement::{DISPLACEMENT_LIMIT, Displacement, Displacements, body_name};
 pub use glam::DVec3;
 pub use king::KING_W0;
 pub use models::{Model, ModelError};
 pub use points::{MAX_POINTS, Points};
 pub use shape::{SHAPE_FRACTIONS, Shape};
 use shells::Shells;
-pub use tracks::Tracks;
+pub use tracks::{MAX_TIMES, Tracks};

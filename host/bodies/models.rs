@@ -213,7 +213,8 @@ impl Model {
         match self {
             Self::Line => 0.01,
             Self::OuterPlanets => 10.0,
-            Self::SolarSystem => 1.0,
+            // Six hours: Mercury is late by 2e-4 degrees a year.
+            Self::SolarSystem => 0.25,
             // Whole numbers of steps in a period.
             Self::Kepler { .. } => period() / 4000.0,
             Self::FigureEight | Self::Lagrange => period() / 5000.0,

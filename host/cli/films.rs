@@ -7,8 +7,8 @@ use trisolar::divergence::Monitor as _;
 use trisolar::io::film::{Film, FilmError, RATES};
 use trisolar::io::plot::{self, Movie, Orbits, PictureSize, Trajectory, View};
 
-use super::Failure;
 use super::progress::Progress;
+use super::{Failure, interrupt};
 
 /// Pictures per second of a film, and the largest number of pictures.
 const DEFAULT_RATE: f64 = 20.0;
@@ -59,9 +59,11 @@ impl PictureArgs {
             rate: self.fps.unwrap_or(DEFAULT_RATE),
         };
         let progress = Progress::new("film", quiet);
+        // A film of what an interrupted run has computed is drawn to its end.
+        let already = interrupt::interrupted();
         let drawn = plot::animation(film, times, bodies, orbits, &movie, &|done, all| {
             progress.progress(done as u64, all as u64);
-            !progress.cancelled()
+            already || !progress.cancelled()
         });
         progress.finish();
         Ok(drawn?)

@@ -210,6 +210,16 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
+/// A note about columns of a series that are not numbers at some record.
+pub(crate) fn undefined(columns: &[&str]) -> Option<String> {
+    (!columns.is_empty()).then(|| {
+        format!(
+            "the series has nan where a column is not defined (without mass, potential, neighbours or binaries): {}",
+            columns.join(", ")
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

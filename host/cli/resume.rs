@@ -16,7 +16,7 @@ use super::Failure;
 const FREE: [&str; 3] = ["Computation", "Page", "Report"];
 
 /// Headings of options beside which a model that is known for something draws itself without `--plots`.
-pub(crate) const SHOWN_WITH: [&str; 3] = ["Start", "Computation", "Report"];
+const SHOWN_WITH: [&str; 3] = ["Start", "Computation", "Report"];
 
 /// The options that were typed, by their names with `_` for `-`.
 #[derive(Debug, Default)]
@@ -54,10 +54,10 @@ impl Typed {
         self.options.contains_key(option)
     }
 
-    /// Whether all of them are under these headings.
-    pub(crate) fn are_under(&self, headings: &[&str]) -> bool {
-        let mut of = self.options.values();
-        of.all(|heading| headings.contains(&heading.as_str()))
+    /// Whether a model that is known for something draws itself beside all of them. `--end` changes the end and nothing else.
+    pub(crate) fn let_models_show(&self) -> bool {
+        let mut all = self.options.iter();
+        all.all(|(option, heading)| option == "end" || SHOWN_WITH.contains(&heading.as_str()))
     }
 
     /// Refuses options given with `--resume FILE` that differ from those of the run.

@@ -19,7 +19,7 @@ use super::{
     Energies, Engine, Forces, HermiteError, Motion, Order, Pair, Parts, Schedule, Shape,
     Specification, Split, Star, Validated, bodies_of,
 };
-use trisolar_bodies::compensated;
+use trisolar_bodies::{compensated, kinetic};
 use trisolar_simd::{Simd, with_lanes};
 
 mod ahmad_cohen;
@@ -484,8 +484,8 @@ impl<'e> Cluster<'e> {
              Check the energy error, and {advice}",
             self.counters.abrupt,
             self.specification.on_the_clock(worst.time),
-            worst.body,
-            worst.neighbour,
+            worst.body + 1,
+            worst.neighbour + 1,
             worst.distance
         ))
     }
@@ -595,13 +595,14 @@ impl<'e> Cluster<'e> {
 
     /// Energies of particles at one time with these [`potentials`](Self::potentials), in compensated sums.
     pub fn energy_of(stars: &[Star], potentials: &[f64]) -> Energies {
-        let kinetic = stars
-            .iter()
-            .map(|s| 0.5 * s.mass * s.taylor[1].norm2_plus(0.0));
+        let velocities = stars.iter().map(|s| (s.mass, s.velocity()));
+        let [kinetic, relative] = kinetic(velocities);
         let potential = stars.iter().zip(potentials).map(|(s, p)| 0.5 * s.mass * p);
+        let potential = compensated(potential);
         Energies {
-            kinetic: compensated(kinetic),
-            potential: compensated(potential),
+            kinetic,
+            potential,
+            internal: relative + potential,
         }
     }
 }

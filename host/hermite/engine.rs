@@ -298,8 +298,8 @@ pub enum HermiteError {
     },
     /// The step of a particle is too small to advance its time.
     #[error(
-        "time {time}: body {body} needs a step below {shortest:e}; its nearest neighbour is body {neighbour} at a \
-         distance of {distance:e}. {}", advice(*regularised)
+        "time {time}: body {} needs a step below {shortest:e}; its nearest neighbour is body {} at a \
+         distance of {distance:e}. {}", .body + 1, .neighbour + 1, advice(*regularised)
     )]
     StepTooSmall {
         /// The time.
@@ -317,8 +317,8 @@ pub enum HermiteError {
     },
     /// A position or velocity is no longer a finite number.
     #[error(
-        "time {time}: the position of body {body} is no longer a finite number: it came too close to another one for \
-         its step"
+        "time {time}: the position of body {} is no longer a finite number: it came too close to another one for \
+         its step", .body + 1
     )]
     NotFinite {
         /// The time.

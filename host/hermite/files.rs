@@ -12,7 +12,7 @@ use kernels_gpu::hermite::TERMS;
 
 use super::{Counters, Pair, Parts, Specification, Star};
 use trisolar_bodies::files::{BodyFormat, write};
-use trisolar_bodies::{Bodies, DVec3, Tracks};
+use trisolar_bodies::{Bodies, Tracks};
 use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_run::Record;
 
@@ -136,12 +136,7 @@ impl Checkpoint {
         let width = self.series.first().map_or(0, Vec::len);
         file.array("series", &[self.series.len(), width], &self.series.concat())?;
         if let Some(tracks) = &self.tracks {
-            let states: Vec<f64> = (tracks.states().iter().flatten())
-                .flat_map(|v| v.to_array())
-                .collect();
-            let rows = tracks.times().len();
-            file.array("track_times", &[rows], tracks.times())?;
-            file.array("tracks", &[rows, tracks.bodies(), 9], &states)?;
+            tracks.write(&mut file)?;
         }
         if let Some(run) = run {
             run.write(&mut file)?;
@@ -241,10 +236,7 @@ impl Checkpoint {
                 .chunks_exact(width)
                 .map(<[f64]>::to_vec)
                 .collect(),
-            tracks: match file.has("tracks.npy") {
-                true => Some(read_tracks(&mut file, &fail)?),
-                false => None,
-            },
+            tracks: (Tracks::read(&mut file)?.transpose()).map_err(&fail)?,
         };
         checkpoint.check().map_err(&fail)?;
         Ok(checkpoint)
@@ -394,29 +386,6 @@ fn read_parts(
         first = last;
     }
     Ok(all)
-}
-
-fn read_tracks(
-    file: &mut NpzReader,
-    fail: &dyn Fn(String) -> FileError,
-) -> Result<Tracks, FileError> {
-    let times = file.array::<f64>("track_times")?.values;
-    let states = file.array::<f64>("tracks")?;
-    let [rows, bodies, 9] = states.shape[..] else {
-        let shape = &states.shape;
-        return Err(fail(format!(
-            "tracks must be times x n x 9, it is {shape:?}"
-        )));
-    };
-    let vector = |n: &[f64]| DVec3::new(n[0], n[1], n[2]);
-    let states = states.values.chunks_exact(9);
-    let states = states.map(|n| [vector(n), vector(&n[3..]), vector(&n[6..])]);
-    let tracks = Tracks::with(times, bodies, states.collect());
-    tracks.ok_or_else(|| {
-        fail(format!(
-            "tracks has {rows} rows, and track_times not as many"
-        ))
-    })
 }
 
 fn star(n: &[f64]) -> Star {

@@ -19,6 +19,7 @@ mod run;
 mod schedule;
 mod selection;
 mod spec;
+mod step_check;
 
 pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters};
 pub use cpu::CpuEngine;
@@ -36,6 +37,7 @@ pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
 pub use selection::{OpenDevices, Options};
 pub use spec::{AhmadCohen, ClosePairs, Order, Precision, SpecError, Specification, Validated};
+pub use step_check::StepCheck;
 
 pub use trisolar_bodies::{Energies, SHAPE_FRACTIONS, Shape};
 

@@ -268,10 +268,9 @@ impl Overrides {
         self.without(START)
     }
 
-    /// Whether the model's own end shows what it is known for, and no other end is given.
+    /// Whether the model has an end that shows what it is known for.
     pub fn is_of_known_time(&self) -> bool {
-        let known = self.model.is_some_and(|model| model.problem().is_some());
-        known && self.end.is_none() && self.steps.is_none()
+        self.model.is_some_and(|model| model.problem().is_some())
     }
 
     /// The end of the run and the interval of its diagnostics, for a start at time 0. A run that is resumed from a checkpoint needs them as

@@ -1,6 +1,6 @@
 //! Runs from a start to an end, with diagnostics at equal intervals of time.
 
-use super::{Binaries, Cluster, Energies, HermiteError, Shape, Star};
+use super::{Binaries, Cluster, Energies, HermiteError, Shape, Star, StepCheck};
 use trisolar_run::{EngineError, Monitor};
 
 /// The particles at one time, with their diagnostics.
@@ -34,7 +34,7 @@ pub enum RunError<E> {
 }
 
 /// Steps block by block up to `end`, and shows `observe` the particles at every multiple of `every` from the cluster's time
-/// on, and at `end`. Progress is in billionths of the total time.
+/// on, and at `end`. Progress is in billionths of the total time. `check` repeats parts of the run with longer steps.
 ///
 /// # Errors
 /// [`RunError`].
@@ -42,6 +42,7 @@ pub fn integrate<E>(
     cluster: &mut Cluster<'_>,
     every: f64,
     end: f64,
+    mut check: Option<&mut StepCheck>,
     monitor: &dyn Monitor,
     observe: &mut dyn FnMut(Snapshot) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
@@ -55,6 +56,13 @@ pub fn integrate<E>(
             monitor.progress((share * PROGRESS_UNITS as f64) as u64, PROGRESS_UNITS);
             !monitor.cancelled()
         };
+        while let Some(check) = check.as_mut().filter(|check| check.next_look() <= time) {
+            let look = check.next_look();
+            if !cluster.advance(look, &mut go_on)? {
+                return Err(HermiteError::from(EngineError::Cancelled).into());
+            }
+            check.look(&cluster.at(look)?, &mut |_| !monitor.cancelled())?;
+        }
         if !cluster.advance(time, &mut go_on)? || monitor.cancelled() {
             return Err(HermiteError::from(EngineError::Cancelled).into());
         }

@@ -465,22 +465,26 @@ impl Specification {
         for (i, mass) in bodies.mass.iter().enumerate() {
             if !(mass.is_finite() && *mass >= 0.0) {
                 return fail(
-                    format!("{i} (mass {mass})"),
+                    format!("{} (mass {mass})", i + 1),
                     "a mass must be finite and at least 0",
                 );
             }
             if self.precision == Precision::SplitF32 && *mass > LARGEST_SINGLE_MASS {
                 return fail(
-                    format!("{i} (mass {mass})"),
+                    format!("{} (mass {mass})", i + 1),
                     "with --precision split-f32 a mass must be at most 1e12",
                 );
             }
             if !(bodies.position[i].is_finite() && bodies.velocity[i].is_finite()) {
-                return fail(i.to_string(), "positions and velocities must be finite");
+                return fail(
+                    (i + 1).to_string(),
+                    "positions and velocities must be finite",
+                );
             }
         }
+        let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
+        self.check_extent(bodies, heaviest)?;
         if self.softening == 0.0 {
-            let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
             // Without softening, the sums add this number to r², so that the force of a body on itself vanishes.
             let added = match self.precision {
                 Precision::F64 => softening2(0.0),
@@ -490,7 +494,7 @@ impl Specification {
             // Test bodies do not attract each other.
             let pulls = |i: usize| bodies.mass[i] > 0.0;
             if let Some((i, j, distance)) = pair_within(&bodies.position, pulls, nearest) {
-                let given = format!("{i} and {j}");
+                let given = format!("{} and {}", i + 1, j + 1);
                 if distance == 0.0 {
                     let allowed =
                         "they coincide; give them different positions or a --softening above 0";
@@ -506,6 +510,40 @@ impl Specification {
         Ok(())
     }
 }
+
+impl Specification {
+    /// Checks that no body is so far away that forces lose their digits.
+    fn check_extent(&self, bodies: &Bodies, heaviest: f64) -> Result<(), SpecError> {
+        let middle = bodies.middle();
+        let most = match self.precision {
+            Precision::F64 => FARTHEST,
+            // The force at the largest distance must be an f32 number with all digits.
+            Precision::SplitF32 => {
+                let by_mass = (heaviest.min(1.0) / LEAST_SINGLE_FORCE).cbrt();
+                by_mass.min(FARTHEST_SINGLE)
+            }
+        };
+        let far = |x: &DVec3| (*x - middle).abs().max_element() > most;
+        match bodies.position.iter().position(far) {
+            Some(body) if heaviest > 0.0 => Err(SpecError {
+                option: "body",
+                given: (body + 1).to_string(),
+                allowed: format!(
+                    "it is more than {most:.1e} from the middle of the bodies, where --precision {} has no exact forces; choose other units",
+                    self.precision
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Largest distance from the middle of the bodies in f64, whose r⁻³ is a number with all digits.
+const FARTHEST: f64 = 1e100;
+/// The same in split-f32.
+const FARTHEST_SINGLE: f64 = 1e12;
+/// Least G·m·r⁻³ in split-f32.
+const LEAST_SINGLE_FORCE: f64 = 1e-36;
 
 /// Largest G·m of a body in split-f32: its force at the least distance must be an f32 number.
 const LARGEST_SINGLE_MASS: f64 = 1e12;

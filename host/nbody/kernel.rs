@@ -277,7 +277,8 @@ impl LaunchPlan {
             let mass = &problem.bodies().mass;
             if let Some(other) = mass.iter().position(|m| *m != mass[0]) {
                 return fail(format!(
-                    "the mass of body {other} differs from that of body 0"
+                    "the mass of body {} differs from that of body 1",
+                    other + 1
                 ));
             }
         }

@@ -7,8 +7,11 @@ pub mod files;
 mod kernel;
 mod overrides;
 mod run;
+mod scaled;
 mod selection;
 mod spec;
+mod step_check;
+mod units;
 
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
@@ -21,9 +24,9 @@ pub use spec::{
     EnergyLooks, MAX_STEPS, Partials, Precision, Schedule, Solver, SpecError, Specification,
     Validated,
 };
+pub use step_check::StepCheck;
 pub use trisolar_bodies::{
-    Bodies, Diagnostics, LAGRANGE_FRACTIONS, MAX_BODIES, Model, ModelError, relative_change,
-    relative_error,
+    Bodies, Diagnostics, Energies, LAGRANGE_FRACTIONS, MAX_BODIES, Model, ModelError,
 };
 pub use trisolar_run::Ranks;
 pub use trisolar_spec::Integrator;

@@ -72,15 +72,16 @@ parameters! {
                 where { lines: Some(|| Integrator::help_of(Integrator::of_any_bodies())) };
             /// Solver: basic (each pair is evaluated twice) or reduced (each pair once); their sums differ in the last bits
             solver: Option<Solver> = "NAME" => read::parsed, default "reduced";
-            /// Arithmetic: f64 (the same bits on every machine), f32 (fast on a GPU; GPUs and CPUs give different bits) or float-float
-            /// (pairs of f32, 44 bits)
+            /// Arithmetic: f64 (the same bits on every machine), f32 (fast on a GPU) or float-float (pairs of f32, 44 bits); in f32 and
+            /// float-float the last bits of a GPU differ from those of a CPU
             precision: Option<Precision> = "NAME" => read::parsed, default "f64";
         }
         "Accuracy" {
             /// When to evaluate the energy, from which the error of the run follows: ends (at the start and at the end; takes a time
             /// proportional to the square of the number of bodies) or none (the error is then not known)
             energy: Option<EnergyLooks> = "NAME" => read::parsed, default "ends";
-            /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at the end or at any record; without
+            /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at the end or at any record, or if the
+            /// errors of the steps displace a body by more than X (at least 0.01) of its distance from the body that attracts it; without
             /// --max-error, an error above 0.01 is a warning
             max_error: Option<f64> = "X" => read::number;
         }
@@ -337,12 +338,7 @@ impl Overrides {
             names: model.names(),
             ..Specification::default()
         };
-        // A run of which something else is given is the user's own.
-        let own = self.dt.is_some()
-            || self.steps.is_some()
-            || self.end.is_some()
-            || self.integrator.is_some();
-        let mut time = model.natural_time(g).filter(|_| !own);
+        let mut time = model.natural_time(g);
         match name {
             ModelName::SixBodies => {
                 (defaults.dt, defaults.integrator) = (1e-5, Integrator::SymplecticEuler);

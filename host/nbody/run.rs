@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::step_check::{Quiet, StepCheck};
 use super::{Bodies, Engine, LowerParts, Validated};
 use trisolar_run::{EngineError, Monitor};
 
@@ -21,6 +22,8 @@ pub struct Snapshot {
 pub enum Pause {
     /// At a step that is recorded.
     Record,
+    /// At another step, so that paths can be drawn.
+    Track,
     /// At another step, so that the run can be saved.
     Between,
 }
@@ -32,7 +35,7 @@ pub struct NotFinite {
     pub step: u64,
     /// The time after it, as text.
     pub time: String,
-    /// The bodies, by their numbers.
+    /// The places of the bodies, from 0.
     pub bodies: Vec<usize>,
 }
 
@@ -42,7 +45,7 @@ impl fmt::Display for NotFinite {
         const MAX_LISTED_BODIES: usize = 6;
         let (step, time, count) = (self.step, &self.time, self.bodies.len());
         let listed: Vec<String> = (self.bodies.iter().take(MAX_LISTED_BODIES))
-            .map(usize::to_string)
+            .map(|body| (body + 1).to_string())
             .collect();
         let listed = listed.join(", ");
         let bodies = if count == 1 { "body" } else { "bodies" };
@@ -90,14 +93,16 @@ pub fn integrate<E>(
         engine,
         problem,
         (from, None),
-        [every, u64::MAX],
+        [every, u64::MAX, u64::MAX],
+        None,
         monitor,
         &mut |s, _, _| observe(s),
     )
 }
 
-/// As [`integrate`] with `[every, pause]`, but also shows the bodies after every `pause` steps between these: often enough to save
-/// them before much work can be lost. The lower parts, without which a run cannot continue with the same bits, are passed as well.
+/// As [`integrate`] with `[every, track, pause]`, but also shows the bodies after every multiple of `track` steps, and after every `pause`
+/// steps between these: often enough to save them before much work can be lost. The lower parts, without which a run cannot continue with the same bits, are passed as well.
+/// `check` repeats parts of the run with longer steps.
 ///
 /// # Errors
 /// [`RunError`].
@@ -105,7 +110,8 @@ pub fn integrate_with_pauses<E>(
     engine: &dyn Engine,
     problem: &Validated,
     (from, lower): (&Snapshot, Option<&LowerParts>),
-    [every, pause]: [u64; 2],
+    [every, track, pause]: [u64; 3],
+    mut check: Option<&mut StepCheck>,
     monitor: &dyn Monitor,
     observe: &mut dyn FnMut(Snapshot, Option<LowerParts>, Pause) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
@@ -113,9 +119,15 @@ pub fn integrate_with_pauses<E>(
     let mut run = engine.resume(problem, &from.bodies, lower)?;
     let mut step = from.step;
     let mut good = from.clone();
+    let mut paused = step;
+    if let Some(check) = &mut check {
+        check.look(engine, from, lower.cloned(), monitor)?;
+    }
     while step < spec.steps {
-        let look = (step / every + 1).saturating_mul(every).min(spec.steps);
-        let next = look.min(step.saturating_add(pause));
+        let after = |every: u64| (step / every + 1).saturating_mul(every).min(spec.steps);
+        let (look, track) = (after(every), after(track));
+        let show = look.min(track).min(paused.saturating_add(pause));
+        let next = (check.as_ref()).map_or(show, |check| show.min(check.next_stop()));
         run.advance(
             next - step,
             &PartProgress {
@@ -137,10 +149,17 @@ pub fn integrate_with_pauses<E>(
             return Err(RunError::NotFinite(found));
         }
         good.clone_from(&snapshot);
-        let kind = if step == look {
-            Pause::Record
-        } else {
-            Pause::Between
+        if let Some(check) = check.as_mut().filter(|check| check.next_stop() == step) {
+            check.look(engine, &snapshot, run.lower_parts(), monitor)?;
+        }
+        if step < show {
+            continue;
+        }
+        paused = step;
+        let kind = match step {
+            step if step == look => Pause::Record,
+            step if step == track => Pause::Track,
+            _ => Pause::Between,
         };
         observe(snapshot, run.lower_parts(), kind).map_err(RunError::Observer)?;
     }
@@ -161,7 +180,7 @@ fn first_not_finite(
     while good.step + 1 < bad {
         let step = good.step + (bad - good.step) / 2;
         let mut run = engine.start(problem, &good.bodies)?;
-        run.advance(step - good.step, &Silent(monitor))?;
+        run.advance(step - good.step, &Quiet(monitor))?;
         let bodies = run.bodies()?;
         let found = bodies.not_finite();
         if found.is_empty() {
@@ -176,15 +195,6 @@ fn first_not_finite(
         time: spec.time(bad).to_string(),
         bodies: lost,
     })
-}
-
-/// Shows no progress but can be cancelled.
-struct Silent<'a>(&'a dyn Monitor);
-
-impl Monitor for Silent<'_> {
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
-    }
 }
 
 /// Progress of a part as that of the whole.

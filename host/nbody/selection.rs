@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::scaled::Scaled;
 use super::{CpuEngine, DeviceEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
 use trisolar_device::{DeviceInfo, GpuError, start_seconds};
 use trisolar_run::{Backend, EngineError, agree, gpus_of_rank, machine, missing_gpu};
@@ -145,11 +146,20 @@ pub fn engine(
     let mut notes = Vec::new();
     if options.want_gpus(problem) {
         match gpu(options, problem.bodies().len()) {
-            Ok(engine) => return Ok((engine, notes)),
+            Ok(engine) => return Ok((in_units(problem, engine), notes)),
             Err(error) => notes.extend(error.passed_over(options.backend)?),
         }
     }
-    Ok((Box::new(on_cpu(problem, options)?), notes))
+    let engine = Box::new(on_cpu(problem, options)?);
+    Ok((in_units(problem, engine), notes))
+}
+
+/// The engine for the precision of the problem: `f32` numbers have a small range.
+fn in_units(problem: &Validated, engine: Box<dyn Engine>) -> Box<dyn Engine> {
+    match problem.specification().precision {
+        Precision::F64 => engine,
+        Precision::F32 | Precision::FloatFloat => Box::new(Scaled(engine)),
+    }
 }
 
 /// As [`engine()`], as one of several processes that share the bodies: GPUs if every rank can use one, otherwise the CPUs of all ranks.
@@ -175,7 +185,7 @@ pub fn engine_on_ranks(
         Some(gpus) => Box::new(DeviceEngine::on(gpus)?.with_ranks(ranks)),
         None => Box::new(on_cpu(problem, options)?.with_ranks(ranks)),
     };
-    Ok((engine, notes))
+    Ok((in_units(problem, engine), notes))
 }
 
 fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineError> {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::units::{self, Units};
 use super::{Bodies, MAX_BODIES, ModelError};
 use trisolar_bodies::DVec3;
 use trisolar_bodies::near::pair_within;
@@ -124,7 +125,8 @@ named! {
         F64 = "f64" or "exact",
         /// 32 bits. GPUs use their approximate 1/√: GPUs of one kind give the same bits, and CPUs give others.
         F32 = "f32",
-        /// Sums of two `f32`, 42 bits or more, for GPUs whose `f64` is slow.
+        /// Sums of two `f32`, 42 bits or more, for GPUs whose `f64` is slow: the same bits on every GPU; CPUs, which add in `f64`, give
+        /// others.
         FloatFloat = "float-float",
     }
 }
@@ -169,7 +171,7 @@ named! {
     }
 }
 
-/// The reason why a specification or its bodies are refused. Bodies are numbered from 0.
+/// The reason why a specification or its bodies are refused. Places of bodies count from 0, and messages from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -193,7 +195,7 @@ pub enum SpecError {
         given: usize,
     },
     /// A number of a body that is infinite or not a number.
-    #[error("body {body}: {what} is {given}, but must be finite")]
+    #[error("body {}: {what} is {given}, but must be finite", .body + 1)]
     NotFinite {
         /// The number of the body.
         body: usize,
@@ -203,7 +205,7 @@ pub enum SpecError {
         given: f64,
     },
     /// A negative mass.
-    #[error("body {body}: mass {given} must be 0 (a test body) or more")]
+    #[error("body {}: mass {given} must be 0 (a test body) or more", .body + 1)]
     NegativeMass {
         /// The number of the body.
         body: usize,
@@ -212,8 +214,8 @@ pub enum SpecError {
     },
     /// Two bodies at the same place, and no softening.
     #[error(
-        "bodies {first} and {second} are both at ({}, {}, {}): move one of them, or give a softening length",
-        .at.x, .at.y, .at.z
+        "bodies {} and {} are both at ({}, {}, {}): move one of them, or give a softening length",
+        .first + 1, .second + 1, .at.x, .at.y, .at.z
     )]
     Coincident {
         /// The first body.
@@ -225,8 +227,9 @@ pub enum SpecError {
     },
     /// Two bodies so close to each other, without softening, that the force between them is not a finite number.
     #[error(
-        "bodies {first} and {second} are only {distance:e} apart: below {least:.1e} the force between them is not a finite number; \
-         move one of them, or give a softening length"
+        "bodies {} and {} are only {distance:e} apart: below {least:.1e} the force between them is not a finite number; \
+         move one of them, or give a softening length",
+        .first + 1, .second + 1
     )]
     TooClose {
         /// The first body.
@@ -238,8 +241,22 @@ pub enum SpecError {
         /// The least distance (length).
         least: f64,
     },
+    /// A body so far from the others that r⁻³ loses its digits.
+    #[error(
+        "body {} is more than {most:.1e} from the middle of the bodies, where --precision {precision} has no exact forces; choose other units, \
+         another --precision, or leave it out",
+        .body + 1
+    )]
+    TooFar {
+        /// The number of the body.
+        body: usize,
+        /// The largest distance (length).
+        most: f64,
+        /// The arithmetic.
+        precision: Precision,
+    },
     /// A body outside of the plane z = 0, in two dimensions.
-    #[error("body {body}: z = {z}, vz = {vz}, but --dimensions 2 needs 0 for both")]
+    #[error("body {}: z = {z}, vz = {vz}, but --dimensions 2 needs 0 for both", .body + 1)]
     OutOfPlane {
         /// The number of the body.
         body: usize,
@@ -328,9 +345,16 @@ impl Specification {
             return option("dimensions", &self.dimensions, "2 or 3");
         }
         check_bodies(&bodies, self.dimensions)?;
+        let units = match self.precision {
+            Precision::F64 => None,
+            Precision::F32 | Precision::FloatFloat => {
+                Some(Units::of(&bodies, self.g, self.softening))
+            }
+        };
         if self.softening == 0.0 {
-            check_distances(&bodies, self.precision)?;
+            check_distances(&bodies, units)?;
         }
+        check_extent(&bodies, units, self.precision)?;
         if !self.integrator.is_of_any_bodies() {
             let allowed =
                 "an integrator that needs no jerks; trisolar cluster has Hermite integration";
@@ -389,12 +413,11 @@ fn check_bodies(bodies: &Bodies, dimensions: u8) -> Result<(), SpecError> {
 }
 
 /// Checks that no two bodies are so close to each other that r⁻³ is not finite. Pairs of test bodies are not checked.
-fn check_distances(bodies: &Bodies, precision: Precision) -> Result<(), SpecError> {
-    let largest = match precision {
-        Precision::F64 => f64::MAX,
-        Precision::F32 | Precision::FloatFloat => f64::from(f32::MAX),
+fn check_distances(bodies: &Bodies, units: Option<Units>) -> Result<(), SpecError> {
+    let least = match units {
+        None => f64::MAX.cbrt().recip(),
+        Some(units) => f64::from(f32::MAX).cbrt().recip() * units.length,
     };
-    let least = largest.cbrt().recip();
     let pull = |i: usize| bodies.mass[i] > 0.0;
     match pair_within(&bodies.position, pull, least) {
         None => Ok(()),
@@ -414,6 +437,32 @@ fn check_distances(bodies: &Bodies, precision: Precision) -> Result<(), SpecErro
 
 /// Number of steps from which on a run says so beforehand: those of three bodies take minutes.
 const MANY_STEPS: f64 = 1e9;
+/// The largest distance in `f64`, whose r⁻³ is a number with all digits, and the largest length in precisions of `f32`, whose lower parts
+/// must be `f32` numbers.
+const FARTHEST_F64: f64 = 1e100;
+const FARTHEST_F32: f64 = 1e36;
+
+/// Checks that no body is so far from the others that forces lose their digits.
+fn check_extent(
+    bodies: &Bodies,
+    units: Option<Units>,
+    precision: Precision,
+) -> Result<(), SpecError> {
+    let middle = bodies.middle();
+    let most = match units {
+        None => FARTHEST_F64,
+        Some(units) => (units::FARTHEST * units.length).min(FARTHEST_F32),
+    };
+    let far = |x: &DVec3| (*x - middle).abs().max_element() > most;
+    match bodies.position.iter().position(far) {
+        None => Ok(()),
+        Some(body) => Err(SpecError::TooFar {
+            body,
+            most,
+            precision,
+        }),
+    }
+}
 
 fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
     let mut list: Vec<String> = [
@@ -444,7 +493,9 @@ fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
     if worst.0 > 1.0 {
         let (angle2, i, j) = worst;
         list.push(format!(
-            "bodies {i} and {j}: G·M/r³·dt² is {angle2:.3}, above 1: steps of {} cannot follow their orbit (wrong units?)",
+            "bodies {} and {}: G·M/r³·dt² is {angle2:.3}, above 1: steps of {} cannot follow their orbit (wrong units?)",
+            i + 1,
+            j + 1,
             spec.dt
         ));
     }
@@ -472,6 +523,13 @@ impl Validated {
     pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
         self
+    }
+
+    /// The same bodies with a changed specification.
+    pub(super) fn with(&self, change: impl FnOnce(&mut Specification)) -> Self {
+        let mut other = self.clone();
+        change(&mut other.specification);
+        other
     }
 
     /// Warnings that the user should see before the run.

@@ -8,7 +8,9 @@ use crate::run::EngineError;
 use crate::run::Workers;
 use crate::simd::Simd;
 
-pub use crate::bodies::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
+pub use crate::bodies::{
+    DISPLACEMENT_LIMIT, Displacement, Displacements, ENERGY_LIMIT, Energies, EnergyError, no_energy,
+};
 
 /// Above this number of bodies, energies are not summed in the order of [`Diagnostics`] but by the vector units of a CPU, or a GPU.
 const MAX_BODIES_FOR_DIAGNOSTICS: usize = 20_000;
@@ -90,7 +92,11 @@ mod tests {
 
     #[test]
     fn the_largest_error_counts_for_limits_and_warnings() {
-        let mut error = EnergyError::new(-0.25, 0.75);
+        let mut error = EnergyError::new(Energies {
+            kinetic: 0.25,
+            potential: -0.5,
+            internal: -0.25,
+        });
         assert_eq!(error.look(-0.25), 0.0);
         assert_eq!(error.warning("advice"), None);
         assert_eq!(error.look(-0.1875), 0.25);

@@ -10,7 +10,7 @@ use trisolar::bodies::Bodies;
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
     self, BlockStep, Cluster, HermiteError, Options, Overrides, OverridesError, RunError, Snapshot,
-    Times, Validated,
+    StepCheck, Times, Validated, bodies_of,
 };
 use trisolar::spec::Parameters as _;
 
@@ -179,6 +179,7 @@ fn compute(
     found: &Mutex<EnergyReport>,
     sink: &ResultSender<'_, Message>,
 ) -> Result<(), EndedEarly> {
+    let start = bodies_of(cluster.stars());
     let mut error: Option<EnergyError> = None;
     let specification = cluster.specification().clone();
     let mut observe = |mut snapshot: Snapshot| -> Result<(), EndedEarly> {
@@ -189,9 +190,8 @@ fn compute(
             let said = no_energy(&format!("time {time}"), total, &bodies);
             return Err(PyRuntimeError::new_err(said).into());
         }
-        let parts = snapshot.energy.parts();
-        let error = error.get_or_insert_with(|| EnergyError::new(total, parts));
-        error.look(total);
+        let error = error.get_or_insert(EnergyError::new(snapshot.energy));
+        error.look(snapshot.energy.internal);
         *found.lock().unwrap_or_else(PoisonError::into_inner) = EnergyReport {
             errors: Some([error.last(), error.largest()]),
             warnings: error.warning(ADVICE).into_iter().collect(),
@@ -200,7 +200,15 @@ fn compute(
         let checked = error.check(most);
         checked.map_err(|said| PyRuntimeError::new_err(said).into())
     };
-    let run = hermite::integrate(cluster, every, end, sink.monitor(), &mut observe);
+    let mut check = StepCheck::of(
+        cluster.specification(),
+        &start,
+        [cluster.time(), end],
+        None,
+        None,
+    );
+    let monitor = sink.monitor();
+    let run = hermite::integrate(cluster, every, end, check.as_mut(), monitor, &mut observe);
     run.map_err(|error| match error {
         RunError::Observer(ended) => ended,
         RunError::Hermite(HermiteError::Engine(EngineError::Cancelled)) => EndedEarly::Unwanted,
@@ -208,7 +216,13 @@ fn compute(
     })?;
     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
     found.warnings.extend(cluster.abrupt_warning(ADVICE));
-    Ok(())
+    let Some(displacement) = check.and_then(|check| check.largest()) else {
+        return Ok(());
+    };
+    let names = cluster.specification().names.as_deref();
+    found.warnings.extend(displacement.warning(names, ADVICE));
+    let checked = displacement.check(most, names);
+    checked.map_err(|said| PyRuntimeError::new_err(said).into())
 }
 
 /// What helps against large errors.
@@ -351,6 +365,12 @@ impl ClusterState {
     #[getter]
     fn potential(&self) -> f64 {
         self.snapshot.energy.potential
+    }
+
+    /// The energy without the motion of the centre of mass.
+    #[getter]
+    fn internal(&self) -> f64 {
+        self.snapshot.energy.internal
     }
 
     /// Block steps so far.

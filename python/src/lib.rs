@@ -29,7 +29,7 @@ mod _trisolar {
     #[pymodule_export]
     use super::map::Map;
     #[pymodule_export]
-    use super::nbody::{NbodyProblem, NbodyRun, NbodyState, nbody_diagnostics};
+    use super::nbody::{NbodyProblem, NbodyRun, NbodyState, energy_error, nbody_diagnostics};
     #[pymodule_export]
     use super::specification::{
         Options, Specification, ZoomCache, cpu_warning, sweep_frames, zoom_frames,

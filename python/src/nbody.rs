@@ -9,7 +9,7 @@ use trisolar::accuracy::{self, Energies, EnergyError};
 use trisolar::divergence::EngineError;
 use trisolar::nbody::{
     self, Bodies, Diagnostics, EnergyLooks, Options, Overrides, OverridesError, RunError, Snapshot,
-    Validated,
+    StepCheck, Validated,
 };
 use trisolar::spec::Parameters as _;
 
@@ -177,6 +177,9 @@ pub(crate) struct EnergyReport {
     pub warnings: Vec<String>,
 }
 
+/// What helps against large errors.
+const ADVICE: &str = "use a smaller dt, a larger softening or another integrator";
+
 /// How the energy of a run is evaluated.
 #[derive(Clone, Copy)]
 struct Watched {
@@ -217,10 +220,7 @@ fn compute(
     };
     let known = watched.looks == EnergyLooks::Ends;
     let mut error = match known {
-        true => {
-            let energies = evaluated(&start)?;
-            Some(EnergyError::new(energies.total(), energies.parts()))
-        }
+        true => Some(EnergyError::new(evaluated(&start)?)),
         false => None,
     };
     sink.give(Message::State(start.clone()))?;
@@ -229,29 +229,41 @@ fn compute(
         let end = state.step == spec.steps;
         let mut checked = Ok(());
         if let Some(error) = error.as_mut().filter(|_| end) {
-            error.look(evaluated(&state)?.total());
+            error.look(evaluated(&state)?.internal);
             *found.lock().unwrap_or_else(PoisonError::into_inner) = EnergyReport {
                 errors: Some([error.last(), error.largest()]),
-                warnings: error
-                    .warning("use a smaller dt, a larger softening or another integrator")
-                    .into_iter()
-                    .collect(),
+                warnings: error.warning(ADVICE).into_iter().collect(),
             };
             checked = error.check(watched.most);
         }
         sink.give(Message::State(state))?;
         checked.map_err(|said| PyRuntimeError::new_err(said).into())
     };
-    nbody::integrate(engine, problem, &start, every, sink.monitor(), &mut observe).map_err(
-        |error| match error {
-            RunError::Observer(ended) => ended,
-            RunError::Engine(EngineError::Cancelled) => EndedEarly::Unwanted,
-            RunError::Engine(error) => EndedEarly::Failed(errors::engine(error)),
-            RunError::NotFinite(lost) => {
-                EndedEarly::Failed(PyRuntimeError::new_err(lost.to_string()))
-            }
-        },
-    )
+    let mut check = known.then(|| StepCheck::of(problem, 0)).flatten();
+    let outcome = nbody::integrate_with_pauses(
+        engine,
+        problem,
+        (&start, None),
+        [every, u64::MAX, u64::MAX],
+        check.as_mut(),
+        sink.monitor(),
+        &mut |state, _, _| observe(state),
+    );
+    outcome.map_err(|error| match error {
+        RunError::Observer(ended) => ended,
+        RunError::Engine(EngineError::Cancelled) => EndedEarly::Unwanted,
+        RunError::Engine(error) => EndedEarly::Failed(errors::engine(error)),
+        RunError::NotFinite(lost) => EndedEarly::Failed(PyRuntimeError::new_err(lost.to_string())),
+    })?;
+    let Some(displacement) = check.and_then(|check| check.largest()) else {
+        return Ok(());
+    };
+    let names = spec.names.as_deref();
+    let warning = displacement.warning(names, ADVICE);
+    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    found.warnings.extend(warning);
+    let checked = displacement.check(watched.most, names);
+    checked.map_err(|said| PyRuntimeError::new_err(said).into())
 }
 
 /// A running integration.
@@ -372,6 +384,18 @@ impl NbodyState {
     fn velocity(&self) -> Array {
         Array::of(&self.bodies, Part::Velocity)
     }
+}
+
+/// The relative error of an internal energy in a run that started with these kinetic, potential and internal energies.
+#[pyfunction]
+pub(crate) fn energy_error(start: (f64, f64, f64), internal: f64) -> f64 {
+    let (kinetic, potential, of_start) = start;
+    let start = Energies {
+        kinetic,
+        potential,
+        internal: of_start,
+    };
+    start.relative_error(internal)
 }
 
 /// The diagnostics of bodies, as JSON.

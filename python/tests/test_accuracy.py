@@ -96,10 +96,10 @@ def test_a_limit_of_the_energy_error_ends_a_run_after_its_last_state() -> None:
 def test_nan_coordinates_are_an_error_that_names_the_step() -> None:
     away = {
         "mass": np.ones(3),
-        "position": np.array([[0, 0, 0], [1.79e308, 0, 0], [0, 5, 0]]),
-        "velocity": np.array([[0, 0, 0], [3e304, 0, 0], [0, 0, 0]]),
+        "position": np.array([[0, 0, 0], [3, 0, 0], [0, 5, 0]]),
+        "velocity": np.array([[0, 0, 0], [7e306, 0, 0], [0, 0, 0]]),
     }
-    with pytest.raises(RuntimeError, match=r"step 26 \(time 26\): .* body 1 "):
+    with pytest.raises(RuntimeError, match=r"step 26 \(time 26\): .* body 2 "):
         list(trisolar.nbody(bodies=away, dt=1, steps=100, integrator="explicit-euler", energy="none", backend="cpu"))
 
 

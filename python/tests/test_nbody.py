@@ -113,7 +113,7 @@ def test_bad_input(options: dict[str, Any], exception: type[Exception], said: st
 
 def test_bodies_that_cannot_be_integrated_are_rejected() -> None:
     same = {"mass": [1, 1], "position": np.ones((2, 3)), "velocity": np.zeros((2, 3))}
-    with pytest.raises(ValueError, match="bodies 0 and 1 are both at"):
+    with pytest.raises(ValueError, match="bodies 1 and 2 are both at"):
         trisolar.nbody(bodies=same)
     with pytest.raises(ValueError, match="--model cannot be used with bodies"):
         trisolar.nbody(bodies=same, model="burrau")

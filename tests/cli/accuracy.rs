@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use std::fs;
 use std::path::Path;
 use std::process::Output;
 
@@ -123,7 +124,7 @@ fn ordinary_runs_give_no_warnings() {
 #[test]
 fn an_energy_error_above_the_limit_is_a_failure_after_all_files_are_written() {
     let folder = tempfile::tempdir().unwrap();
-    let kepler = "nbody --model kepler --eccentricity 0.9 --dt 0.01 --steps 500";
+    let kepler = "nbody --model kepler --eccentricity 0.9 --integrator velocity-verlet --dt 0.01 --steps 500";
     let words = ["relative error of the energy is ", "--max-error 0.0001"];
     fails(
         folder.path(),
@@ -188,18 +189,18 @@ fn an_energy_error_that_is_not_evaluated_is_reported_as_unknown() {
     assert!(object["largest_energy_error"].as_f64().unwrap() > 1.0);
 }
 
-/// Body 1 starts at 1.79e308 and moves by 3e304 per step: after 26 steps, its coordinate exceeds the largest number.
+/// Body 2 moves by 7e306 per step: after 26 steps, its coordinate exceeds the largest number.
 #[test]
 fn nan_coordinates_are_a_failure_that_names_the_step_and_the_bodies() {
     let folder = tempfile::tempdir().unwrap();
-    let bodies = "1 0 0 0 0 0 0\n1 1.79e308 0 0 3e304 0 0\n1 0 5 0 0 0 0\n";
+    let bodies = "1 0 0 0 0 0 0\n1 3 0 0 7e306 0 0\n1 0 5 0 0 0 0\n";
     std::fs::write(folder.path().join("away.txt"), bodies).unwrap();
     // If forces are evaluated after the coordinates change, the velocities of the other bodies become NaN in the same step.
     for (integrator, lost) in [
-        ("explicit-euler", "body 1 are no longer finite numbers"),
+        ("explicit-euler", "body 2 are no longer finite numbers"),
         (
             "velocity-verlet",
-            "bodies 0, 1, 2 are no longer finite numbers",
+            "bodies 1, 2, 3 are no longer finite numbers",
         ),
     ] {
         for every in ["1", "7", "25", "100"] {
@@ -228,7 +229,7 @@ fn a_nan_energy_is_a_failure_that_names_the_closest_bodies() {
         let words = [
             "time 0",
             "energy is NaN",
-            "0 and 1, at a distance of 1.000e0",
+            "1 and 2, at a distance of 1.000e0",
         ];
         fails(folder.path(), 1, &arguments, &words, &[]);
     }
@@ -242,7 +243,7 @@ fn bodies_whose_pull_cannot_be_computed_are_rejected() {
         std::fs::write(folder.path().join("close.txt"), bodies).unwrap();
         for command in ["nbody --g 1 --dt 1e-3 --steps 10", "cluster --softening 0"] {
             let arguments = format!("{command} --input close.txt --quiet");
-            fails(folder.path(), 2, &arguments, &["0 and 1", "apart"], &[]);
+            fails(folder.path(), 2, &arguments, &["1 and 2", "apart"], &[]);
         }
         // With softening, the pull can be computed.
         summary(
@@ -398,5 +399,104 @@ fn the_share_of_unresolved_pixels_is_the_same_however_the_map_is_computed() {
     for how in ["--threads 1", "--precision f32", "--stream --out b.npy"] {
         let object = json(folder.path(), &format!("{map} {how}"));
         assert_eq!(object["unresolved"], known, "{how}");
+    }
+}
+
+/// A binary that is attracted by nothing else, at rest and moving at 1000 times its own speed.
+#[test]
+fn a_system_that_moves_has_the_energy_error_that_it_has_at_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, speed) in [("rest", 0.0), ("moving", 1000.0)] {
+        let text = format!(
+            "a 1 0.5 0 0 {speed} {} 0\nb 1 -0.5 0 0 {speed} {} 0\n",
+            speed + 0.5,
+            speed - 0.5
+        );
+        fs::write(folder.path().join(format!("{name}.txt")), text).unwrap();
+    }
+    for command in [
+        "nbody --g 1 --dt 0.2 --end 10 --input",
+        "nbody --g 1 --dt 0.05 --end 10 --series s.csv --input",
+        "cluster --softening 0 --eta 2 --eta-start 1 --max-step 0.5 --end 10 --every 2 --input",
+    ] {
+        let [rest, moving] = ["rest", "moving"].map(|name| {
+            let object = json(folder.path(), &format!("{command} {name}.txt"));
+            (
+                object["largest_energy_error"].as_f64().unwrap(),
+                warnings(&object).len(),
+            )
+        });
+        assert!(
+            (moving.0 / rest.0 - 1.0).abs() < 0.01,
+            "{command}: {rest:?} {moving:?}"
+        );
+        assert_eq!(rest.1, moving.1, "{command}");
+    }
+}
+
+/// Bodies that the energy does not show: light ones, and test bodies.
+#[test]
+fn a_body_that_the_steps_lose_is_named_although_the_energy_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "a 1 0 0 0 0 0 0\nb 0 1.99 0 0 0 0.0708881205 0\n";
+    fs::write(folder.path().join("thrown.txt"), text).unwrap();
+    let mut ring = String::from("sun 1 0 0 0 0 0 0\n");
+    for k in 0..20 {
+        let (x, v) = (1.0 + f64::from(k), (1.0 + f64::from(k)).sqrt().recip());
+        ring += &format!("asteroid{k} 0 {x} 0 0 0 {v} 0\n");
+    }
+    fs::write(folder.path().join("ring.txt"), ring).unwrap();
+    for (command, named) in [
+        (
+            "nbody --input thrown.txt --dt 0.01 --steps 2000",
+            "b (a test body)",
+        ),
+        (
+            "nbody --model solar-system --integrator velocity-verlet --dt 1 --end 365",
+            "Mercury",
+        ),
+        (
+            "nbody --input ring.txt --g 1 --dt 0.1 --end 60",
+            "asteroid0 (a test body)",
+        ),
+        (
+            "cluster --input thrown.txt --softening 0 --order 4 --eta 2 --max-step 1 --end 60 --every 20",
+            "b (a test body)",
+        ),
+    ] {
+        let object = json(folder.path(), command);
+        assert!(
+            object["largest_energy_error"].as_f64().unwrap().abs() < 1e-6,
+            "{command}"
+        );
+        assert!(
+            object["errors"]["displacement"].as_f64().unwrap() > 0.01,
+            "{command}"
+        );
+        let said = warnings(&object).join("\n");
+        assert!(
+            said.contains(&format!("displace {named} by")),
+            "{command}: {said}"
+        );
+        let arguments = format!("{command} --max-error 1e-3 --quiet");
+        fails(
+            folder.path(),
+            1,
+            &arguments,
+            &[named, "--max-error 0.001"],
+            &[],
+        );
+    }
+    for command in [
+        "nbody --input ring.txt --g 1 --dt 0.005 --end 60",
+        "nbody --model solar-system --end 365 --max-error 1e-6",
+        "cluster --input thrown.txt --softening 0 --end 20 --every 5 --max-error 1e-3",
+    ] {
+        let object = json(folder.path(), command);
+        assert!(
+            object["errors"]["displacement"].as_f64().unwrap() < 0.01,
+            "{command}"
+        );
+        assert_eq!(warnings(&object), Vec::<String>::new(), "{command}");
     }
 }

@@ -399,7 +399,7 @@ fn cluster_models_show_what_they_are_known_for() {
     assert!(binary < 1.0 && escaper > 10.0, "{binary} {escaper}");
     let folder = tempfile::tempdir().expect("a folder");
     for words in [
-        "--model burrau --end 1",
+        "--model burrau --end 1 --quiet",
         "--model figure-eight --quiet",
         "--model figure-eight --eta 0.3",
     ] {
@@ -407,6 +407,28 @@ fn cluster_models_show_what_they_are_known_for() {
     }
     let there = fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(there, 0);
+}
+
+#[test]
+fn the_end_changes_the_end_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (command, end) in [("nbody", "20"), ("cluster", "1")] {
+        let words = format!("{command} --model figure-eight --end {end} --backend cpu");
+        let report = json(folder.path(), &words);
+        let usual = json(
+            folder.path(),
+            &format!("{command} --model figure-eight --backend cpu"),
+        );
+        for option in ["integrator", "dt", "order", "eta", "softening"] {
+            let [own, usual] = [&report, &usual].map(|report| &report["specification"][option]);
+            assert_eq!(own, usual, "{command}: {option}");
+        }
+        let orbits = folder.path().join("figure-eight/orbits.png");
+        fs::remove_file(&orbits).expect("a picture");
+        stdout(folder.path(), &words);
+        assert!(orbits.is_file(), "{command}");
+        fs::remove_dir_all(folder.path().join("figure-eight")).expect("a folder");
+    }
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Tests of `trisolar nbody`.
 
+use std::fs;
+use std::path::Path;
+
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -224,9 +227,9 @@ fn a_start_that_cannot_be_integrated_is_rejected_by_name_and_place() {
     for (text, says) in [
         (
             "1 0 0 0 0\n1 0 0 1 1\n",
-            "bodies 0 and 1 are both at (0, 0, 0)",
+            "bodies 1 and 2 are both at (0, 0, 0)",
         ),
-        ("1 0 0 0 0\n-1 1 0 1 1\n", "body 1: mass -1 must be 0"),
+        ("1 0 0 0 0\n-1 1 0 1 1\n", "body 2: mass -1 must be 0"),
         (
             "1 0 0 0 0\n1 1 0 inf 1\n",
             ":2:7: 'inf' for vx: expected a finite number",
@@ -273,7 +276,7 @@ fn a_step_too_long_for_an_orbit_is_warned_about() {
         .args(["--model", "kepler", "--dt", "10", "--steps", "3"])
         .assert()
         .success()
-        .stderr(contains("warning: bodies 0 and 1: G·M/r³·dt²"));
+        .stderr(contains("warning: bodies 1 and 2: G·M/r³·dt²"));
     let quiet = ["--model", "kepler", "--dt", "10", "--steps", "3", "--quiet"];
     nbody().args(quiet).assert().success().stderr("").stdout("");
 }
@@ -425,7 +428,7 @@ fn pictures_and_the_animation_show_all_bodies() {
         assert_eq!(pictures.len(), 200);
         // Each picture differs from the previous one and contains the colour of each body.
         assert!(pictures.windows(2).all(|p| p[0] != p[1]));
-        for colour in [[0_u8, 114, 178], [213, 94, 0], [0, 135, 100]] {
+        for colour in [[213_u8, 94, 0], [0, 114, 178], [190, 80, 145]] {
             let near = |p: &[u8]| (0..3).all(|k| p[k].abs_diff(colour[k]) < 24);
             for picture in [&pictures[0], &pictures[100]] {
                 let count = picture.chunks_exact(4).filter(|p| near(p)).count();
@@ -579,4 +582,99 @@ fn snapshots_are_the_states_of_the_records() {
     run("nbody --n 5 --steps 10 --snapshots sn")
         .code(2)
         .stderr(predicates::str::contains("another run"));
+}
+
+/// The program in a folder.
+fn trisolar(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("trisolar").unwrap();
+    command.current_dir(folder);
+    command
+}
+
+#[test]
+fn units_do_not_change_the_forces_of_any_precision() {
+    let folder = tempfile::tempdir().unwrap();
+    // A binary of period 2π, and the same in other units of length and time, which are powers of two.
+    let ends = |precision: &str, length: f64, time: f64| {
+        let speed = length / time;
+        let (x, v) = (0.5 * length, 0.5 * speed);
+        let csv = format!(
+            "mass,x,y,z,vx,vy,vz\n0.5,{x:e},0,0,0,{v:e},0\n0.5,{:e},0,0,0,{:e},0\n",
+            -x, -v
+        );
+        fs::write(folder.path().join("pair.csv"), csv).unwrap();
+        let (g, dt) = (length * speed * speed, time / 64.0);
+        let arguments = format!(
+            "nbody --input pair.csv --g {g:e} --dt {dt:e} --steps 400 --precision {precision} --backend cpu --out end.csv --quiet"
+        );
+        trisolar(folder.path())
+            .args(arguments.split(' '))
+            .assert()
+            .success();
+        let end = fs::read_to_string(folder.path().join("end.csv")).unwrap();
+        let rows = end
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+        let numbers = rows.flat_map(|row| {
+            row.split(',')
+                .skip(1)
+                .take(2)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        });
+        numbers
+            .map(|x| x.parse::<f64>().unwrap() / length)
+            .collect::<Vec<f64>>()
+    };
+    for precision in ["f64", "f32", "float-float"] {
+        let usual = ends(precision, 1.0, 1.0);
+        assert_eq!(usual.len(), 4);
+        for exponent in [-60, 50, 90] {
+            let unit = 2.0_f64.powi(exponent);
+            assert_eq!(
+                ends(precision, unit, 1.0),
+                usual,
+                "{precision} 2^{exponent}"
+            );
+            assert_eq!(
+                ends(precision, unit, unit),
+                usual,
+                "{precision} 2^{exponent}"
+            );
+        }
+    }
+    let far =
+        "mass,x,y,z,vx,vy,vz\n1,0,0,0,0,0,0\n1,1,0,0,0,0,0\n1,0,1,0,0,0,0\n1,1e15,0,0,0,0,0\n";
+    fs::write(folder.path().join("far.csv"), far).unwrap();
+    for (command, precision, allowed) in [
+        ("nbody", "f32", false),
+        ("nbody", "float-float", false),
+        ("nbody", "f64", true),
+        ("cluster", "split-f32", false),
+        ("cluster", "f64", true),
+    ] {
+        let end = if command == "nbody" {
+            "--steps 1"
+        } else {
+            "--end 0.0625"
+        };
+        let arguments = format!("{command} --input far.csv {end} --precision {precision} --quiet");
+        let run = trisolar(folder.path()).args(arguments.split(' ')).assert();
+        match allowed {
+            true => run.success(),
+            false => run.code(2).stderr(contains("4").and(contains(precision))),
+        };
+    }
+}
+
+#[test]
+fn records_that_do_not_fit_into_memory_are_refused_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for output in ["--series s.csv", "--trajectory t.npz"] {
+        let arguments = format!("nbody --n 3 --every 1 --steps 9e12 {output}");
+        let run = trisolar(folder.path()).args(arguments.split(' ')).assert();
+        run.code(2)
+            .stderr(contains("--every").and(contains("GB of memory")));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{output}");
+    }
 }

@@ -468,10 +468,7 @@ fn a_full_disk_is_reported_when_a_picture_is_written() {
 }
 
 /// The colours of the first two lines on a dark background.
-const LINES: [[u8; 3]; 2] = [
-    Theme::Dark.colour_of_body(0),
-    Theme::Dark.colour_of_body(1),
-];
+const LINES: [[u8; 3]; 2] = [Theme::Dark.colour_of_body(0), Theme::Dark.colour_of_body(1)];
 
 #[test]
 fn a_body_has_one_colour_in_all_pictures_and_in_the_explorer() {

@@ -377,7 +377,7 @@ fn the_kernel_for_equal_masses_rejects_other_masses() {
     let problem = problem(bodies, |_| ());
     let engine = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Equal), None);
     let refused = engine.start(&problem, problem.bodies()).err().unwrap();
-    assert!(refused.to_string().contains("body 7"), "{refused}");
+    assert!(refused.to_string().contains("body 8"), "{refused}");
 }
 
 #[test]

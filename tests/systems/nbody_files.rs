@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use trisolar::bodies::DVec3;
+use trisolar::bodies::{DVec3, Tracks};
 use trisolar::divergence::Unattended;
 use trisolar::nbody::files::{
     BodyFormat, Checkpoint, FileError, History, Moment, read, read_bodies, write_bodies,
 };
 use trisolar::nbody::{
-    Bodies, CpuEngine, Diagnostics, Integrator, Model, Schedule, Snapshot, Solver, SpecError,
-    Specification, integrate,
+    Bodies, CpuEngine, Diagnostics, Energies, Integrator, Model, Schedule, Snapshot, Solver,
+    SpecError, Specification, integrate,
 };
 
 fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
@@ -519,14 +519,19 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
             time: 0.0,
             bodies,
         };
+        let diagnostics = Diagnostics::of(&from.bodies, spec.g, spec.softening);
+        let energies = Energies::from(&diagnostics);
+        let mut tracks = Tracks::new(1);
+        tracks.push(0.0, std::iter::once([from.bodies.position[0]; 3]));
         let history = History {
             moments: vec![Moment {
                 step: 0,
                 time: 0.0,
-                diagnostics: Diagnostics::of(&from.bodies, spec.g, spec.softening),
+                diagnostics,
             }],
             times: vec![0.0],
             positions: vec![from.bodies.position.clone()],
+            tracks,
         };
         let mut seen = Vec::new();
         integrate(
@@ -540,7 +545,7 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
                     Checkpoint {
                         specification: spec.clone(),
                         step: s.step,
-                        start_energy: Some(-0.25),
+                        start_energy: Some(energies),
                         bodies: s.bodies.clone(),
                         history: history.clone(),
                     }
@@ -566,7 +571,7 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
         assert_eq!(read, history);
         assert_eq!(
             (step, start_energy, &specification),
-            (14, Some(-0.25), &spec)
+            (14, Some(energies), &spec)
         );
         let problem = specification.validate(bodies.clone()).unwrap();
         let from = Snapshot {

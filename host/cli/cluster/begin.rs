@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use trisolar::hermite::files::Checkpoint;
-use trisolar::hermite::{Abrupt, Overrides, Scheme, Specification, Times, Validated};
+use trisolar::hermite::{Abrupt, Overrides, Scheme, Specification, Times, Validated, bodies_of};
 use trisolar::io::older;
+use trisolar::nbody::Bodies;
 use trisolar::run::{self, Claim};
 use trisolar::spec::Parameters as _;
 
@@ -71,6 +72,14 @@ impl InitialState {
         match self {
             Self::Start(_) => 0.0,
             Self::Resumed(checkpoint, _) => checkpoint.time,
+        }
+    }
+
+    /// Masses, and positions and velocities at some time.
+    pub(super) fn all_bodies(&self) -> Bodies {
+        match self {
+            Self::Start(start) => start.bodies().clone(),
+            Self::Resumed(checkpoint, _) => bodies_of(&checkpoint.stars),
         }
     }
 

@@ -29,6 +29,11 @@ impl Together {
         Self { ranks, blocks: 0 }
     }
 
+    /// Whether there is one process only.
+    pub(super) fn is_alone(&self) -> bool {
+        self.ranks.is_none()
+    }
+
     /// Whether the run pauses after this block step, because a rank wants to.
     pub(super) fn pauses(&mut self, here: bool) -> bool {
         self.blocks += 1;

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use trisolar::accuracy::{EnergyError, no_energy};
+use trisolar::accuracy::{Displacement, Displacements, Energies, EnergyError, no_energy};
 use trisolar::bodies::Tracks;
 use trisolar::gpu::Stopwatch;
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, OpenDevices, Overrides, OverridesError, SHAPE_FRACTIONS, Scheme, Specification, Star,
-    Times, bodies_of,
+    Cluster, Counters, OpenDevices, Overrides, OverridesError, SHAPE_FRACTIONS, Scheme,
+    Specification, Star, StepCheck, Times, bodies_of,
 };
 use trisolar::io::atomic;
 use trisolar::io::npz::{NpzWriter, SPECIFICATION};
@@ -17,6 +17,7 @@ use trisolar::run::{self, Claim, Renewal};
 
 use super::cpu_args::warn_of_one_lane;
 use super::explore::live::{self, Live};
+use super::nbody::say_what_exists;
 use super::plots;
 use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
@@ -40,7 +41,7 @@ use stops::Stops;
 const ADVICE: &str = "use a smaller --eta or a larger --softening";
 
 /// Columns of the recorded series before the Lagrange radii.
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "time",
     "kinetic",
     "potential",
@@ -52,7 +53,12 @@ const COLUMNS: [&str; 11] = [
     "centre_y",
     "centre_z",
     "core_radius",
+    "internal",
 ];
+/// The column of the core radius.
+const CORE_RADIUS: usize = 10;
+/// The column of the energy without the motion of the centre of mass.
+const INTERNAL: usize = 11;
 
 /// Columns after the Lagrange radii if close pairs are regularised: the number of binaries, semi-major axis and eccentricity of the hardest.
 const BINARY_COLUMNS: [&str; 3] = ["binaries", "hardest_a", "hardest_e"];
@@ -149,6 +155,14 @@ struct Run<'a> {
     /// The energy error, after its first evaluation.
     error: Option<EnergyError>,
     began: Stopwatch,
+    /// The check of the steps, if it is reported or limited.
+    check: Option<StepCheck>,
+    /// The time of the particles in pictures: the end, or that of an interruption.
+    until: f64,
+    /// The counters at the last line.
+    line: Counters,
+    /// Whether the user has been told of the regularisation of close pairs.
+    hinted: bool,
     /// Operations and block steps before this process.
     before: (f64, u64, u64),
     /// The record of the run for the checkpoint, if there is one.
@@ -179,6 +193,22 @@ impl<'a> Run<'a> {
         } = begun;
         let engine = devices.engine()?;
         let by = devices.block_steps(engine.as_ref(), state.specification());
+        let bodies = state.all_bodies();
+        let reported = !args.quiet || args.json || max_error.is_some();
+        let check = (reported && together.is_alone())
+            .then(|| {
+                let (spec, span) = (state.specification(), [state.time(), times.end]);
+                StepCheck::of(spec, &bodies, span, args.cpu.threads, args.cpu.simd())
+            })
+            .flatten();
+        if reported && check.is_none() && Displacements::are_needed(&bodies) {
+            notes.push(Displacements::TOO_MANY.into());
+        }
+        if check.is_some() && state.time() > 0.0 {
+            let reason = "the positions before it were checked by the run that computed them";
+            let time = state.specification().on_the_clock(state.time());
+            notes.push(format!("resumed at time {time}: {reason}"));
+        }
         let mut tracks = None;
         let (mut cluster, series) = match state {
             InitialState::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
@@ -204,6 +234,7 @@ impl<'a> Run<'a> {
         cluster.set_block_steps(by)?;
         let drawn = cluster.stars().len().min(plots::MAX_DRAWN_ORBITS);
         let tracks = (output.want_tracks()).then(|| tracks.unwrap_or_else(|| Tracks::new(drawn)));
+        let counters = cluster.counters().clone();
         let before = (
             cluster.operations(),
             cluster.counters().blocks,
@@ -222,9 +253,13 @@ impl<'a> Run<'a> {
             cluster,
             together,
             error: error_of(&series),
+            check,
             series,
             tracks,
             began: Stopwatch::start(),
+            until: times.end,
+            line: counters,
+            hinted: false,
             before,
             record,
             renewal: Renewal::default(),
@@ -248,6 +283,7 @@ impl<'a> Run<'a> {
                 stop += 1;
                 continue;
             }
+            self.check_steps(time)?;
             self.advance(time)?;
             if !stops.is_line(stop) && time < end {
                 self.track(time)?;
@@ -266,6 +302,19 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Repeats the parts of the run that begin or end up to this time.
+    fn check_steps(&mut self, time: f64) -> Result<(), Failure> {
+        let due = |check: &Option<StepCheck>| check.as_ref().map(StepCheck::next_look);
+        while let Some(look) = due(&self.check).filter(|look| *look <= time) {
+            self.advance(look)?;
+            let stars = self.cluster.at(look)?;
+            if let Some(check) = &mut self.check {
+                check.look(&stars, &mut |_| !interrupt::interrupted())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Advances the cluster to a line of diagnostics, and renews the checkpoint meanwhile.
     fn advance(&mut self, time: f64) -> Result<(), Failure> {
         loop {
@@ -278,11 +327,17 @@ impl<'a> Run<'a> {
             if self.live.advance(&mut self.cluster, time, &mut go_on)? {
                 return Ok(());
             }
-            self.put(|_| Ok(()))?;
-            if self.together.interrupted() {
-                self.say_how_to_go_on();
-                return Err(Failure::Interrupted);
+            if !self.together.interrupted() {
+                self.put(|_| Ok(()))?;
+                continue;
             }
+            if self.series.len() < 2 {
+                self.put(|_| Ok(()))?;
+            } else {
+                self.finish_early()?;
+            }
+            self.say_how_to_go_on();
+            return Err(Failure::Interrupted);
         }
     }
 
@@ -301,11 +356,10 @@ impl<'a> Run<'a> {
             return Err(not_finite(self.on_the_clock(time), total, &stars));
         }
         let shape = self.cluster.shape(&stars);
-        let error = self
-            .error
-            .get_or_insert_with(|| EnergyError::new(total, energy.parts()));
-        let before = self.series.last().map_or(total, |row| row[1] + row[2]);
-        let (local, since_start) = (error.change(before, total), error.look(total));
+        let error = self.error.get_or_insert(EnergyError::new(energy));
+        let now = energy.internal;
+        let before = self.series.last().map_or(now, |row| row[INTERNAL]);
+        let (local, since_start) = (error.change(before, now), error.look(now));
         let counters = self.cluster.counters();
         let shown = self.on_the_clock(time);
         let mut row = vec![
@@ -318,7 +372,7 @@ impl<'a> Run<'a> {
             counters.steps as f64,
         ];
         row.extend(shape.centre.to_array());
-        row.push(shape.core_radius);
+        row.extend([shape.core_radius, energy.internal]);
         row.extend(shape.lagrange);
         let mut binaries = String::new();
         if let Some(found) = self.cluster.binaries(&stars) {
@@ -341,6 +395,7 @@ impl<'a> Run<'a> {
                 shape.half_mass_radius(),
             ))?;
         }
+        self.hint();
         self.remember(time, &stars);
         // Every line has a snapshot: its number is that of the line.
         let snapshot = self.output.snapshot(self.series.len());
@@ -350,6 +405,36 @@ impl<'a> Run<'a> {
             Some(path) => write_snapshot(path, time, &stars, &specification).map_err(file_failed),
             None => Ok(()),
         })
+    }
+
+    /// Tells once that close pairs can be regularised, if most steps since the previous line were taken by one or two particles at a time.
+    fn hint(&mut self) {
+        const MIN_PARTICLES: usize = 16;
+        const MIN_STEPS: u64 = 10_000;
+        let now = self.cluster.counters();
+        let few = |counters: &Counters| {
+            let blocks = |bin: usize| counters.active.get(bin).copied().unwrap_or(0);
+            blocks(0) + 2 * blocks(1)
+        };
+        let steps = now.steps - self.line.steps;
+        let share = (few(now) - few(&self.line)) as f64 / steps.max(1) as f64;
+        let regularised = self.cluster.specification().close_pairs.is_some();
+        let many = self.cluster.stars().len() >= MIN_PARTICLES && steps >= MIN_STEPS;
+        self.line = now.clone();
+        if self.hinted || regularised || !many || share < 0.5 {
+            return;
+        }
+        self.hinted = true;
+        let said = format!(
+            "{:.0} % of the steps up to time {} were taken by one or two particles at a time, usually a close pair; \
+             --close-pairs regularised, with --softening 0, integrates such a pair as a single particle",
+            100.0 * share,
+            self.on_the_clock(self.cluster.time())
+        );
+        if !self.args.quiet {
+            report::to_stderr(&format!("note: {said}"));
+        }
+        self.notes.push(said);
     }
 
     /// Records the paths between two lines of diagnostics.
@@ -467,6 +552,20 @@ impl<'a> Run<'a> {
         ))
     }
 
+    /// After an interruption, writes series, plots and films of what was computed.
+    fn finish_early(&mut self) -> Result<(), Failure> {
+        let _busy = interrupt::patient();
+        self.until = self.cluster.time();
+        let stars = match self.output.want_tracks() && self.together.is_alone() {
+            true => self.cluster.at(self.until)?,
+            false => Vec::new(),
+        };
+        self.put(|run| run.write_recorded(&stars))?;
+        let files: Vec<PathBuf> = self.files();
+        say_what_exists(&files, self.args.quiet);
+        Ok(())
+    }
+
     fn finish(mut self) -> Result<(), Failure> {
         let elapsed = self.began.elapsed().as_secs_f64();
         let stars = match self.output.wants_last_state() {
@@ -478,6 +577,13 @@ impl<'a> Run<'a> {
             self.say_how_to_go_on();
         }
         written?;
+        let undefined = self
+            .output
+            .series
+            .as_ref()
+            .map(|_| self.undefined_columns());
+        let undefined = undefined.and_then(|columns| report::undefined(&columns));
+        self.notes.extend(undefined);
         // The last checkpoint is then the same whether or not the run was interrupted.
         if self.record.as_mut().is_some_and(run::Record::settle) {
             self.save()?;
@@ -488,6 +594,11 @@ impl<'a> Run<'a> {
             report::to_stdout(&self.summary(elapsed))?;
         }
         let checked = self.error.map_or(Ok(()), |e| e.check(self.max_error));
+        let displaced = self.displacement();
+        let checked = checked.and_then(|()| {
+            let names = self.cluster.specification().names.as_deref();
+            displaced.map_or(Ok(()), |found| found.check(self.max_error, names))
+        });
         checked.map_err(Failure::Failed)
     }
 
@@ -497,8 +608,15 @@ impl<'a> Run<'a> {
             .cluster
             .abrupt_warning("use a smaller --eta or a larger --softening");
         let error = self.error.and_then(|e| e.warning(ADVICE));
+        let names = self.cluster.specification().names.as_deref();
+        let displaced = (self.displacement()).and_then(|found| found.warning(names, ADVICE));
         let of_start = self.of_start.iter().cloned();
-        of_start.chain(abrupt).chain(error).collect()
+        of_start.chain(abrupt).chain(error).chain(displaced).collect()
+    }
+
+    /// The largest displacement of a particle by the errors of the steps, if it is known.
+    fn displacement(&self) -> Option<Displacement> {
+        self.check.as_ref().and_then(StepCheck::largest)
     }
 
     /// The files that were written, without the snapshots. A plot that has nothing to show is not written.
@@ -515,13 +633,37 @@ impl<'a> Run<'a> {
             let specification = self.cluster.specification();
             write_snapshot(path, self.times.end, stars, specification).map_err(file_failed)?;
         }
+        self.write_recorded(stars)
+    }
+
+    /// Writes everything that is made from the records, and pictures of the particles at the time `until`.
+    fn write_recorded(&self, stars: &[Star]) -> Result<(), Failure> {
         if let Some(path) = &self.output.series {
             self.write_series(path)?;
         }
-        if let Some(prefix) = &self.output.plots {
+        if let Some(prefix) = self.output.plots.as_ref().filter(|_| !stars.is_empty()) {
             self.draw(prefix, stars)?;
         }
-        self.make_films(stars)
+        match stars.is_empty() {
+            true => Ok(()),
+            false => self.make_films(stars),
+        }
+    }
+
+    /// The columns of the series that are not numbers at some line.
+    fn undefined_columns(&self) -> Vec<&'static str> {
+        let after = COLUMNS.len();
+        let radii = after..after + SHAPE_FRACTIONS.len();
+        let name = |k: usize| match k {
+            k if k < after => COLUMNS[k],
+            k if radii.contains(&k) => "lagrange_radii",
+            k => BINARY_COLUMNS[k - radii.end],
+        };
+        let width = self.series.first().map_or(0, Vec::len);
+        let undefined = |k: &usize| self.series.iter().any(|row| !row[*k].is_finite());
+        let mut names: Vec<_> = (0..width).filter(undefined).map(name).collect();
+        names.dedup();
+        names
     }
 
     fn column(&self, k: usize) -> Vec<f64> {
@@ -603,6 +745,7 @@ impl<'a> Run<'a> {
             errors: serde_json::json!({
                 "energy": value(4),
                 "largest_energy": self.error.map(|e| e.largest()),
+                "displacement": self.displacement().map(|found| found.relative),
             }),
             warnings: self.warnings(),
             notes: self.notes.clone(),
@@ -616,13 +759,13 @@ impl<'a> Run<'a> {
             "potential": value(2),
             "energy_error": value(4),
             "largest_energy_error": self.error.map(|e| e.largest()),
-            "core_radius": value(10),
+            "core_radius": value(CORE_RADIUS),
             "lagrange_radii": row.map(|row| lagrange_radii(row)),
             "counters": self.cluster.counters(),
             "worst_step": self.cluster.abrupt().map(|worst| serde_json::json!({
                 "time": worst.time,
-                "body": worst.body,
-                "neighbour": worst.neighbour,
+                "body": worst.body + 1,
+                "neighbour": worst.neighbour + 1,
                 "distance": worst.distance,
                 "ratio": worst.ratio,
             })),
@@ -673,6 +816,14 @@ impl<'a> Run<'a> {
                 error.largest()
             );
             lines.add("energy", &text);
+        }
+        if let Some(found) = self.displacement() {
+            let names = self.cluster.specification().names.as_deref();
+            let text = format!(
+                "errors of the steps displace {}, others less",
+                found.in_words(names)
+            );
+            lines.add("positions", &text);
         }
         lines.add("block steps", &report::grouped(blocks));
         lines.add("steps", &report::grouped(steps));
@@ -754,9 +905,13 @@ impl<'a> Run<'a> {
 /// The energy error in the lines that were recorded before.
 fn error_of(series: &[Vec<f64>]) -> Option<EnergyError> {
     let first = series.first()?;
-    let mut error = EnergyError::new(first[1] + first[2], first[1].abs() + first[2].abs());
+    let mut error = EnergyError::new(Energies {
+        kinetic: first[1],
+        potential: first[2],
+        internal: first[INTERNAL],
+    });
     for row in series {
-        error.look(row[1] + row[2]);
+        error.look(row[INTERNAL]);
     }
     Some(error)
 }

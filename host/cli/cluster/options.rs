@@ -10,7 +10,7 @@ use crate::cpu_args::CpuArgs;
 use crate::explore::live::LiveArgs;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::ranks::Communicator;
-use crate::resume::{SHOWN_WITH, Typed};
+use crate::resume::Typed;
 use crate::{Failure, values};
 
 /// Integrate a star cluster with individual block time steps, G = 1.
@@ -76,7 +76,7 @@ impl Args {
     pub(super) fn shown_in(&self, typed: &Typed) -> Option<PathBuf> {
         let values = &self.overrides.values;
         let folder = PathBuf::from(values.model?.name());
-        let alone = typed.are_under(&SHOWN_WITH) && self.config.is_none() && !self.quiet;
+        let alone = typed.let_models_show() && self.config.is_none() && !self.quiet;
         (alone && values.is_of_known_time()).then_some(folder)
     }
 

@@ -10,7 +10,7 @@ use trisolar::io::plot::{
     self, Division, LinePlot, Marks, Orbits, PlotAxis, Series, Trajectory, View,
 };
 
-use super::{COLUMNS, Run, Stops};
+use super::{COLUMNS, CORE_RADIUS, Run, Stops};
 use crate::{Failure, films, plots};
 
 /// The units of a cluster with G = 1.
@@ -71,7 +71,7 @@ impl Run<'_> {
             axis("|ΔE/E₀|", "", Division::Logarithmic),
         )?;
         let names = SHAPE_FRACTIONS.map(|f| format!("{} %", 100.0 * f));
-        let mut columns: Vec<(&str, Vec<f64>)> = vec![("core", self.column(COLUMNS.len() - 1))];
+        let mut columns: Vec<(&str, Vec<f64>)> = vec![("core", self.column(CORE_RADIUS))];
         // There are as many lines as colours.
         for k in [0, 2, 3, 4, 5, 7] {
             let name = names[k].as_str();
@@ -156,7 +156,7 @@ impl Run<'_> {
             title: format!(
                 "{}, {shown}, t = {}",
                 self.start_name(),
-                self.on_the_clock(self.times.end)
+                self.on_the_clock(self.until)
             ),
             x: axis("x", centre[0]),
             y: axis("y", centre[1]),
@@ -181,23 +181,22 @@ impl Run<'_> {
     fn with_orbits<T>(
         &self,
         (tracks, stars): (&Tracks, &[Star]),
+        still: bool,
         work: impl FnOnce(&[f64], &[Trajectory<'_>], &Orbits) -> T,
     ) -> T {
         let n = self.cluster.stars().len();
         let parts = Stops::new(self.times.every, n, &self.output).points();
         let times = tracks.finer_times(parts);
         let times: Vec<f64> = times.iter().map(|time| self.on_the_clock(*time)).collect();
-        let points: Vec<Vec<[f64; 3]>> = (0..tracks.bodies())
-            .map(|i| tracks.points(i, parts))
-            .collect();
         let names = plots::body_names(self.cluster.specification().names.as_deref(), n);
+        let (points, remark) = plots::points_of(tracks, parts, &names, still);
         let paths: Vec<Trajectory<'_>> = points
             .iter()
             .zip(&names)
             .map(|(points, name)| Trajectory { name, points })
             .collect();
         let orbits = Orbits {
-            title: format!("{}, {n} particles", self.start_name()),
+            title: format!("{}, {n} particles{remark}", self.start_name()),
             unit: UNITS.into(),
             times: match &times[..] {
                 [first, .., last] => Some([*first, *last]),
@@ -221,7 +220,7 @@ impl Run<'_> {
         let draw = |_: &[f64], bodies: &[Trajectory<'_>], orbits: &Orbits| {
             plot::trajectories(path, bodies, orbits, Some(&spec))
         };
-        Ok(self.with_orbits((tracks, stars), draw)?)
+        Ok(self.with_orbits((tracks, stars), true, draw)?)
     }
 
     pub(super) fn make_films(&self, stars: &[Star]) -> Result<(), Failure> {
@@ -231,7 +230,7 @@ impl Run<'_> {
         let view = self.output.view.unwrap_or(View::Space);
         let quiet = self.args.quiet;
         for film in films::films(&self.output.film)? {
-            self.with_orbits((tracks, stars), |times, bodies, orbits| {
+            self.with_orbits((tracks, stars), false, |times, bodies, orbits| {
                 let look = &self.output.look;
                 look.draw(&film, (times, bodies), orbits, view, quiet)
             })?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use trisolar::bodies::DVec3;
 use trisolar::hermite::{self, Cluster, HermiteError, Star};
-use trisolar::nbody::{self, Diagnostics, Snapshot};
+use trisolar::nbody::{self, Diagnostics, Energies, Snapshot};
 use trisolar_explore::{Cloud, Content, LiveRun, Moment, Options, RunProperties, Server};
 
 use super::super::{Failure, interrupt, report};
@@ -33,7 +33,7 @@ pub(crate) struct LiveArgs {
 /// A run that may be shown.
 pub(crate) struct Live {
     shown: Option<(LiveRun, Server)>,
-    start_energy: Option<f64>,
+    start_energy: Option<Energies>,
     /// Time of a cluster between two updates.
     look: f64,
 }
@@ -174,10 +174,10 @@ impl Live {
         let start = &mut self.start_energy;
         let found = run.measure(|| {
             let d = Diagnostics::of(bodies, spec.g, spec.softening);
-            let start = *start.get_or_insert(d.total);
+            let start = start.get_or_insert((&d).into());
             Ok::<_, std::convert::Infallible>(Moment {
                 time: *time,
-                energy_error: (d.total - start) / start.abs(),
+                energy_error: start.relative_error(d.internal),
                 lagrange: d.lagrange.into(),
             })
         });
@@ -201,11 +201,11 @@ impl Live {
         let start = &mut self.start_energy;
         run.measure(|| {
             let potentials = cluster.potentials(&stars)?;
-            let total = Cluster::energy_of(&stars, &potentials).total();
-            let start = *start.get_or_insert(total);
+            let energy = Cluster::energy_of(&stars, &potentials);
+            let start = start.get_or_insert(energy);
             Ok::<_, HermiteError>(Moment {
                 time,
-                energy_error: (total - start) / start.abs(),
+                energy_error: start.relative_error(energy.internal),
                 lagrange: cluster.shape(&stars).lagrange.into(),
             })
         })?;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use trisolar::bodies::{DVec3, numbers};
 use trisolar::divergence::{Specification, TwinOrbits, Validated, twin_orbits};
-use trisolar::nbody::{Bodies, Diagnostics};
+use trisolar::nbody::{Bodies, Diagnostics, Energies};
 use trisolar_explore::{Cancel, Ended, Orbit};
 
 /// Number of steps between two checks whether the client still waits: some milliseconds.
@@ -36,7 +36,7 @@ struct Trace<'a> {
     /// The centres of mass of the system and its twin.
     centres: [Centre; 2],
     /// Energies at the start.
-    energies: [Option<f64>; 2],
+    energies: [Option<Energies>; 2],
     numbers: Vec<f64>,
     /// The closest approach of two bodies: squared distance, time and pair.
     closest: (f64, u64, usize),
@@ -128,9 +128,9 @@ impl<'a> Trace<'a> {
             .map(|twin| with_grid_body(orbits.velocities(twin), 1.0 / self.unit / s.dt));
         let bodies = [0, 1].map(|which| self.placed(&states[which], &speeds[which], which, time));
         let errors = [0, 1].map(|which| {
-            let energy = Diagnostics::of(&bodies[which], s.g, s.softening).total;
-            let start = *self.energies[which].get_or_insert(energy);
-            (energy - start) / start.abs()
+            let found = Diagnostics::of(&bodies[which], s.g, s.softening);
+            let start = self.energies[which].get_or_insert((&found).into());
+            start.relative_error(found.internal)
         });
         let grid_body = self.order[0];
         let [p, q] = [0, 1].map(|which| bodies[which].position[grid_body]);

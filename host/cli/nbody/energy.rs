@@ -2,7 +2,6 @@
 
 use trisolar::accuracy::{self, Energies, EnergyError};
 use trisolar::divergence::EngineError;
-use trisolar::nbody::files::parts_at_start;
 use trisolar::nbody::{Diagnostics, EnergyLooks, Engine, Snapshot, Validated};
 
 use super::super::Failure;
@@ -12,7 +11,7 @@ use super::outputs::Outputs;
 use super::start::Start;
 
 /// The advice for a large error.
-const ADVICE: &str = "use a smaller --dt, a larger --softening or another --integrator";
+pub(super) const ADVICE: &str = "use a smaller --dt, a larger --softening or another --integrator";
 
 /// The energy of a run.
 pub(super) struct Energy<'a> {
@@ -40,9 +39,9 @@ impl<'a> Energy<'a> {
     ) -> Self {
         let moments = &start.history.moments;
         let error = start.start_energy.map(|energy| {
-            let mut error = EnergyError::new(energy, parts_at_start(moments, energy));
+            let mut error = EnergyError::new(energy);
             for moment in moments {
-                error.look(moment.diagnostics.total);
+                error.look(moment.diagnostics.internal);
             }
             error
         });
@@ -79,8 +78,8 @@ impl<'a> Energy<'a> {
         self.take(snapshot, Energies::from(found))
     }
 
-    /// Evaluates it, if that is possible, and returns the total.
-    pub(super) fn evaluate(&mut self, snapshot: &Snapshot) -> Result<Option<f64>, Failure> {
+    /// Evaluates it, if that is possible.
+    pub(super) fn evaluate(&mut self, snapshot: &Snapshot) -> Result<Option<Energies>, Failure> {
         if self.unknown.is_some() {
             return Ok(None);
         }
@@ -89,7 +88,7 @@ impl<'a> Energy<'a> {
         match accuracy::energies(&snapshot.bodies, spec, self.engine, threads, simd) {
             Ok(energies) => {
                 self.take(snapshot, energies)?;
-                Ok(Some(self.total))
+                Ok(Some(energies))
             }
             Err(EngineError::Cancelled) => Err(Failure::Interrupted),
             // The run itself may succeed without it.
@@ -106,11 +105,8 @@ impl<'a> Energy<'a> {
         if !self.total.is_finite() {
             return Err(not_finite(snapshot, self.total));
         }
-        let (total, parts) = (self.total, energies.parts());
-        let error = self
-            .error
-            .get_or_insert_with(|| EnergyError::new(total, parts));
-        error.look(total);
+        let error = self.error.get_or_insert(EnergyError::new(energies));
+        error.look(energies.internal);
         Ok(())
     }
 

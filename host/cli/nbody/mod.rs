@@ -8,12 +8,13 @@ mod plan;
 mod record;
 mod start;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use trisolar::accuracy::Displacements;
 use trisolar::divergence::EngineError;
 use trisolar::gpu::Stopwatch;
 use trisolar::io::older;
-use trisolar::nbody::{self, Options, Overrides, Partials, Pause, RunError};
+use trisolar::nbody::{self, Options, Overrides, Partials, Pause, RunError, StepCheck};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Refused, Renewal};
 
@@ -109,6 +110,14 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
             spec.steps
         ));
     }
+    let mut check = step_check(&start, &plan);
+    if plan.check && check.is_none() && Displacements::are_needed(start.problem.bodies()) {
+        notes.push(Displacements::TOO_MANY.into());
+    }
+    if check.is_some() && start.from.step > 0 {
+        let reason = "the positions before it were checked by the run that computed them";
+        notes.push(format!("resumed after {} steps: {reason}", start.from.step));
+    }
     let nothing_seen = start.history.moments.is_empty() && start.history.times.is_empty();
     let energy = Energy::new(&args, &start, &outputs, engine.as_ref());
     let mut record = Record {
@@ -119,10 +128,12 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
         wants_diagnostics: wants_diagnostics(&args, &start, &outputs, &energy),
         energy,
         every: plan.every,
+        track: plan.track,
         start_energy: start.start_energy,
         history: start.history.clone(),
         last: start.from.clone(),
         last_lower: start.lower.clone(),
+        displacement: None,
         run: record,
         renewal: Renewal::default(),
     };
@@ -144,13 +155,16 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
         &start.problem,
         (&start.from, start.lower.as_ref()),
         plan.pauses(args.live, engine.as_ref(), &start.problem),
+        check.as_mut(),
         &progress,
         &mut |snapshot, lower, pause| {
             if live.wants_cloud() || snapshot.step == spec.steps {
                 live.show_bodies(&snapshot, spec);
             }
-            if pause == Pause::Record {
-                record.look(&snapshot)?;
+            match pause {
+                Pause::Record => record.look(&snapshot)?,
+                Pause::Track => record.remember(&snapshot),
+                Pause::Between => {}
             }
             record.pause(snapshot, lower)
         },
@@ -161,6 +175,10 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
     if let Err(failure) = ended {
         // Save the computed steps.
         record.save()?;
+        if matches!(failure, Failure::Interrupted) {
+            let files = record.finish_early()?;
+            say_what_exists(&files, args.quiet);
+        }
         if !args.quiet {
             report::to_stderr(&how_to_go_on(
                 outputs.checkpoint.as_deref(),
@@ -170,9 +188,33 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
         return Err(failure);
     }
     live.finish();
+    record.displacement = check.and_then(|check| check.largest());
     let steps = spec.steps - start.from.step;
     record.report(&start.name, engine.as_ref(), &notes, steps, seconds)?;
-    record.energy.check()
+    record.check()
+}
+
+/// The check of the steps that all ranks have planned.
+fn step_check(start: &Start, plan: &RecordPlan) -> Option<StepCheck> {
+    let check = plan
+        .check
+        .then(|| StepCheck::of(&start.problem, start.from.step));
+    check.flatten()
+}
+
+/// Names the files of what an interrupted run has computed.
+pub(crate) fn say_what_exists(files: &[PathBuf], quiet: bool) {
+    if quiet || files.is_empty() {
+        return;
+    }
+    let names: Vec<String> = files
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    report::to_stderr(&format!(
+        "note: what was computed is in {}",
+        names.join(", ")
+    ));
 }
 
 /// What to do after a run was interrupted or failed.
@@ -201,6 +243,7 @@ fn follow(
         &start.problem,
         (&start.from, start.lower.as_ref()),
         plan.pauses(args.live, engine.as_ref(), &start.problem),
+        step_check(start, plan).as_mut(),
         &Progress::new("", true),
         &mut |_, _, _| Ok(()),
     );
@@ -281,12 +324,15 @@ fn begin(args: &mut Args, typed: &Typed, communicator: &Communicator) -> Result<
         }
         None => None,
     };
+    args.output
+        .check_memory(spec, start.problem.bodies().len(), start.overrides.energy)?;
     if let Some(path) = &outputs.config {
         config::save_options(path, "nbody", &start.overrides)?;
     }
     warn(args, &start);
     let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),
+        track: args.output.track(start.problem.bodies().len()),
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits: BitOptions {
             // Ranks keep partial sums of rows.
@@ -296,6 +342,7 @@ fn begin(args: &mut Args, typed: &Typed, communicator: &Communicator) -> Result<
             },
             ..BitOptions::default()
         },
+        check: args.checks_steps(&start.overrides),
     };
     Ok(Begun {
         start,
@@ -375,8 +422,7 @@ fn resume(
         record.check(option, path)?;
     }
     record.allow_what_is_there(outputs.results().map(|(_, path)| path))?;
-    let regular = |step: u64| output.spacing.is_some_and(|k| step.is_multiple_of(k));
-    let start = Start::resumed(path, overrides, &args.overrides.values, regular)?;
+    let start = Start::resumed(path, overrides, &args.overrides.values, &output)?;
     let spec = start.problem.specification();
     let steps = spec.steps;
     record.extend(START, "steps", steps);
@@ -385,11 +431,15 @@ fn resume(
         config::save_options(path, "nbody", &start.overrides)?;
     }
     args.output = output;
+    let n = start.problem.bodies().len();
+    args.output.check_memory(spec, n, start.overrides.energy)?;
     warn(args, &start);
     let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),
+        track: args.output.track(start.problem.bodies().len()),
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits,
+        check: args.checks_steps(&start.overrides),
     };
     let step = start.from.step;
     let notes = outputs.check_snapshots(step, plan.every, step == steps, &record)?;

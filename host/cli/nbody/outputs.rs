@@ -168,7 +168,7 @@ impl Outputs {
 
     /// Whether an output needs the positions of all records.
     pub(super) fn want_positions(&self) -> bool {
-        self.trajectory.is_some() || self.orbit_plot.is_some() || !self.films.is_empty()
+        self.trajectory.is_some()
     }
 
     /// Whether an output needs the energies of all records.

@@ -3,12 +3,16 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use trisolar::bodies::MAX_TIMES;
 use trisolar::divergence::Backend;
 use trisolar::machine;
-use trisolar::nbody::{Engine, Options, Partials, Precision, Schedule, Specification, Validated};
+use trisolar::nbody::{
+    EnergyLooks, Engine, Options, Partials, Precision, Schedule, Specification, Validated,
+};
 use trisolar::run::Paths;
 
 use super::super::explore::live::LiveArgs;
+use super::super::{Failure, plots};
 use super::options::{Args, OutputArgs};
 
 /// Default number of records of a run with files over time.
@@ -23,10 +27,14 @@ const LIVE_PAIRS_PER_PAUSE: [u64; 2] = [4_000_000, 4_000_000_000];
 pub(super) struct RecordPlan {
     /// Steps between records.
     pub every: u64,
+    /// Steps between states of which paths are drawn; `u64::MAX` without pictures of paths.
+    pub track: u64,
     /// Number of steps between pauses for checkpoints. It does not depend on the clock, so that all ranks pause together.
     pub pause: u64,
     /// The options on which the last bits depend.
     pub bits: BitOptions,
+    /// Whether parts of the run are repeated with longer steps, in which all ranks take part.
+    pub check: bool,
 }
 
 /// The options of the computation on which the last bits depend, and which a checkpoint therefore keeps.
@@ -100,20 +108,20 @@ impl BitOptions {
 }
 
 impl RecordPlan {
-    /// Number of steps between records, and between pauses for checkpoints and for the pictures of a live run.
+    /// Number of steps between records, between states of paths, and between pauses for checkpoints and for the pictures of a live run.
     pub(super) fn pauses(
         &self,
         live: LiveArgs,
         engine: &dyn Engine,
         problem: &Validated,
-    ) -> [u64; 2] {
+    ) -> [u64; 3] {
         let pairs = LIVE_PAIRS_PER_PAUSE[usize::from(engine.name() == "gpu")];
         let picture = steps_of(pairs, problem.specification(), problem.bodies().len());
         let pause = match live.is_on() {
             true => self.pause.min(picture),
             false => self.pause,
         };
-        [self.every, pause]
+        [self.every, self.track, pause]
     }
 }
 
@@ -129,6 +137,67 @@ impl OutputArgs {
             .or_else(|| over_time.then(|| steps.div_ceil(DEFAULT_RECORDS)))
     }
 
+    /// Number of steps between states of which the paths of `n` bodies are drawn: several from record to record if the bodies are few.
+    pub(super) fn track(&self, n: usize) -> u64 {
+        match self.spacing {
+            Some(every) if self.want_tracks() => (every / tracks_per_record(n)).max(1),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Whether paths are drawn.
+    pub(super) fn want_tracks(&self) -> bool {
+        self.plots.is_some() || !self.film.is_empty()
+    }
+
+    /// Refuses records that do not fit into memory, where they stay until the files are written.
+    pub(super) fn check_memory(
+        &self,
+        spec: &Specification,
+        n: usize,
+        energy: Option<EnergyLooks>,
+    ) -> Result<(), Failure> {
+        let Some(every) = self.spacing else {
+            return Ok(());
+        };
+        let records = (spec.steps / every + 2) as f64;
+        let with_energy = self.series.is_some() || self.plots.is_some();
+        let few = n <= super::MAX_BODIES_FOR_DIAGNOSTICS && energy != Some(EnergyLooks::Never);
+        let diagnostics = if with_energy || few {
+            BYTES_OF_DIAGNOSTICS
+        } else {
+            0.0
+        };
+        // The positions once more while they are written.
+        let positions = if self.trajectory.is_some() {
+            48.0 * n as f64 + 32.0
+        } else {
+            0.0
+        };
+        let states = match self.track(n) {
+            u64::MAX => 0.0,
+            track => {
+                let times = (spec.steps / track + 2).min(2 * MAX_TIMES as u64) as f64;
+                times * n.min(plots::MAX_DRAWN_ORBITS) as f64 * BYTES_OF_STATE
+            }
+        };
+        let needed = records * (diagnostics + positions) + states;
+        let available = machine::available_memory() as f64;
+        if available == 0.0 || needed <= 0.9 * available {
+            return Ok(());
+        }
+        let fitting = every as f64 * needed / (0.9 * available);
+        let gigabytes = |bytes: f64| bytes / 1e9;
+        let reason = format!(
+            "{} records would need {:.1} GB of memory, of which {:.1} GB can be used; record every {:.0} steps or less often",
+            spec.steps / every + 1,
+            gigabytes(needed),
+            gigabytes(available),
+            fitting.ceil()
+        );
+        Err(Failure::value(&every.to_string(), "--every", &reason))
+    }
+
     /// Number of steps between pauses for checkpoints.
     pub(super) fn pause(&self, spec: &Specification, n: usize) -> u64 {
         if self.checkpoint.is_none() {
@@ -136,6 +205,20 @@ impl OutputArgs {
         }
         steps_of(PAIRS_PER_PAUSE, spec, n)
     }
+}
+
+/// Bytes of the diagnostics of a record, as numbers and as the text of a CSV file.
+const BYTES_OF_DIAGNOSTICS: f64 = 700.0;
+/// Bytes of a state of a path: the state, that in a checkpoint, and the points that are drawn.
+const BYTES_OF_STATE: f64 = 200.0;
+/// States of bodies that are recorded from one record to the next.
+const STATES_PER_RECORD: usize = 256;
+/// Largest number of times at which they are recorded, and of points that are drawn from one record to the next.
+pub(super) const MAX_TRACKS_PER_RECORD: u64 = 64;
+
+/// How often the paths of `n` bodies are recorded from one record to the next.
+pub(super) fn tracks_per_record(n: usize) -> u64 {
+    ((STATES_PER_RECORD / n.max(1)) as u64).clamp(1, MAX_TRACKS_PER_RECORD)
 }
 
 /// The number of steps (at least 1) that take as long as this number of pairs.

@@ -3,24 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use trisolar::accuracy::Displacement;
+use trisolar::bodies::{ColumnDensity, DVec3, Tracks};
 use trisolar::io::atomic;
 use trisolar::io::film::Film;
 use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Trajectory, View};
 use trisolar::nbody::files::{
-    BodyFormat, Checkpoint, History, Moment, Textbook, parts_at_start, write_bodies, write_series,
-    write_trajectory,
+    BodyFormat, Checkpoint, History, Moment, Textbook, energy_errors, undefined_columns,
+    write_bodies, write_series, write_trajectory,
 };
 use trisolar::nbody::{
-    self, Diagnostics, Engine, LowerParts, Overrides, Snapshot, Validated, relative_error,
+    self, Diagnostics, Energies, Engine, LowerParts, Overrides, Snapshot, Validated,
 };
 use trisolar::run::{self, Renewal};
 
 use super::super::plots;
 use super::super::report::{self, Common, Lines};
 use super::super::{Failure, interrupt};
-use super::energy::Energy;
+use super::energy::{self, Energy};
 use super::options::{Args, OutputFormat};
 use super::outputs::Outputs;
+use super::plan;
 
 /// The records of a run.
 pub(super) struct Record<'a> {
@@ -33,10 +36,14 @@ pub(super) struct Record<'a> {
     pub energy: Energy<'a>,
     /// Number of steps between records.
     pub every: u64,
-    pub start_energy: Option<f64>,
+    /// Number of steps between states of paths.
+    pub track: u64,
+    pub start_energy: Option<Energies>,
     pub history: History,
     pub last: Snapshot,
     pub last_lower: Option<LowerParts>,
+    /// The largest displacement of a body by the errors of the steps, at the end and if it is known.
+    pub displacement: Option<Displacement>,
     /// The record of the run for the checkpoint, if one is requested.
     pub run: Option<run::Record>,
     /// Decides when a checkpoint is due.
@@ -64,7 +71,7 @@ impl Record<'_> {
             let spec = self.problem.specification();
             let diagnostics = Diagnostics::of(&snapshot.bodies, spec.g, spec.softening);
             self.energy.look(snapshot, &diagnostics)?;
-            self.start_energy.get_or_insert(diagnostics.total);
+            self.start_energy.get_or_insert((&diagnostics).into());
             self.history.moments.push(Moment {
                 step: snapshot.step,
                 time: snapshot.time,
@@ -78,16 +85,38 @@ impl Record<'_> {
             let positions = snapshot.bodies.position.clone();
             self.history.positions.push(positions);
         }
+        self.remember(snapshot);
         Ok(())
+    }
+
+    /// Records the states of the bodies whose paths are drawn.
+    pub(super) fn remember(&mut self, snapshot: &Snapshot) {
+        let Snapshot { step, time, bodies } = snapshot;
+        if self.track == u64::MAX {
+            return;
+        }
+        let drawn = bodies.len().min(plots::MAX_DRAWN_ORBITS);
+        let tracks = &mut self.history.tracks;
+        if tracks.times().is_empty() {
+            *tracks = Tracks::new(drawn);
+        }
+        let regular = step.is_multiple_of(self.track * thinned(tracks, self.track, self.problem));
+        let last = *step == self.problem.specification().steps;
+        if last || regular {
+            // The polynomials between positions and velocities need no accelerations.
+            let states = bodies.position.iter().zip(&bodies.velocity);
+            tracks.push(*time, states.map(|(x, v)| [*x, *v, DVec3::NAN]));
+            tracks.thin();
+        }
     }
 
     /// Evaluates the energy if it is due and the diagnostics do not contain it.
     pub(super) fn look_at_energy(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
         if !self.wants_diagnostics
             && self.energy.is_due(snapshot)
-            && let Some(total) = self.energy.evaluate(snapshot)?
+            && let Some(energies) = self.energy.evaluate(snapshot)?
         {
-            self.start_energy.get_or_insert(total);
+            self.start_energy.get_or_insert(energies);
         }
         Ok(())
     }
@@ -136,6 +165,23 @@ impl Record<'_> {
         result
     }
 
+    /// After an interruption, writes series, trajectory, plots and films of what was computed. Returns the paths.
+    pub(super) fn finish_early(&mut self) -> Result<Vec<PathBuf>, Failure> {
+        let recorded = self
+            .history
+            .moments
+            .len()
+            .max(self.history.tracks.times().len());
+        if recorded.max(self.history.times.len()) < 2 {
+            return Ok(Vec::new());
+        }
+        let _busy = interrupt::patient();
+        self.put(Self::write_recorded)?;
+        let of_records = |(option, _): &(&str, &Path)| *option != "--out";
+        let files = self.outputs.results().filter(of_records);
+        Ok(files.map(|(_, path)| path.to_owned()).collect())
+    }
+
     /// Writes all final files.
     pub(super) fn finish(&mut self) -> Result<(), Failure> {
         self.put(Self::write_results)?;
@@ -180,9 +226,8 @@ impl Record<'_> {
 
     fn write_series(&self) -> Result<(), Failure> {
         if let Some(path) = &self.outputs.series {
-            let start_energy = self.start_energy.unwrap_or(f64::NAN);
             let spec = self.problem.specification();
-            write_series(path, &self.history.moments, start_energy, spec)?;
+            write_series(path, &self.history.moments, spec)?;
         }
         Ok(())
     }
@@ -192,6 +237,12 @@ impl Record<'_> {
         for (path, format) in &self.outputs.states {
             write_bodies(path, *format, &self.last, spec)?;
         }
+        self.write_recorded()
+    }
+
+    /// Writes everything that is made from the records.
+    fn write_recorded(&self) -> Result<(), Failure> {
+        let spec = self.problem.specification();
         self.write_series()?;
         let History {
             times, positions, ..
@@ -226,13 +277,7 @@ impl Record<'_> {
     fn draw_energy(&self, path: &Path) -> Result<(), Failure> {
         let moments = &self.history.moments;
         let times: Vec<f64> = moments.iter().map(|m| m.time).collect();
-        let start = self.start_energy.unwrap_or(f64::NAN);
-        let parts = parts_at_start(moments, start);
-        let errors: Vec<f64> = moments
-            .iter()
-            .map(|m| relative_error(m.diagnostics.total, start, parts))
-            .collect();
-        let size: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
+        let size: Vec<f64> = energy_errors(moments).iter().map(|e| e.abs()).collect();
         // Without an error there is nothing that a logarithmic axis could show.
         let logarithmic = size.iter().any(|e| e.is_finite() && *e > 0.0);
         let [_, time_unit] = self.overrides.units().unwrap_or_default();
@@ -277,17 +322,32 @@ impl Record<'_> {
         format!("{}, {n} bodies", name.to_string_lossy())
     }
 
-    /// Calls `work` with the paths of the bodies.
-    fn with_orbits<T>(&self, work: impl FnOnce(&[Trajectory<'_>], &Orbits) -> T) -> T {
+    /// The middle and the side of a cube around most of many bodies, if a few are so far away that they would leave no room for the others.
+    fn bulk(&self) -> Option<([f64; 3], f64)> {
+        let bodies = &self.last.bodies;
+        if bodies.len() <= plots::MAX_NAMED {
+            return None;
+        }
+        let middle = bodies.middle();
+        let side = ColumnDensity::side_for(bodies, [middle.x, middle.y]);
+        let away = |x: &DVec3| (*x - middle).abs().max_element();
+        let all = 2.0 * bodies.position.iter().map(away).fold(0.0, f64::max);
+        (all > 3.0 * side).then(|| (middle.to_array(), side))
+    }
+
+    /// Calls `work` with the times and paths that are drawn, as a picture that stands `still` or in a film.
+    fn with_orbits<T>(
+        &self,
+        still: bool,
+        work: impl FnOnce(&[f64], &[Trajectory<'_>], &Orbits) -> T,
+    ) -> T {
         let names = self.problem.specification().names.as_deref();
         let names = plots::body_names(names, self.last.bodies.len());
-        let n = names.len();
-        let points: Vec<Vec<[f64; 3]>> = (0..n)
-            .map(|i| {
-                let positions = self.history.positions.iter();
-                positions.map(|p| p[i].to_array()).collect()
-            })
-            .collect();
+        let tracks = &self.history.tracks;
+        let parts = (plan::MAX_TRACKS_PER_RECORD / plan::tracks_per_record(self.last.bodies.len()))
+            as usize;
+        let times = tracks.finer_times(parts);
+        let (points, remark) = plots::points_of(tracks, parts, &names, still);
         let paths: Vec<Trajectory<'_>> = points
             .iter()
             .zip(&names)
@@ -295,24 +355,26 @@ impl Record<'_> {
             .collect();
         let [unit, time_unit] = self.overrides.units().unwrap_or_default();
         let orbits = Orbits {
-            title: self.start(),
+            title: self.start() + &remark,
             unit: unit.into(),
             time_unit: time_unit.into(),
             theme: self.args.output.theme,
-            times: match &self.history.times[..] {
+            times: match &times[..] {
                 [first, .., last] => Some([*first, *last]),
                 _ => None,
             },
             all: self.last.bodies.len(),
             size: self.args.output.look.size,
-            window: None,
+            window: self.bulk(),
         };
-        work(&paths, &orbits)
+        work(&times, &paths, &orbits)
     }
 
     fn draw_orbits(&self, path: &Path) -> Result<(), Failure> {
         let spec = self.json_specification();
-        Ok(self.with_orbits(|bodies, o| plot::trajectories(path, bodies, o, Some(&spec)))?)
+        Ok(self.with_orbits(true, |_, bodies, o| {
+            plot::trajectories(path, bodies, o, Some(&spec))
+        })?)
     }
 
     fn animate(&self, film: &Film) -> Result<(), Failure> {
@@ -321,11 +383,32 @@ impl Record<'_> {
             _ => View::Space,
         };
         let view = self.args.output.view.unwrap_or(usual);
-        let (times, quiet) = (&self.history.times, self.args.quiet);
-        self.with_orbits(|bodies, o| {
+        let quiet = self.args.quiet;
+        self.with_orbits(false, |times, bodies, o| {
             let look = &self.args.output.look;
             look.draw(film, (times, bodies), o, view, quiet)
         })
+    }
+
+    fn names(&self) -> Option<&[String]> {
+        self.problem.specification().names.as_deref()
+    }
+
+    /// The warnings about the accuracy of the run.
+    fn doubts(&self) -> impl Iterator<Item = String> {
+        let displacement = self.displacement.as_ref();
+        let displaced = displacement.and_then(|found| found.warning(self.names(), energy::ADVICE));
+        self.energy.warning().into_iter().chain(displaced)
+    }
+
+    /// Fails if an error exceeds the user's limit.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.energy.check()?;
+        let most = self.overrides.max_error;
+        let checked = self
+            .displacement
+            .map(|found| found.check(most, self.names()));
+        checked.unwrap_or(Ok(())).map_err(Failure::Failed)
     }
 
     pub(super) fn report(
@@ -342,10 +425,17 @@ impl Record<'_> {
             (n as f64).powi(2) * steps as f64 * f64::from(spec.integrator.evaluations());
         let last = self.history.moments.last().map(|m| &m.diagnostics);
         let errors = self.energy.errors();
-        let notes: Vec<String> = notes.iter().cloned().chain(self.energy.note()).collect();
+        let undefined = (self.outputs.series.as_ref())
+            .and_then(|_| report::undefined(&undefined_columns(&self.history.moments)));
+        let notes = notes
+            .iter()
+            .cloned()
+            .chain(self.energy.note())
+            .chain(undefined);
+        let notes: Vec<String> = notes.collect();
         if self.args.json {
             let warnings = self.problem.warnings().iter().cloned();
-            let warnings: Vec<String> = warnings.chain(self.energy.warning()).collect();
+            let warnings: Vec<String> = warnings.chain(self.doubts()).collect();
             let mut specification = report::with_start(spec, self.overrides);
             specification["n"] = n.into();
             specification["end"] = spec.time(spec.steps).into();
@@ -359,6 +449,7 @@ impl Record<'_> {
                 errors: json!({
                     "energy": errors.map(|[last, _]| last),
                     "largest_energy": errors.map(|[_, largest]| largest),
+                    "displacement": self.displacement.map(|found| found.relative),
                 }),
                 warnings,
                 notes,
@@ -371,7 +462,7 @@ impl Record<'_> {
                 "steps": steps,
                 "interactions_per_second": interactions / seconds,
                 "time": self.last.time,
-                "start_energy": self.start_energy,
+                "start_energy": self.start_energy.map(|energies| energies.total()),
                 "energy_error": errors.map(|[last, _]| last),
                 "largest_energy_error": errors.map(|[_, largest]| largest),
                 "diagnostics": last,
@@ -381,7 +472,7 @@ impl Record<'_> {
             return Ok(());
         }
         if self.args.output.format == OutputFormat::Textbook {
-            if let Some(warning) = self.energy.warning() {
+            for warning in self.doubts() {
                 report::to_stderr(&format!("warning: {warning}"));
             }
             return Ok(());
@@ -416,8 +507,15 @@ impl Record<'_> {
         if let Some(energy) = self.energy.in_words(self.last.time) {
             lines.add("energy", &energy);
         }
+        if let Some(found) = &self.displacement {
+            let text = format!(
+                "errors of the steps displace {}, others less",
+                found.in_words(self.names())
+            );
+            lines.add("positions", &text);
+        }
         // Warnings that were known before the run have been printed already.
-        if let Some(warning) = self.energy.warning() {
+        for warning in self.doubts() {
             lines.add("warning", &warning);
         }
         for note in &notes {
@@ -431,4 +529,13 @@ impl Record<'_> {
         }
         report::to_stdout(lines.as_str())
     }
+}
+
+/// The number of times that a path of bodies has been thinned by two, as a factor of the steps between its states.
+fn thinned(tracks: &Tracks, track: u64, problem: &Validated) -> u64 {
+    let [first, second, ..] = tracks.times()[..] else {
+        return 1;
+    };
+    let steps = (second - first) / problem.specification().dt;
+    (steps / track as f64).round().max(1.0) as u64
 }

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use trisolar::bodies::{numbers, vectors};
 use trisolar::nbody::files::{Checkpoint, FileError, History};
 use trisolar::nbody::{
-    Bodies, Integrator, LowerParts, Overrides, OverridesError, Snapshot, SpecError, Specification,
-    Validated,
+    Bodies, Energies, EnergyLooks, Integrator, LowerParts, Overrides, OverridesError, Snapshot,
+    SpecError, Specification, Validated,
 };
 use trisolar::spec::Parameters as _;
 
 use super::super::Failure;
-use super::super::resume::{SHOWN_WITH, Typed};
-use super::options::{Args, OutputFormat};
+use super::super::resume::Typed;
+use super::options::{Args, OutputArgs, OutputFormat};
 use super::overrides;
 use super::plan::RecordPlan;
 
@@ -23,7 +23,7 @@ pub(super) struct Start {
     pub from: Snapshot,
     /// The lower parts of pairs, which `f64` numbers cannot hold.
     pub lower: Option<LowerParts>,
-    pub start_energy: Option<f64>,
+    pub start_energy: Option<Energies>,
     /// The records so far.
     pub history: History,
     /// The start in words.
@@ -41,11 +41,17 @@ impl Args {
         Ok(overrides.max_error)
     }
 
+    /// Whether the displacements by the errors of the steps are reported or limited.
+    pub(super) fn checks_steps(&self, overrides: &Overrides) -> bool {
+        let reported = !self.quiet || self.json || overrides.max_error.is_some();
+        reported && overrides.energy != Some(EnergyLooks::Never)
+    }
+
     /// The folder in which a model that is known for something shows itself, if nothing but the model and devices are given.
     pub(super) fn shown_in(&self, typed: &Typed) -> Option<PathBuf> {
         let values = &self.overrides.values;
         let model = values.model?;
-        let alone = typed.are_under(&SHOWN_WITH) && self.config.is_none() && !self.quiet;
+        let alone = typed.let_models_show() && self.config.is_none() && !self.quiet;
         (alone && values.is_of_known_time()).then(|| model.name().into())
     }
 
@@ -99,13 +105,13 @@ fn refused(error: OverridesError, place: impl Fn(&str) -> String) -> Failure {
 }
 
 impl Start {
-    /// The start from a checkpoint, for the total number of steps or the end in `asked`. If a run is extended, the record of its former end is kept only if that
-    /// step is `regular`, that is, if a run with the new length from the start would also be recorded there.
+    /// The start from a checkpoint, for the total number of steps or the end in `asked`. If a run is extended, the records of its former end
+    /// are kept only if a run with the new length from the start would have them.
     pub(super) fn resumed(
         path: &Path,
         overrides: Overrides,
         asked: &Overrides,
-        regular: impl Fn(u64) -> bool,
+        output: &OutputArgs,
     ) -> Result<Self, Failure> {
         let Checkpoint {
             mut specification,
@@ -130,8 +136,16 @@ impl Start {
                     None => Failure::value(&steps.to_string(), "--steps", &reason),
                 });
             }
-            if step == specification.steps && steps > step && !regular(step) {
-                history.forget_last();
+            if step == specification.steps && steps > step {
+                if !output
+                    .spacing
+                    .is_some_and(|every| step.is_multiple_of(every))
+                {
+                    history.forget_last();
+                }
+                if !step.is_multiple_of(output.track(bodies.len())) {
+                    history.tracks.forget(specification.time(step));
+                }
             }
             specification.steps = steps;
         }

@@ -1,5 +1,5 @@
 //! All-pairs N-body: every engine and kernel that sums in a fixed order must give the bits of one lane on one thread. In `f32` and
-//! float-float, which only GPUs compute, the kernels of a solver must give each other's.
+//! float-float, in which a CPU has other last bits than a GPU, the kernels of a solver must give each other's.
 
 use std::time::Instant;
 

@@ -390,9 +390,40 @@ impl Validated {
     /// to move.
     pub(super) fn check_range(&self) -> Result<(), SpecError> {
         let s = &self.specification;
+        // Numbers may be larger, but r⁻³ must have all of its digits.
+        let single = matches!(s.precision, Precision::F32 | Precision::FloatFloat);
+        let most = if single { 1e12 } else { 1e100 };
         let [largest, critical] = s.precision.largest().map(|length| length / self.unit());
-        if largest == f64::INFINITY {
-            return Ok(());
+        let largest = largest.min(most);
+        let [_, a, b] = s.order();
+        if single && self.points.is_none() && s.softening < 1.0 / largest {
+            let apart = s.positions[a].distance(s.positions[b]);
+            if apart < 1.0 / largest {
+                let allowed = format!(
+                    "bodies {} and {} are {apart:e} apart, and --precision {} has no forces below {:e}; choose other units",
+                    a.min(b) + 1,
+                    a.max(b) + 1,
+                    s.precision,
+                    1.0 / largest
+                );
+                return Err(SpecError::new("positions", vectors(&s.positions), allowed));
+            }
+        }
+        if single {
+            let masses = self.points.as_ref().and_then(|points| points.masses(0));
+            let masses = masses.unwrap_or(s.masses);
+            let gm = s
+                .gm_dt2(&masses)
+                .into_iter()
+                .map(f64::abs)
+                .fold(0.0, f64::max);
+            if gm != 0.0 && !(gm as f32).is_normal() {
+                let allowed = format!(
+                    "--g times the largest mass times --dt^2 is {gm:e}, and must be from 1.2e-38 to 3.4e38 with --precision {}",
+                    s.precision
+                );
+                return Err(SpecError::new("dt", s.dt, allowed));
+            }
         }
         let fail = |option, given: String, what: &str, limit: f64| {
             let allowed = format!(

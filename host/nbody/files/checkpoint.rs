@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Bodies, LowerParts, Specification};
+use super::super::{Bodies, Energies, LowerParts, Specification};
 use super::FileError;
 use super::write::{History, Moment};
-use trisolar_bodies::{numbers, vectors};
+use trisolar_bodies::{Tracks, numbers, vectors};
 use trisolar_io::IoError;
 use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_run::Record;
@@ -19,8 +19,8 @@ pub struct Checkpoint {
     pub specification: Specification,
     /// Steps taken.
     pub step: u64,
-    /// Energy at the start of the run, to which errors are relative; `None` if it was not evaluated.
-    pub start_energy: Option<f64>,
+    /// Energies at the start of the run, to which errors are relative; `None` if they were not evaluated.
+    pub start_energy: Option<Energies>,
     /// The bodies after these steps.
     pub bodies: Bodies,
     /// The records until then, so that a resumed run writes the files of an uninterrupted one.
@@ -33,7 +33,7 @@ pub struct Checkpoint {
 struct CheckpointHead {
     specification: Specification,
     step: u64,
-    start_energy: Option<f64>,
+    start_energy: Option<Energies>,
 }
 
 const HEADER_FILE: &str = "checkpoint.json";
@@ -85,6 +85,7 @@ impl Checkpoint {
         file.array("history_time", &[times], &history.times)?;
         let positions = history.positions.concat();
         file.array("history_position", &[times, n, 3], numbers(&positions))?;
+        history.tracks.write(&mut file)?;
         file.text(HEADER_FILE, &json)?;
         let json = serde_json::to_string(&self.specification).expect("plain numbers and names");
         file.text(SPECIFICATION, &json)?;
@@ -174,7 +175,13 @@ fn history(path: &Path, file: &mut NpzReader, n: usize) -> Result<History, FileE
     let rows = numbers.values.chunks_exact(Moment::NUMBERS);
     let moments = steps.values.iter().zip(rows);
     let positions = vectors(&positions.values);
+    let tracks = Tracks::read(file)?.unwrap_or_else(|| Ok(Tracks::default()));
+    let tracks = tracks.map_err(|reason| FileError::Contents {
+        path: path.to_owned(),
+        reason,
+    })?;
     Ok(History {
+        tracks,
         moments: moments
             .map(|(step, row)| Moment::from_numbers(*step as u64, row))
             .collect(),

@@ -14,4 +14,6 @@ mod write;
 pub use checkpoint::Checkpoint;
 pub use textbook::Textbook;
 pub use trisolar_bodies::files::{BodyFile, BodyFormat, Carried, FileError, read, read_bodies};
-pub use write::{History, Moment, parts_at_start, write_bodies, write_series, write_trajectory};
+pub use write::{
+    History, Moment, energy_errors, undefined_columns, write_bodies, write_series, write_trajectory,
+};

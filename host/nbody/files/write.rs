@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::super::{Diagnostics, Snapshot, Specification, relative_error};
+use super::super::{Diagnostics, Energies, Snapshot, Specification};
 use trisolar_bodies::files::{BodyFormat, text, write};
-use trisolar_bodies::{DVec3, numbers};
+use trisolar_bodies::{DVec3, Tracks, numbers};
 use trisolar_io::IoError;
 use trisolar_io::npz::{NpzWriter, SPECIFICATION};
 
@@ -66,11 +66,12 @@ const COLUMNS: [&str; Moment::NUMBERS - 1] = [
     "lagrange_50",
     "lagrange_75",
     "lagrange_90",
+    "internal",
 ];
 
 impl Moment {
     /// Time and diagnostics as numbers.
-    pub(super) const NUMBERS: usize = 19;
+    pub(super) const NUMBERS: usize = 20;
 
     pub(super) fn numbers(&self) -> [f64; Self::NUMBERS] {
         let d = &self.diagnostics;
@@ -96,6 +97,7 @@ impl Moment {
             r50,
             r75,
             r90,
+            d.internal,
         ]
     }
 
@@ -114,6 +116,7 @@ impl Moment {
                 centre_of_mass: three(10),
                 virial_ratio: n[13],
                 lagrange: [n[14], n[15], n[16], n[17], n[18]],
+                internal: n[19],
             },
         }
     }
@@ -128,6 +131,8 @@ pub struct History {
     pub times: Vec<f64>,
     /// Positions of all bodies, if they are recorded.
     pub positions: Vec<Vec<DVec3>>,
+    /// States of the bodies whose paths are drawn.
+    pub tracks: Tracks,
 }
 
 impl History {
@@ -148,27 +153,35 @@ impl History {
     }
 }
 
-/// The sum of the magnitudes of kinetic and potential energy at the start of a run that had this energy, if its first moment is
-/// recorded.
-pub fn parts_at_start(moments: &[Moment], start_energy: f64) -> f64 {
-    let first = moments.first().map(|m| &m.diagnostics);
-    let first = first.filter(|d| d.total == start_energy);
-    first.map_or(0.0, |d| d.kinetic.abs() + d.potential.abs())
+/// The relative errors of the energy, where the first moment is the start of the run.
+pub fn energy_errors(moments: &[Moment]) -> Vec<f64> {
+    let internal = moments.iter().map(|m| m.diagnostics.internal);
+    let start = moments.first().map(|m| Energies::from(&m.diagnostics));
+    let error = |energy| start.map_or(f64::NAN, |start| start.relative_error(energy));
+    internal.map(error).collect()
+}
+
+/// The columns of [`write_series`] that are not numbers at some record, such as the virial ratio of bodies without a potential.
+pub fn undefined_columns(moments: &[Moment]) -> Vec<&'static str> {
+    let undefined = |k: usize| moments.iter().any(|m| !m.numbers()[k + 1].is_finite());
+    let columns = COLUMNS.iter().enumerate();
+    columns
+        .filter(|(k, _)| undefined(*k))
+        .map(|(_, name)| *name)
+        .collect()
 }
 
 /// Writes diagnostics over time, as `.npz` (an array a column) or CSV of any other name: step, time, energies, momenta, centre,
-/// virial ratio, Lagrange radii, and the error of the energy relative to `start_energy`.
+/// virial ratio, Lagrange radii, the energy without the motion of the centre of mass, and its error relative to the first moment.
 ///
 /// # Errors
 /// [`IoError`]; no part of the file remains.
 pub fn write_series(
     path: &Path,
     moments: &[Moment],
-    start_energy: f64,
     specification: &Specification,
 ) -> Result<(), IoError> {
-    let parts = parts_at_start(moments, start_energy);
-    let error = |m: &Moment| relative_error(m.diagnostics.total, start_energy, parts);
+    let errors = energy_errors(moments);
     let column = |k: usize| -> Vec<f64> { moments.iter().map(|m| m.numbers()[k]).collect() };
     if path.extension().is_some_and(|e| e == "npz") {
         let mut file = NpzWriter::create(path)?;
@@ -179,18 +192,17 @@ pub fn write_series(
         for (k, name) in COLUMNS.iter().enumerate() {
             file.array(name, &rows, &column(k + 1))?;
         }
-        let errors: Vec<f64> = moments.iter().map(error).collect();
         file.array("energy_error", &rows, &errors)?;
         file.text(SPECIFICATION, &json(specification))?;
         return file.finish();
     }
     let mut csv = format!("step,time,{},energy_error\n", COLUMNS.join(","));
-    for m in moments {
+    for (m, error) in moments.iter().zip(&errors) {
         let _ = write!(csv, "{}", m.step);
         for number in m.numbers() {
             let _ = write!(csv, ",{number:?}");
         }
-        let _ = writeln!(csv, ",{:?}", error(m));
+        let _ = writeln!(csv, ",{error:?}");
     }
     text(path, &csv)
 }

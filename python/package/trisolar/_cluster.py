@@ -21,7 +21,7 @@ LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 class ClusterState(Data):
     """The particles at one time. Made by :func:`cluster`. States can be pickled."""
 
-    def __init__(self, state: _trisolar.ClusterState, start_energy: Optional[float]) -> None:
+    def __init__(self, state: _trisolar.ClusterState, start: Optional[Tuple[float, float, float]]) -> None:
         self._time = state.time
         self._told = state.told
         self._kinetic = state.kinetic
@@ -35,7 +35,8 @@ class ClusterState(Data):
         self._mass: npt.NDArray[np.float64] = np.asarray(state.mass)
         self._position: npt.NDArray[np.float64] = np.asarray(state.position)
         self._velocity: npt.NDArray[np.float64] = np.asarray(state.velocity)
-        self._start_energy = self.energy if start_energy is None else start_energy
+        self._internal = state.internal
+        self._start = (self._kinetic, self._potential, self._internal) if start is None else start
 
     @property
     def time(self) -> float:
@@ -74,8 +75,9 @@ class ClusterState(Data):
 
     @property
     def energy_error(self) -> float:
-        """(E - E at the start) / |E at the start|, a number without unit."""
-        return (self.energy - self._start_energy) / abs(self._start_energy)
+        """The change of the internal energy since the start, relative to its magnitude then, a number without unit. The motion of the
+        centre of mass does not count."""
+        return _trisolar.energy_error(self._start, self._internal)
 
     @property
     def centre(self) -> npt.NDArray[np.float64]:
@@ -140,12 +142,11 @@ class Cluster(Run[ClusterState, _trisolar.ClusterState]):
     ) -> None:
         super().__init__(computing, spec, toml, progress)
         self._block_steps = computing.block_steps
-        self._start_energy: Optional[float] = None
+        self._start: Optional[Tuple[float, float, float]] = None
 
     def _state(self, found: _trisolar.ClusterState) -> ClusterState:
-        state = ClusterState(found, self._start_energy)
-        if self._start_energy is None:
-            self._start_energy = state.energy
+        state = ClusterState(found, self._start)
+        self._start = state._start
         return state
 
     def _row(self, state: ClusterState) -> Dict[str, float]:

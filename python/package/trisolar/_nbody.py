@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Mapping, Optional, TypedDict, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, TypedDict, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ class Diagnostics(TypedDict):
     """Potential energy, softened."""
     total: float
     """The sum of the kinetic and the potential energy."""
+    internal: float
+    """The energy without the motion of the centre of mass, from which the error of a run follows."""
     momentum: List[float]
     """3 numbers (mass length / time)."""
     angular_momentum: List[float]
@@ -31,7 +33,7 @@ class Diagnostics(TypedDict):
     centre_of_mass: List[float]
     """3 numbers (length)."""
     virial_ratio: float
-    """Kinetic energy over the magnitude of the potential."""
+    """Kinetic energy relative to the centre of mass over the magnitude of the potential."""
     lagrange: List[float]
     """Radii about the centre of mass that hold 10, 25, 50, 75 and 90 % of the mass (length)."""
 
@@ -93,22 +95,22 @@ class Nbody(Run[NbodyState, _trisolar.NbodyState]):
 
     _name = "nbody"
 
-    _first: Optional[float] = None
+    _start: Optional[Tuple[float, float, float]] = None
 
     def _state(self, found: _trisolar.NbodyState) -> NbodyState:
         return NbodyState(found)
 
     def _row(self, state: NbodyState) -> Dict[str, float]:
         found = state.diagnostics()
-        if self._first is None:
-            self._first = found["total"]
+        if self._start is None:
+            self._start = (found["kinetic"], found["potential"], found["internal"])
         row = {
             "time": state.time,
             "step": state.step,
             "kinetic": found["kinetic"],
             "potential": found["potential"],
             "total": found["total"],
-            "energy_error": (found["total"] - self._first) / abs(self._first),
+            "energy_error": _trisolar.energy_error(self._start, found["internal"]),
             "virial_ratio": found["virial_ratio"],
         }
         for name in ("momentum", "angular_momentum", "centre_of_mass"):
