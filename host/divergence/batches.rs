@@ -161,9 +161,9 @@ impl<'a, V: Value> Batches<'a, V> {
         went: u32,
     ) -> Result<bool, EngineError> {
         let shared = self.shared;
-        let under_way: u64 = (lanes.pixel.as_ref().iter().zip(lanes.taken.as_ref()))
-            .filter(|(pixel, _)| **pixel < IDLE)
-            .map(|(_, taken)| u64::from(*taken))
+        let under_way: u64 = (0..R::LANES)
+            .filter(|lane| lanes.pixel.as_ref()[*lane] < IDLE)
+            .map(|lane| u64::from(lanes.progress(lane)))
             .sum();
         shared.report(
             thread,

@@ -569,7 +569,7 @@ impl<V: Value> tiles::Device for OnDevice<V> {
 }
 
 const _: () = assert!(18 * size_of::<f64>() == size_of::<Point>());
-const _: () = assert!(11 * size_of::<f64>() == size_of::<Masses>());
+const _: () = assert!(15 * size_of::<f64>() == size_of::<Masses>());
 
 /// The address of a list on the device; null if there is none.
 fn start<T>(list: &Option<Buffer<f64>>) -> *const T {
@@ -605,6 +605,7 @@ fn masses_numbers(masses: Masses) -> impl Iterator<Item = f64> {
     let Masses {
         in_steps,
         criterion,
+        own_steps,
     } = masses;
     let c = criterion.centre;
     let in_steps = (in_steps.g.into_iter())
@@ -614,6 +615,8 @@ fn masses_numbers(masses: Masses) -> impl Iterator<Item = f64> {
         .chain([c.x, c.y, c.z])
         .chain(criterion.minus_weights)
         .chain([criterion.critical2])
+        .chain(own_steps.strengths)
+        .chain([own_steps.step])
 }
 
 /// Every byte of a [`LaneState`](kernels_gpu::lanes::LaneState) that has not asked for a pixel: its slot is then [`FRESH`], and the rest

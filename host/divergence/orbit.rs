@@ -1,12 +1,12 @@
 //! The system of one pixel and its twin, step by step as the engines take them.
 
-use kernels_gpu::integrator::MapIntegrator;
-use kernels_gpu::lanes::{self, LaneMasses};
+use kernels_gpu::integrator::{MapIntegrator, TwinState, Twins};
+use kernels_gpu::lanes::{LaneMasses, one_pixel};
 use kernels_gpu::map::Job;
 use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
 use kernels_gpu::number::Precision;
 use kernels_gpu::physics::three_body::Relative;
-use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
+use kernels_gpu::quantity::Divergence;
 use kernels_gpu::{Mask as _, Real, Vec3};
 
 use super::Validated;
@@ -51,9 +51,11 @@ impl Visitor<Divergence> for Start {
     fn visit<P: Precision, I: MapIntegrator>(self, _: Entries<Divergence, P, I>) -> Self::Output {
         let job = self.job;
         let masses = LaneMasses::<Divergence, I, P>::new(&job.masses);
-        let point = job.grid.point(job.first);
+        let [start, twin] = &job.grid.point(job.first).twins(&job);
         Box::new(Orbits {
-            twins: lanes::begin::<Divergence, I, P>(&point, &job, &masses.masses),
+            twins: TwinState::<P, I>::begin([start, twin], &job, &masses.masses),
+            together: I::TWINS_HAVE_OWN_STEPS
+                .then(|| one_pixel::<Divergence, I, P>(&job, job.first)),
             masses,
             job,
             taken: 0,
@@ -65,6 +67,8 @@ struct Orbits<P: Precision, I: MapIntegrator> {
     job: Job,
     masses: LaneMasses<Divergence, I, P>,
     twins: Twins<I::State<P>>,
+    /// The map's value, where it follows the twins by steps of their own, between which they may part for a moment.
+    together: Option<u32>,
     taken: u32,
 }
 
@@ -94,14 +98,18 @@ impl<P: Precision, I: MapIntegrator> TwinOrbits for Orbits<P, I> {
     }
 
     fn are_together(&self) -> bool {
-        Divergence::goes_on::<P, I>(&self.twins, &self.masses.terms).all()
+        match self.together {
+            Some(steps) => self.taken < steps || steps == self.job.steps,
+            None => TwinState::<P, I>::are_together(&self.twins, &self.masses.terms).all(),
+        }
     }
 
     fn step(&mut self) {
         if self.taken < I::STARTS {
-            lanes::start::<Divergence, I, P>(&mut self.twins, &self.job, &self.masses.masses);
+            let first = self.job.first_steps;
+            TwinState::<P, I>::start(&mut self.twins, first, &self.masses.masses);
         } else {
-            Divergence::step::<P, I>(&mut self.twins, &self.masses.masses);
+            TwinState::<P, I>::step(&mut self.twins, &self.masses.masses);
         }
         self.taken = self.taken.saturating_add(1);
     }

@@ -7,14 +7,13 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use kernels_gpu::integrator::MapIntegrator;
-use kernels_gpu::lanes;
+use kernels_gpu::integrator::{MapIntegrator, TwinState, Twins};
 use kernels_gpu::map::{Job, Masses, Point};
 use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
 use kernels_gpu::number::bits::Bits;
 use kernels_gpu::number::{Precision as Number, Single};
 use kernels_gpu::physics::three_body::Relative;
-use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
+use kernels_gpu::quantity::{Divergence, Quantity as _};
 use kernels_gpu::{Mask as _, PerLane, Real};
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +63,9 @@ impl Resolution {
         let Self {
             sample, unresolved, ..
         } = self;
+        if *sample == 0 {
+            return "none: every step has the length that the closest pair needs".to_owned();
+        }
         let percent = 100.0 * self.share;
         format!("{percent:.1} % ({unresolved} of {sample} sampled pixels)")
     }
@@ -124,6 +126,7 @@ pub fn beside<T, E: From<EngineError>>(
 
 /// Determines the resolution of a map by its integrator, in f64, on up to `threads` threads (`None`: as many as the process may
 /// use), whose number does not change it, and with an instruction set (`None`, or one that the machine does not have: the fastest).
+/// A sample of no pixels for integrators whose steps have lengths of their own: those resolve every encounter of two bodies.
 ///
 /// # Errors
 /// [`EngineError::Cancelled`] if it was stopped.
@@ -133,6 +136,9 @@ pub fn of(
     simd: Option<Simd>,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Resolution, EngineError> {
+    if spec.specification().own_steps_per_period().is_some() {
+        return Ok(Resolution::new(0, 0));
+    }
     let pixels = sample(spec, sample_size(spec));
     let simd = simd.filter(|simd| Simd::available().contains(simd));
     let simd = simd.unwrap_or_else(Simd::best);
@@ -310,7 +316,8 @@ fn begin<R: Real, I: MapIntegrator>(
     job: &Job,
     masses: &I::Masses<R::Lane>,
 ) -> Twins<I::State<R>> {
-    PerLane::spread(&lanes::begin::<Divergence, I, R::Lane>(point, job, masses))
+    let [start, twin] = &point.twins(job);
+    PerLane::spread(&TwinState::<R::Lane, I>::begin([start, twin], job, masses))
 }
 
 #[inline(always)]
@@ -345,7 +352,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     // Lanes without a pixel repeat the first pixel.
     done[group.len()..].fill(true);
     for step in 0..job.steps {
-        let together = Divergence::goes_on::<R, I>(&twins, &terms);
+        let together = TwinState::<R, I>::are_together(&twins, &terms);
         let [a, b, c] = limits.hold(&I::positions(&twins.a));
         if !(together.all() && a.all() && b.all() && c.all()) {
             for (lane, done) in done.iter_mut().enumerate() {
@@ -369,11 +376,12 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         if step < I::STARTS {
             for lane in 0..R::LANES {
                 let mut one = twins.lane(lane);
-                lanes::start::<Divergence, I, R::Lane>(&mut one, &job, &of_lanes.lane(lane));
+                let masses = &of_lanes.lane(lane);
+                TwinState::<R::Lane, I>::start(&mut one, job.first_steps, masses);
                 twins.set_lane(lane, &PerLane::spread(&one));
             }
         } else {
-            Divergence::step::<R, I>(&mut twins, &of_lanes);
+            TwinState::<R, I>::step(&mut twins, &of_lanes);
         }
     }
 }
@@ -423,7 +431,8 @@ mod tests {
     #[test]
     fn the_headline_map_is_resolved_and_nonsense_is_not() {
         assert!(share(|s| s.steps = 20_000) < 0.02);
-        for integrator in trisolar_spec::Integrator::ALL.iter().copied() {
+        let of_dt = |i: &trisolar_spec::Integrator| i.steps_per_period().is_none();
+        for integrator in (trisolar_spec::Integrator::ALL.iter().copied()).filter(of_dt) {
             let dt = |s: &mut Specification, dt: f64| {
                 (s.dt, s.integrator) = (dt, integrator);
                 s.steps = (50.0 / s.dt).ceil() as u64;

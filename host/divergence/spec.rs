@@ -3,10 +3,11 @@
 //! [`Overrides`] holds the values that a user gives, with abbreviations and omissions; [`Specification`] holds every value;
 //! [`Validated`] holds values that an engine can compute with.
 
+use std::f64::consts::{SQRT_2, TAU};
 use std::sync::Arc;
 
 use glam::DVec3;
-use kernels_gpu::map::{DivergenceCriterion, Masses};
+use kernels_gpu::map::{DivergenceCriterion, Masses, OwnSteps};
 use kernels_gpu::physics::three_body::MassTerms;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,10 @@ pub struct Specification {
     pub integrator: Integrator,
     /// How multistep integrators start; others must have [`Start::Euler`].
     pub start: Start,
+    /// Steps in a period of the tightest circular binary that the energy allows, for integrators with steps of their own; `None` for
+    /// the integrator's [usual number](Integrator::steps_per_period) and for other integrators.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps_per_period: Option<f64>,
 }
 
 impl Specification {
@@ -75,7 +80,11 @@ impl Specification {
             other => format!(", {other}"),
         };
         let (integrator, dt, steps) = (self.integrator, self.dt, self.steps);
-        format!("{integrator}, step {dt}, {steps} steps{precision}")
+        let step = match self.own_steps_per_period() {
+            Some(number) => format!("{number} steps per period, {steps} times {dt}"),
+            None => format!("step {dt}, {steps} steps"),
+        };
+        format!("{integrator}, {step}{precision}")
     }
 }
 
@@ -108,6 +117,7 @@ impl Default for Specification {
             precision: Precision::F64,
             integrator: Integrator::ExplicitEuler,
             start: Start::Euler,
+            steps_per_period: None,
         }
     }
 }
@@ -171,6 +181,9 @@ parameters! {
             /// First steps of the adams-bashforth integrators: euler (as in Badger's study; reduces the order to 2) or runge-kutta
             start: Option<Start> = "NAME" => read::parsed, default "euler",
                 where { choices: Some(|| Start::ALL.map(|start| start.name().to_owned()).into()) };
+            /// Steps of the regularised integrators in a period of the tightest circular binary that the energy allows, 5 to 1e6 (by default
+            /// 400, 10, 8 at order 2, 6, 8); --dt is then only the unit in which --steps and the value are counted
+            steps_per_period: Option<f64> = "N" => read::number;
         }
         "Accuracy" {
             /// Fail (exit code 1), after writing all files, if more than this share of the pixels is unresolved: two bodies come so close
@@ -241,6 +254,7 @@ impl From<&Specification> for Overrides {
             precision: Some(s.precision),
             integrator: Some(s.integrator),
             start: Some(s.start),
+            steps_per_period: s.steps_per_period,
             max_error: None,
         }
     }
@@ -284,6 +298,7 @@ impl From<Overrides> for Specification {
             precision: overrides.precision.unwrap_or(default.precision),
             integrator: overrides.integrator.unwrap_or(default.integrator),
             start: overrides.start.unwrap_or(default.start),
+            steps_per_period: overrides.steps_per_period,
         }
     }
 }
@@ -404,6 +419,12 @@ impl Specification {
         self.quantity.has_method(precision, integrator)
     }
 
+    /// Steps per period, if the integrator has steps of its own.
+    pub fn own_steps_per_period(&self) -> Option<f64> {
+        let usual = self.integrator.steps_per_period()?;
+        Some(self.steps_per_period.unwrap_or(usual))
+    }
+
     /// The order of the bodies in kernels: the grid body first, then the others in their own order.
     pub(super) fn order(&self) -> [usize; 3] {
         match self.body {
@@ -428,6 +449,12 @@ impl Specification {
                 self.shift.to_array(),
                 self.critical_distance,
             ),
+            own_steps: OwnSteps {
+                strengths: self.gm_dt2(masses),
+                step: self
+                    .own_steps_per_period()
+                    .map_or(0.0, |n| SQRT_2 * TAU / n),
+            },
         }
     }
 }

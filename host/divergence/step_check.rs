@@ -63,6 +63,8 @@ fn twice(spec: &Validated, pixels: &[u64]) -> Result<[Validated; 2], SpecError> 
     let mut fine = spec.specification().clone();
     fine.dt /= FINER as f64;
     fine.steps = fine.steps.saturating_mul(FINER);
+    let own = fine.own_steps_per_period();
+    fine.steps_per_period = own.map(|number| number * FINER as f64);
     let coarse = spec.specification().clone();
     Ok([
         coarse.validate_points(points.clone())?,

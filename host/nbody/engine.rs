@@ -83,7 +83,7 @@ macro_rules! by_integrator {
         type $type = kernels_gpu::integrator::$name;
         $what
     }};
-    (@three $name:ident $type:ident $what:expr) => {
+    (@$other:ident $name:ident $type:ident $what:expr) => {
         unreachable!("a validated problem has an integrator of any number of bodies")
     };
 }

@@ -334,6 +334,26 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
+            fn step_root(self) -> Self {
+                self.reciprocal_root()
+            }
+
+            #[inline(always)]
+            fn step_quotient(self, h: Self) -> Self {
+                self.divides(h)
+            }
+
+            #[inline(always)]
+            fn over_root_exponent(self, h: Self) -> Self {
+                // SAFETY: see `lanes`. Only the upper halves change, because the lower halves of the subtrahend are 0.
+                unsafe {
+                    let half = slli_epi64::<52>(srli_epi64::<53>(castpd_int(self.0)));
+                    let j = sub_epi32(half, upper(511 << 20));
+                    Self(castint_pd(sub_epi32(castpd_int(h.0), j)))
+                }
+            }
+
+            #[inline(always)]
             fn inv_cube(self) -> Self {
                 Self::inv_cubes([self])[0]
             }

@@ -52,6 +52,11 @@ macro_rules! define {
                 match self { $(Self::$name => <by::$name as by::Integrator>::IS_MULTISTEP,)* }
             }
 
+            /// Steps per period that it takes unless told otherwise, if its steps have lengths of their own.
+            pub fn steps_per_period(self) -> Option<f64> {
+                match self { $(Self::$name => <by::$name as by::Integrator>::STEPS_PER_PERIOD,)* }
+            }
+
             /// Whether it integrates any number of bodies, or only the three of a map.
             pub fn is_of_any_bodies(self) -> bool {
                 match self { $(Self::$name => define!(@$bodies),)* }
@@ -60,6 +65,7 @@ macro_rules! define {
     };
     (@any) => { true };
     (@three) => { false };
+    (@own) => { false };
 }
 kernels_gpu::integrators!({define} []);
 

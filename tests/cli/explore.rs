@@ -598,6 +598,7 @@ fn an_orbit_has_as_many_steps_as_its_pixel() {
         json!({ "integrator": "leapfrog" }),
         json!({ "integrator": "adams-bashforth-4", "start": "runge-kutta" }),
         json!({ "integrator": "hermite-4" }),
+        json!({ "integrator": "regularised-6" }),
         json!({ "precision": "f32" }),
         json!({ "precision": "fixed:40" }),
         json!({ "precision": "float-float" }),

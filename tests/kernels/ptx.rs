@@ -251,6 +251,8 @@ fn may_spill(kernel: &str) -> usize {
 /// steps, and the partial sums of a thread of a Hermite kernel that waits for their fold, once for each partial sum.
 fn has_local_data(kernel: &str) -> bool {
     is_of_encounters(kernel)
+        // The masses of a pixel come from a function that encounters use too.
+        || kernel.contains("_regularised_")
         || kernel.starts_with("hermite_tiles_")
         || kernel.starts_with("hermite_steps_together_")
         || kernel.starts_with("hermite_neighbour_steps_")

@@ -18,6 +18,7 @@ mod nbody_engines;
 mod nbody_files;
 mod nbody_physics;
 mod quantities;
+mod regularised;
 mod spec_round_trips;
 #[path = "../support/mod.rs"]
 mod support;

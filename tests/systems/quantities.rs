@@ -61,7 +61,9 @@ fn as_points(specification: &Specification) -> Validated {
         positions[0] = DVec3::from(grid.start(pixel));
         let vectors = positions.iter().chain(&specification.velocities);
         numbers.extend(vectors.flat_map(|v| v.to_array()));
-        numbers.extend(MASSES[pixel as usize % MASSES.len()]);
+        // Regularised integrators have no test bodies.
+        let least = (specification.integrator.steps_per_period()).map_or(0.0, |_| 1.0);
+        numbers.extend(MASSES[pixel as usize % MASSES.len()].map(|m| m.max(least)));
     }
     let points = Points::new(&[grid.pixels() as usize, 21], numbers).expect("points");
     specification

@@ -14,9 +14,9 @@ use super::outcomes;
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
 
-/// Whether a parameter is on the page.
+/// Whether a parameter is on the page. Steps per period are those of the integrator, which have no number that suits all.
 fn is_shown(name: &str) -> bool {
-    !RECTANGLE.contains(&name)
+    !RECTANGLE.contains(&name) && name != "steps_per_period"
 }
 
 /// The part of the page on which a parameter appears.

@@ -49,7 +49,7 @@ fn methods(sizes: &Sizes) -> impl Iterator<Item = Specification> {
     })
 }
 
-/// Masses of neighbouring points: some of test bodies.
+/// Masses of neighbouring points: some of test bodies, except for regularised integrators.
 const MASSES: [[f64; 3]; 3] = [[10.0, 20.0, 30.0], [0.0, 5.0, 40.0], [12.0, 0.0, 0.5]];
 
 /// The grid's start states, with 18 numbers each or with 21.
@@ -63,7 +63,8 @@ fn points(grid: &Specification, columns: usize) -> Result<Points, SpecError> {
         let vectors = positions.iter().chain(&grid.velocities);
         values.extend(vectors.flat_map(|v| v.to_array()));
         if columns == 21 {
-            values.extend(MASSES[pixel as usize % MASSES.len()]);
+            let least = (grid.integrator.steps_per_period()).map_or(0.0, |_| 1.0);
+            values.extend(MASSES[pixel as usize % MASSES.len()].map(|m| m.max(least)));
         }
     }
     Points::new(&[valid.pixels() as usize, columns], values)

@@ -132,11 +132,50 @@ impl Specification {
             );
             return Err(SpecError::new("start", self.start.name(), allowed));
         }
-        Ok(())
+        self.check_own_steps()
+    }
+
+    /// The conditions under which an integrator with steps of its own works.
+    fn check_own_steps(&self) -> Result<(), SpecError> {
+        let integrator = self.integrator;
+        let Some(number) = self.own_steps_per_period() else {
+            return match self.steps_per_period {
+                None => Ok(()),
+                Some(given) => {
+                    let allowed = format!(
+                        "is for the regularised integrators; --integrator {integrator} takes steps of --dt"
+                    );
+                    Err(SpecError::new("steps-per-period", given, allowed))
+                }
+            };
+        };
+        if !(5.0..=1e6).contains(&number) {
+            let allowed = "must be from 5 to 1e6";
+            return Err(SpecError::new("steps-per-period", number, allowed));
+        }
+        if self.softening != 0.0 {
+            let allowed = format!("must be 0 with --integrator {integrator}");
+            return Err(SpecError::new("softening", self.softening, allowed));
+        }
+        if self.g <= 0.0 {
+            let allowed = format!("must be above 0 with --integrator {integrator}");
+            return Err(SpecError::new("g", self.g, allowed));
+        }
+        self.check_pulling(&self.masses)
+    }
+
+    /// Integrators with steps of their own need three bodies that attract each other.
+    fn check_pulling(&self, masses: &[f64; 3]) -> Result<(), SpecError> {
+        if self.integrator.steps_per_period().is_none() || masses.iter().all(|m| *m > 0.0) {
+            return Ok(());
+        }
+        let allowed = format!("must all be above 0 with --integrator {}", self.integrator);
+        Err(SpecError::new("masses", list(masses), allowed))
     }
 
     /// The numbers that the engines derive from masses must be finite and must not vanish.
     fn check_mass_terms(&self, masses: &[f64; 3]) -> Result<(), SpecError> {
+        self.check_pulling(masses)?;
         if !masses.iter().sum::<f64>().is_finite() {
             let allowed = "their sum must be a finite number";
             return Err(SpecError::new("masses", list(masses), allowed));

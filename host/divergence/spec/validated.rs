@@ -125,6 +125,6 @@ impl Validated {
             Some(points) => self.point_in_lengths(points, pixel),
             None => job.grid.point(pixel),
         };
-        [point, point.shifted(job.shift)].map(|p| p.start(job.dt))
+        point.twins(job)
     }
 }

@@ -343,7 +343,7 @@ pub unsafe fn integrate<R: Bits<High = i32>>(
     // SAFETY: as above.
     let mut places = Places::of(unsafe { &*runs });
     let (mut place, mut run) = (0, runs.cast::<Run>());
-    let mut pairs = Pairs::<R>::spread(&Pairs::default());
+    let mut pairs = Pairs::<R>::of(&Pairs::default());
     let (mut distances, mut growth) = ([0; 3], [0; 3]);
     let mut last = Minimum::NONE;
     let mut rounds = 0_u32;
@@ -355,7 +355,7 @@ pub unsafe fn integrate<R: Bits<High = i32>>(
             // SAFETY: each bit stands for one of the thread's places.
             unsafe {
                 run = runs.cast::<Run>().add(place as usize);
-                pairs = Pairs::spread(&(*run).pairs);
+                pairs = Pairs::of(&(*run).pairs);
                 (distances, growth) = ((*run).distances, (*run).growth);
             }
         }
@@ -381,7 +381,7 @@ pub unsafe fn integrate<R: Bits<High = i32>>(
             };
             advance(
                 &mut pairs,
-                &StepMasses::spread(&masses),
+                &StepMasses::of(&masses),
                 &mut control,
                 count,
                 scheme,

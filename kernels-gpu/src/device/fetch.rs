@@ -189,7 +189,7 @@ unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
         credited: if lanes.pixel.as_ref()[0] == FRESH {
             0
         } else {
-            lanes.taken.as_ref()[0]
+            lanes.progress(0)
         },
     };
     let start = timer_ns();
@@ -205,7 +205,7 @@ unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
         }
     }
     if lanes.pixel.as_ref()[0] != IDLE {
-        let taken = lanes.taken.as_ref()[0] - source.credited;
+        let taken = lanes.progress(0) - source.credited;
         shared.steps.fetch_add(taken as u64, Ordering::Relaxed);
     }
 }

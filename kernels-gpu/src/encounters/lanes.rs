@@ -74,8 +74,8 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
         potential: [1.0; 3],
         rate: 1.0,
     };
-    let mut s = Pairs::<R>::spread(&idle);
-    let mut masses = StepMasses::<R>::spread(&idle_masses);
+    let mut s = Pairs::<R>::of(&idle);
+    let mut masses = StepMasses::<R>::of(&idle_masses);
     let mut control = StepControl::<R>::new();
     let mut encounters = [None; MAX_LANES];
     let mut record = Record::default();
@@ -123,8 +123,8 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
             count = encounter.block(settings);
             encounters = [None; MAX_LANES];
             encounters[lane] = Some(encounter);
-            s = Pairs::spread(&s.take(lane));
-            masses = StepMasses::spread(&encounter.masses.step);
+            s = Pairs::of(&s.take(lane));
+            masses = StepMasses::of(&encounter.masses.step);
             control = control.spread(lane);
         }
         let mut watch = Passages {

@@ -42,11 +42,11 @@ pub const PAIRS: [[usize; 3]; 3] = [[0, 1, 2], [1, 2, 0], [0, 2, 1]];
 /// Vectors of three numbers. (They are plain arrays because the integrator's vectors are scaled, unlike a [`Vec3`](crate::Vec3), which
 /// is a vector in space.)
 pub mod vector {
-    use crate::number::Bits;
+    use crate::Real;
 
     /// a · b.
     #[inline(always)]
-    pub fn dot<R: Bits>(a: &[R; 3], b: &[R; 3]) -> R {
+    pub fn dot<R: Real>(a: &[R; 3], b: &[R; 3]) -> R {
         a[0].mul_add(b[0], a[1].mul_add(b[1], a[2] * b[2]))
     }
 

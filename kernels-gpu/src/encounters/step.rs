@@ -15,8 +15,8 @@
 //! the bits of U and ω² give their quotient, which is thus the same on every machine and needs no root.
 
 use super::vector::dot;
-use crate::PerLane;
-use crate::number::Bits;
+use crate::number::{Bits, per_lane};
+use crate::{PerLane, Real};
 
 /// Coefficients of the leapfrog.
 pub const ORDER_2: [f64; 1] = [1.0];
@@ -68,7 +68,7 @@ pub struct Stage {
 }
 
 /// The stages of a composition with these coefficients, and their number.
-pub fn stages(coefficients: &[f64]) -> ([Stage; MAX_STAGES], usize) {
+pub const fn stages(coefficients: &[f64]) -> ([Stage; MAX_STAGES], usize) {
     let mut stages = [Stage {
         kick: 0.0,
         drift: 0.0,
@@ -97,6 +97,33 @@ pub trait Scheme: Copy {
     fn stage(&self, j: u32) -> Stage;
 }
 
+/// The composition of order 2, 6 or 8.
+#[derive(Clone, Copy, Debug)]
+pub struct Composition<const ORDER: u32>;
+
+impl<const ORDER: u32> Composition<ORDER> {
+    const TABLE: &'static ([Stage; MAX_STAGES], usize) = match ORDER {
+        2 => &const { stages(&ORDER_2) },
+        6 => &const { stages(&ORDER_6) },
+        8 => &const { stages(&ORDER_8) },
+        _ => panic!("there are compositions of order 2, 6 and 8"),
+    };
+    /// Its number of stages.
+    pub const STAGES: u32 = Self::TABLE.1 as u32;
+}
+
+impl<const ORDER: u32> Scheme for Composition<ORDER> {
+    #[inline(always)]
+    fn stages(&self) -> u32 {
+        Self::STAGES
+    }
+
+    #[inline(always)]
+    fn stage(&self, j: u32) -> Stage {
+        Self::TABLE.0[j as usize]
+    }
+}
+
 impl Scheme for &[Stage] {
     #[inline(always)]
     fn stages(&self) -> u32 {
@@ -117,16 +144,18 @@ pub struct StepMasses<R> {
     pub first: R,
     /// m₂/(m₁ + m₂) √(ν/μ).
     pub second: R,
-    /// m_i m_j of each pair, times the scale of its vector, and divided by [`Bits::STEP_ROOT`].
+    /// m_i m_j of each pair, times the scale of its vector, and divided by [`Real::STEP_ROOT`].
     pub potential: [R; 3],
-    /// 1 / (8 A²), times the square of [`Bits::STEP_ROOT`], with the least action A of a pair, but at least half of the greatest.
+    /// 1 / (8 A²), times the square of [`Real::STEP_ROOT`], with the least action A of a pair, but at least half of the greatest.
     pub rate: R,
 }
 
-impl<R: Bits> StepMasses<R> {
+per_lane!(StepMasses<R> { first, second, potential, rate });
+
+impl<R: Real> StepMasses<R> {
     /// The same masses in every lane.
     #[inline(always)]
-    pub fn spread(one: &StepMasses<f64>) -> Self {
+    pub fn of(one: &StepMasses<f64>) -> Self {
         let by = 1.0 / R::STEP_ROOT;
         Self {
             first: R::from_f64(one.first),
@@ -143,7 +172,7 @@ impl<R: Bits> StepMasses<R> {
     /// Replaces the masses of one lane.
     #[inline(always)]
     pub fn put(&mut self, lane: usize, one: &StepMasses<f64>) {
-        let from = Self::spread(one);
+        let from = Self::of(one);
         self.first.set_lane(lane, &from.first);
         self.second.set_lane(lane, &from.second);
         self.potential.set_lane(lane, &from.potential);
@@ -164,10 +193,12 @@ pub struct Pairs<R> {
     pub time: R,
 }
 
-impl<R: Bits> Pairs<R> {
+per_lane!(Pairs<R> { x, w, time });
+
+impl<R: Real> Pairs<R> {
     /// The same state in every lane.
     #[inline(always)]
-    pub fn spread(one: &Pairs<f64>) -> Self {
+    pub fn of(one: &Pairs<f64>) -> Self {
         let vector = |v: &[f64; 3]| [R::from_f64(v[0]), R::from_f64(v[1]), R::from_f64(v[2])];
         Self {
             x: [vector(&one.x[0]), vector(&one.x[1]), vector(&one.x[2])],
@@ -190,7 +221,7 @@ impl<R: Bits> Pairs<R> {
     /// Replaces the state of one lane.
     #[inline(always)]
     pub fn put(&mut self, lane: usize, one: &Pairs<f64>) {
-        let from = Self::spread(one);
+        let from = Self::of(one);
         self.x.set_lane(lane, &from.x);
         self.w.set_lane(lane, &from.w);
         self.time.set_lane(lane, &from.time);
@@ -199,7 +230,7 @@ impl<R: Bits> Pairs<R> {
 
 /// 2 T + 2 B, from the velocities and 2 B.
 #[inline(always)]
-pub fn kinetic_term<R: Bits>(w: &[[R; 3]; 2], binding: R) -> R {
+pub fn kinetic_term<R: Real>(w: &[[R; 3]; 2], binding: R) -> R {
     let mut sum = binding;
     sum = w[0][0].mul_add(w[0][0], sum);
     sum = w[0][1].mul_add(w[0][1], sum);
@@ -227,7 +258,7 @@ pub fn potential(s: &Pairs<f64>, m: &StepMasses<f64>) -> f64 {
 }
 
 #[inline(always)]
-fn drift<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, dt: R) {
+fn drift<R: Real>(s: &mut Pairs<R>, m: &StepMasses<R>, dt: R) {
     let minus_first = -m.first;
     let mut k = 0;
     while k < 3 {
@@ -241,13 +272,13 @@ fn drift<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, dt: R) {
 }
 
 /// What a kick computes of the distances, for the next step: the squares of the scaled distances; their reciprocals, and the potential
-/// of each pair times the reciprocal, both times the square of [`Bits::STEP_ROOT`].
+/// of each pair times the reciprocal, both times the square of [`Real::STEP_ROOT`].
 type Distances<R> = ([R; 3], [R; 3], [R; 3]);
 
-/// The square of the frequency that determines the steps, times the square of [`Bits::STEP_ROOT`]; see the module's documentation.
+/// The square of the frequency that determines the steps, times the square of [`Real::STEP_ROOT`]; see the module's documentation.
 /// `term` is 2 U.
 #[inline(always)]
-fn frequency2<R: Bits>(
+fn frequency2<R: Real>(
     s: &Pairs<R>,
     m: &StepMasses<R>,
     (_, inverse, pull): &Distances<R>,
@@ -278,7 +309,7 @@ fn frequency2<R: Bits>(
 
 /// What a kick needs of the distances, and the potential of each pair.
 #[inline(always)]
-fn distances<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> (Distances<R>, R) {
+fn distances<R: Real>(s: &Pairs<R>, m: &StepMasses<R>) -> (Distances<R>, R) {
     let r0 = dot(&s.x[0], &s.x[0]);
     let r1 = dot(&s.x[1], &s.x[1]);
     let r2 = dot(&s.x[2], &s.x[2]);
@@ -293,9 +324,9 @@ fn distances<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> (Distances<R>, R) {
     (([r0, r1, r2], inverse, pull), (u0 + u1) + u2)
 }
 
-/// Kicks by `h` times the square of [`Bits::STEP_ROOT`]; `h` is negative for a step forwards.
+/// Kicks by `h` times the square of [`Real::STEP_ROOT`]; `h` is negative for a step forwards.
 #[inline(always)]
-fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> Distances<R> {
+fn kick<R: Real>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> Distances<R> {
     let (d, potential) = distances(s, m);
     let dt = potential.step_quotient(h);
     let k0 = d.2[0] * dt;
@@ -402,6 +433,79 @@ pub const KICK_OPERATIONS: f64 = 87.0;
 /// The same number in [`Fast`](crate::number::Fast): two less for each of three roots, and one for each of two quotients.
 pub const FAST_KICK_OPERATIONS: f64 = KICK_OPERATIONS - 8.0;
 
+/// Takes one step h of a run in which `carried` of the last drift is still to be done, and afterwards that of this step. `term` is
+/// 2 T + 2 B. Returns what the last kick computed of the distances.
+#[inline(always)]
+fn compose<R: Real, S: Scheme>(
+    s: &mut Pairs<R>,
+    m: &StepMasses<R>,
+    [binding, h]: [R; 2],
+    term: &mut R,
+    carried: &mut R,
+    scheme: S,
+) -> Distances<R> {
+    let first = R::from_f64(-scheme.stage(0).kick);
+    let stages = scheme.stages();
+    let mut d = h.mul_add(first, *carried);
+    let kick_step = R::from_f64(1.0 / (R::STEP_ROOT * R::STEP_ROOT)) * h;
+    let mut last = ([h; 3], [h; 3], [h; 3]);
+    // A macro, because a closure is not always inlined, and then computes without the lanes' instruction set: 30 times as long.
+    macro_rules! stage {
+        ($j:expr) => {{
+            let Stage {
+                kick: kick_by,
+                drift: drift_by,
+            } = scheme.stage($j);
+            drift(s, m, term.step_quotient(d));
+            let distances = kick(s, m, kick_step * R::from_f64(kick_by));
+            *term = kinetic_term(&s.w, binding);
+            d = h * R::from_f64(drift_by);
+            distances
+        }};
+    }
+    let mut j = 0;
+    // Three at a time, for fewer instructions that only count.
+    while j + 3 <= stages {
+        stage!(j);
+        stage!(j + 1);
+        last = stage!(j + 2);
+        j += 3;
+    }
+    while j < stages {
+        last = stage!(j);
+        j += 1;
+    }
+    *carried = d;
+    last
+}
+
+/// Takes one step, whose h is `base` for 2 U from 1/2 to 2. Positions and velocities belong to the same time before and afterwards.
+/// `binding` is 2 B.
+#[inline(always)]
+pub fn step<R: Real, S: Scheme>(
+    s: &mut Pairs<R>,
+    m: &StepMasses<R>,
+    binding: R,
+    base: R,
+    scheme: S,
+) {
+    let mut term = kinetic_term(&s.w, binding);
+    let h = term.over_root_exponent(base);
+    let mut carried = R::from_f64(0.0);
+    compose(s, m, [binding, h], &mut term, &mut carried, scheme);
+    drift(s, m, term.step_quotient(carried));
+}
+
+/// The scaled accelerations: the rates of change of the velocities [`w`](Pairs::w). `potential` is U.
+#[inline(always)]
+pub fn accelerations<R: Real>(s: &Pairs<R>, m: &StepMasses<R>, potential: R) -> [[R; 3]; 2] {
+    let mut rates = *s;
+    rates.w = [[R::from_f64(0.0); 3]; 2];
+    let by = R::from_f64(-1.0 / (R::STEP_ROOT * R::STEP_ROOT));
+    kick(&mut rates, m, by * potential);
+    rates.w
+}
+
 /// Takes `count` steps. Positions and velocities belong to the same time before and afterwards.
 #[inline(always)]
 pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
@@ -412,8 +516,6 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
     scheme: S,
     watch: &mut W,
 ) {
-    let first = R::from_f64(-scheme.stage(0).kick);
-    let stages = scheme.stages();
     // The last drift of a step is merged with the first of the next one.
     let mut carried = R::from_f64(0.0);
     let mut term = kinetic_term(&s.w, control.binding);
@@ -425,35 +527,8 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
         let rest = (control.left - s.time).mul_add(term, -carried);
         let usual = term.times_over_root(frequency2(s, m, &last, term), step);
         let h = (R::from_f64(0.5) * rest).limited(usual);
-        let mut d = h.mul_add(first, carried);
-        let kick_step = R::from_f64(1.0 / (R::STEP_ROOT * R::STEP_ROOT)) * h;
-        // A macro, because a closure is not always inlined, and then computes without the lanes' instruction set: 30 times as long.
-        macro_rules! stage {
-            ($j:expr) => {{
-                let Stage {
-                    kick: kick_by,
-                    drift: drift_by,
-                } = scheme.stage($j);
-                drift(s, m, term.step_quotient(d));
-                let distances = kick(s, m, kick_step * R::from_f64(kick_by));
-                term = kinetic_term(&s.w, control.binding);
-                d = h * R::from_f64(drift_by);
-                distances
-            }};
-        }
-        let mut j = 0;
-        // Three at a time, for fewer instructions that only count.
-        while j + 3 <= stages {
-            stage!(j);
-            stage!(j + 1);
-            last = stage!(j + 2);
-            j += 3;
-        }
-        while j < stages {
-            last = stage!(j);
-            j += 1;
-        }
-        carried = d;
+        let both = [control.binding, h];
+        last = compose(s, m, both, &mut term, &mut carried, scheme);
         let r = [last.0[0].high(), last.0[1].high(), last.0[2].high()];
         let backwards = h.high();
         let mut turned = control.growth;

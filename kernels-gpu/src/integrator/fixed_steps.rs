@@ -3,9 +3,9 @@
 
 use core::fmt::Debug;
 
-use super::MapIntegrator;
+use super::{MapIntegrator, Twins};
 use crate::map::{FirstSteps, Masses, Start};
-use crate::number::{Numbers, each};
+use crate::number::{Numbers, each, per_lane};
 use crate::physics::three_body::{MassOf, MassTerms, Relative, kick, squares};
 use crate::{PerLane, Real};
 
@@ -38,34 +38,7 @@ impl<R: Real, const N: usize> Memory<R> for [Relative<R>; N] {
     }
 }
 
-impl<R: Real, M: Memory<R>> PerLane for State<R, M> {
-    type One = State<R::Lane, M::One>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            q: Relative::spread(&one.q),
-            u: Relative::spread(&one.u),
-            memory: M::spread(&one.memory),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        State {
-            q: self.q.lane(lane),
-            u: self.u.lane(lane),
-            memory: self.memory.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.q.set_lane(lane, &from.q);
-        self.u.set_lane(lane, &from.u);
-        self.memory.set_lane(lane, &from.memory);
-    }
-}
+per_lane!(State<R, M> { q, u, memory });
 
 impl<R: Real, M: Memory<R>> Numbers<R> for State<R, M> {
     #[inline(always)]
@@ -111,6 +84,7 @@ pub trait FixedSteps: Copy + Debug + Send + Sync + 'static {
 impl<I: FixedSteps> MapIntegrator for I {
     type Masses<R: Real> = MassesOf<R>;
     type State<R: Real> = State<R, I::Memory<R>>;
+    type Twins<R: Real> = Twins<State<R, I::Memory<R>>>;
     const STARTS: u32 = <I as FixedSteps>::STARTS;
 
     #[inline(always)]

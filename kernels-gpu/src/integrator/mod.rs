@@ -16,6 +16,7 @@
 //! | `adams-bashforth-4` | 4 | 1 | with a choice of first steps |
 //! | `runge-kutta-4` | 4 | 4 | Nyström's form |
 //! | `hermite-4` | 4 | 1, with jerks | the only form |
+//! | `regularised-2`, `-6`, `-8` | 2, 6, 8 | 1, 9, 17 | the only form, with steps of its own |
 
 use core::fmt::Debug;
 
@@ -32,9 +33,11 @@ mod forest_ruth;
 mod general;
 mod hermite_4;
 mod leapfrog;
+mod regularised;
 mod runge_kutta_4;
 mod symplectic_euler;
 pub mod system;
+mod twins;
 mod velocity_verlet;
 
 pub use adams_bashforth_2::AdamsBashforth2;
@@ -44,13 +47,16 @@ pub use forest_ruth::ForestRuth;
 pub use general::General;
 pub use hermite_4::Hermite4;
 pub use leapfrog::Leapfrog;
+pub use regularised::{Regularised, Regularised2, Regularised6, Regularised8};
 pub use runge_kutta_4::RungeKutta4;
 pub use symplectic_euler::SymplecticEuler;
 pub use system::System;
+pub use twins::{TwinState, Twins};
 pub use velocity_verlet::VelocityVerlet;
 
 /// The table of integrators. Calls `$callback` (the path of a macro, in braces) with the context and one row for each integrator: its
-/// type, its name in kernel names, and the numbers of bodies for which it has a form, `any` or `three`.
+/// type, its name in kernel names, and what it integrates: `any` number of bodies, only the `three` of a map, or these by steps of its
+/// `own`.
 #[macro_export]
 macro_rules! integrators {
     ($callback:tt $context:tt) => {
@@ -65,6 +71,9 @@ macro_rules! integrators {
             RungeKutta4 runge_kutta_4 any,
             // The kernels of N-body runs compute no jerks. Clusters use Hermite's method with block time steps.
             Hermite4 hermite_4 three,
+            Regularised2 regularised_2 own,
+            Regularised6 regularised_6 own,
+            Regularised8 regularised_8 own,
         }
     };
 }
@@ -83,6 +92,9 @@ pub trait Integrator: Copy + Debug + Send + Sync + 'static {
     const EVALUATIONS: u32;
     /// Whether its first steps need a different method.
     const IS_MULTISTEP: bool = false;
+    /// For an integrator whose steps have lengths of their own: the usual number of steps in a period of the tightest circular binary
+    /// that the energy allows.
+    const STEPS_PER_PERIOD: Option<f64> = None;
 
     /// Its implementation on maps: [`General`] if there is no faster form.
     type OnMaps: MapIntegrator;
@@ -129,6 +141,12 @@ pub trait MapIntegrator: Copy + Debug + Send + Sync + 'static {
 
     /// The state of three bodies between steps.
     type State<R: Real>: PerLane<One = Self::State<R::Lane>> + Numbers<R> + Debug;
+
+    /// The state of a system and its twin, as divergence follows them: [`Twins`] unless steps have lengths of their own.
+    type Twins<R: Real>: PerLane<One = Self::Twins<R::Lane>> + TwinState<R, Self>;
+
+    /// Whether a step of [`Twins`](Self::Twins) has a length of its own, instead of that of the map's step.
+    const TWINS_HAVE_OWN_STEPS: bool = false;
 
     /// Number of first steps that [`start`](Self::start) takes instead of [`step`](Self::step).
     const STARTS: u32 = 0;

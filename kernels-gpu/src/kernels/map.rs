@@ -70,10 +70,23 @@ pub unsafe fn map_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     unsafe { fetch::fetch_uniform::<Q, I, R>(&job, slice_ns, &ring, threads, shared, points) };
 }
 
-/// The entry points of a row of [`methods`](crate::methods).
+/// The entry points of a row of [`methods`](crate::methods). Twins with steps of their own keep what the loop over stages does not need in
+/// local memory, so that more threads are resident.
 macro_rules! entries {
+    ([] Divergence $q:ident, Regularised2 $($rest:tt)*) => {
+        entries! { [kernel(max_registers = 128)] Divergence $q, Regularised2 $($rest)* }
+    };
+    ([] Divergence $q:ident, Regularised6 $($rest:tt)*) => {
+        entries! { [kernel(max_registers = 128)] Divergence $q, Regularised6 $($rest)* }
+    };
+    ([] Divergence $q:ident, Regularised8 $($rest:tt)*) => {
+        entries! { [kernel(max_registers = 128)] Divergence $q, Regularised8 $($rest)* }
+    };
+    ([] $($row:tt)*) => {
+        entries! { [kernel] $($row)* }
+    };
     (
-        [] $quantity:ident $q:ident, $integrator:ident $i:ident, {$precision:ty} $p:ident,
+        $kernel:tt $quantity:ident $q:ident, $integrator:ident $i:ident, {$precision:ty} $p:ident,
         $($uniform:ident)?
     ) => {
         pastey::paste! {
@@ -81,7 +94,7 @@ macro_rules! entries {
             ///
             /// # Safety
             /// The same as for [`map`](fn@crate::kernels::map).
-            #[kernel]
+            #$kernel
             pub unsafe fn [<map_ $q _ $i _ $p>](
                 job: Job,
                 slice_ns: u64,
@@ -103,7 +116,7 @@ macro_rules! entries {
                 ///
                 /// # Safety
                 /// The same as for [`map_uniform`](fn@crate::kernels::map_uniform).
-                #[kernel]
+                #$kernel
                 pub unsafe fn [<map_ $uniform _ $q _ $i _ $p>](
                     job: Job,
                     slice_ns: u64,

@@ -14,6 +14,8 @@ pub use source::{Pixel, PixelSource};
 
 /// Marks a lane that has not asked for a pixel yet.
 pub const FRESH: u32 = u32::MAX;
+/// Own steps after which a pixel ends in any case.
+const MOST_OWN_STEPS: u32 = u32::MAX - 2;
 /// Marks a lane for which no pixel was left.
 pub const IDLE: u32 = u32::MAX - 1;
 
@@ -114,6 +116,31 @@ fn value<Q: Quantity, I: MapIntegrator, R: Real>(
 }
 
 impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
+    /// Whether steps have lengths of their own; then their number says nothing about how far a pixel is.
+    const OWN_STEPS: bool = Q::HAS_TWINS && I::TWINS_HAVE_OWN_STEPS;
+    /// See [`Quantity::STRIDE`]. A step of its own is long enough to be checked.
+    const STRIDE: u32 = if Self::OWN_STEPS { 1 } else { Q::STRIDE };
+
+    /// Steps after which a pixel ends if it has not ended before.
+    #[inline(always)]
+    fn most_steps(job: &Job) -> u32 {
+        if Self::OWN_STEPS {
+            MOST_OWN_STEPS
+        } else {
+            job.steps
+        }
+    }
+
+    /// Number of the map's steps that the pixel of a lane has taken, as far as they are known before it ends.
+    #[inline(always)]
+    pub fn progress(&self, lane: usize) -> u32 {
+        if Self::OWN_STEPS {
+            0
+        } else {
+            self.taken.as_ref()[lane]
+        }
+    }
+
     /// Lanes that have not asked for a pixel yet.
     #[inline(always)]
     pub fn fresh(job: &Job) -> Self {
@@ -157,7 +184,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         kept: &mut LaneMasses<Q, I, R>,
         source: &mut S,
     ) -> u32 {
-        const { assert!(Q::STRIDE == 1 || Q::STRIDE == 2) };
+        const { assert!(Self::STRIDE == 1 || Self::STRIDE == 2) };
         // This is a copy, because every step would read the masses from memory if other code could access them through a pointer.
         let mut masses = *kept;
         let mut spent = 0;
@@ -178,13 +205,13 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                 while lane < R::LANES {
                     if self.pixel.as_ref()[lane] < IDLE && went > 0 {
                         let over = match (first.lane(lane), second.lane(lane)) {
-                            (false, _) => Q::STRIDE,
-                            (true, false) => Q::STRIDE - 1,
+                            (false, _) => Self::STRIDE,
+                            (true, false) => Self::STRIDE - 1,
                             (true, true) => 0,
                         };
-                        self.taken.as_mut()[lane] += Q::STRIDE * went;
+                        self.taken.as_mut()[lane] += Self::STRIDE * went;
                         let taken = self.taken.as_ref()[lane];
-                        if over > 0 || taken >= job.steps {
+                        if over > 0 || taken >= Self::most_steps(job) {
                             self.end(lane, over, job, &masses, source);
                         }
                     }
@@ -193,8 +220,8 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                     }
                     if self.pixel.as_ref()[lane] < IDLE {
                         busy = true;
-                        let rest = job.steps - self.taken.as_ref()[lane];
-                        nearest = nearest.min(rest.div_ceil(Q::STRIDE));
+                        let rest = Self::most_steps(job) - self.taken.as_ref()[lane];
+                        nearest = nearest.min(rest.div_ceil(Self::STRIDE));
                     }
                     lane += 1;
                 }
@@ -211,7 +238,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
             {
                 first = Q::goes_on::<R, I>(&self.state, &masses.terms);
                 Q::step::<R, I>(&mut self.state, &masses.masses);
-                if Q::STRIDE == 2 {
+                if Self::STRIDE == 2 {
                     second = Q::goes_on::<R, I>(&self.state, &masses.terms);
                     Q::step::<R, I>(&mut self.state, &masses.masses);
                 } else {
@@ -222,13 +249,13 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 let mut step = 0;
-                while step < Q::STRIDE {
+                while step < Self::STRIDE {
                     first = second;
                     second = Q::goes_on::<R, I>(&self.state, &masses.terms);
                     Q::step::<R, I>(&mut self.state, &masses.masses);
                     step += 1;
                 }
-                if Q::STRIDE == 1 {
+                if Self::STRIDE == 1 {
                     first = second;
                 }
             }
@@ -247,7 +274,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         source: &mut S,
     ) {
         let (slot, taken) = (self.pixel.as_ref()[lane], self.taken.as_ref()[lane]);
-        let counted = (taken - over).min(job.steps);
+        let counted = (taken - over).min(Self::most_steps(job));
         let (state, masses) = (self.state.lane(lane), masses.masses.lane(lane));
         source.done(slot, value::<Q, I, R::Lane>(&state, counted, job, &masses));
         self.pixel.as_mut()[lane] = FRESH;
@@ -286,7 +313,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
             let mut state = begin::<Q, I, R::Lane>(&point, job, &own.masses);
             let mut taken = 0;
             while taken < I::STARTS
-                && taken < job.steps
+                && taken < Self::most_steps(job)
                 && Q::goes_on::<R::Lane, I>(&state, &own.terms).all()
             {
                 start::<Q, I, R::Lane>(&mut state, job, &own.masses);
@@ -295,7 +322,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
             self.state.set_lane(lane, &PerLane::spread(&state));
             self.pixel.as_mut()[lane] = slot;
             self.taken.as_mut()[lane] = taken;
-            let started = I::STARTS == 0 || (taken >= I::STARTS && taken < job.steps);
+            let started = I::STARTS == 0 || (taken >= I::STARTS && taken < Self::most_steps(job));
             if slot == IDLE || started {
                 return;
             }
@@ -313,7 +340,8 @@ pub fn one_pixel<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     let LaneMasses { masses, terms } = LaneMasses::<Q, I, R>::new(&job.masses);
     let mut state = Q::begin(&job.grid.point(number), job, &masses);
     let mut taken = 0;
-    while taken < job.steps && Q::goes_on::<R, I>(&state, &terms).all() {
+    while taken < LaneState::<Q, I, R>::most_steps(job) && Q::goes_on::<R, I>(&state, &terms).all()
+    {
         if taken < I::STARTS {
             Q::start::<R, I>(&mut state, job, &masses);
         } else {

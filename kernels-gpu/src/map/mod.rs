@@ -1,8 +1,9 @@
 //! Maps as plain data, from which every engine computes. For each pixel, three bodies start from a given state and are followed for a
 //! number of steps; the [quantity](crate::quantity) determines what is computed from their motion.
 
+use crate::number::per_lane;
 use crate::physics::three_body::{MassTerms, Relative};
-use crate::{PerLane, Real, Vec3};
+use crate::{Real, Vec3};
 
 /// The rectangle of start positions and everything else that the start state of a pixel depends on.
 ///
@@ -96,6 +97,14 @@ impl Point {
         }
     }
 
+    /// This state and that of the twin, in the form in which integrators start.
+    #[inline(always)]
+    pub fn twins<R: Real>(&self, job: &Job) -> [Start<R>; 2] {
+        let start = self.start(job.dt);
+        let positions = Relative::from_bodies(&self.shifted(job.shift).positions).convert();
+        [start, Start { positions, ..start }]
+    }
+
     /// The same state in another unit of length, as for [`Job::scaled`].
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
@@ -177,34 +186,7 @@ impl DivergenceCriterion<f64> {
     }
 }
 
-impl<R: PerLane> PerLane for DivergenceCriterion<R> {
-    type One = DivergenceCriterion<R::One>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            centre: PerLane::spread(&one.centre),
-            minus_weights: PerLane::spread(&one.minus_weights),
-            critical2: PerLane::spread(&one.critical2),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        DivergenceCriterion {
-            centre: self.centre.lane(lane),
-            minus_weights: self.minus_weights.lane(lane),
-            critical2: self.critical2.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.centre.set_lane(lane, &from.centre);
-        self.minus_weights.set_lane(lane, &from.minus_weights);
-        self.critical2.set_lane(lane, &from.critical2);
-    }
-}
+per_lane!(DivergenceCriterion<R> { centre, minus_weights, critical2 });
 
 /// Three masses, and the terms that steps and quantities derive from them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -214,6 +196,18 @@ pub struct Masses {
     pub in_steps: MassTerms<f64>,
     /// The criterion by which twins count as parted.
     pub criterion: DivergenceCriterion<f64>,
+    /// The parameters of integrators with steps of their own.
+    pub own_steps: OwnSteps,
+}
+
+/// The parameters of integrators whose steps have lengths of their own, with the map's step as the unit of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct OwnSteps {
+    /// G·m·dt² of each body.
+    pub strengths: [f64; 3],
+    /// The step for 2 U from 1/2 to 2, of a system whose least action is 1: √2 · 2π divided by the steps per period.
+    pub step: f64,
 }
 
 impl Masses {
@@ -222,6 +216,8 @@ impl Masses {
     pub fn scaled(mut self, factor: f64) -> Self {
         self.in_steps = self.in_steps.scaled(factor);
         self.criterion = self.criterion.scaled(factor);
+        let cube = factor * factor * factor;
+        self.own_steps.strengths.iter_mut().for_each(|g| *g *= cube);
         self
     }
 }

@@ -1,4 +1,4 @@
-//! The operations that the regularised integrator of [`encounters`](crate::encounters) needs in addition to [`Real`](super::Real):
+//! The operations with which the regularised integrator of [`encounters`](crate::encounters) implements and complements [`Real`](super::Real):
 //! reciprocals and reciprocal square roots without special instructions, and integer operations on the upper halves of the bits.
 //!
 //! Each reciprocal starts from a seed of integer and `f32` operations, as in [`inv_cube`](mod@super::inv_cube), which one third-order
@@ -77,23 +77,6 @@ pub trait Bits: Seeded {
         let e = (-self).mul_add(y, Self::from_f64(1.0));
         let hy = h * y;
         hy.mul_add(e.mul_add(e, e), hy)
-    }
-
-    /// The factor of [`step_root`](Self::step_root), a power of two.
-    const STEP_ROOT: f64 = 1.0;
-
-    /// 1/√x for ordinary x, times [`STEP_ROOT`](Self::STEP_ROOT), with the accuracy of the integrator's steps: that of
-    /// [`reciprocal_root`](Self::reciprocal_root), unless the number is one that trades accuracy for speed.
-    #[inline(always)]
-    fn step_root(self) -> Self {
-        self.reciprocal_root()
-    }
-
-    /// h/x for ordinary x = `self` with the accuracy of the integrator's steps: that of [`divides`](Self::divides), unless the number
-    /// is one that trades accuracy for speed.
-    #[inline(always)]
-    fn step_quotient(self, h: Self) -> Self {
-        self.divides(h)
     }
 
     /// Limits `self` to ±`most`, which must be positive.
@@ -185,6 +168,7 @@ pub fn root(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Real as _;
 
     /// Numbers throughout the ordinary range.
     fn ordinary() -> impl Iterator<Item = f64> {
@@ -201,6 +185,20 @@ mod tests {
             let off = |got: f64, exact: f64| (got / exact - 1.0).abs();
             assert!(off(root, 1.0 / x.sqrt()) < 5e-16, "{x:e}");
             assert!(off(reciprocal, 3.0 / x) < 5e-16, "{x:e}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_divided_by_the_nearest_power_of_two_of_the_root() {
+        for (x, j) in [
+            (0.5_f64, 0),
+            (1.999, 0),
+            (2.0, 1),
+            (8.0, 2),
+            (0.49, -1),
+            (0.124, -2),
+        ] {
+            assert_eq!(x.over_root_exponent(3.0), 3.0 * f64::powi(2.0, -j), "{x}");
         }
     }
 

@@ -234,6 +234,30 @@ impl<R: Real> Real for Dual<R> {
         with_derivatives(r2, R::inv_cubes(values(r2)))
     }
 
+    const STEP_ROOT: f64 = R::STEP_ROOT;
+
+    /// The derivative of s^(-1/2) is -1/2 s^(-3/2) s′.
+    #[inline(always)]
+    fn step_root(self) -> Self {
+        let y = self.value.step_root();
+        let rate = (y * (y * y)).scaled(R::constant(-0.5 / (R::STEP_ROOT * R::STEP_ROOT)));
+        Self {
+            value: y,
+            derivative: rate * self.derivative,
+        }
+    }
+
+    /// The derivative of q = h/x is (h′ - q x′)/x.
+    #[inline(always)]
+    fn step_quotient(self, h: Self) -> Self {
+        let q = self.value.step_quotient(h.value);
+        let rate = (-q).mul_add(self.derivative, h.derivative);
+        Self {
+            value: q,
+            derivative: self.value.step_quotient(rate),
+        }
+    }
+
     #[inline(always)]
     fn inv_cube_or_zero(self) -> Self {
         Self::inv_cubes_or_zero([self])[0]

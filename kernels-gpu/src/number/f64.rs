@@ -1,7 +1,7 @@
 //! `f64` as a [`Real`], the default arithmetic, which has the same bits on every machine.
 
 use super::inv_cube::{self, Seeded};
-use super::{Precision, Real, Single, each, single_lane};
+use super::{Bits, Precision, Real, Single, each, single_lane};
 
 single_lane!(f64);
 
@@ -47,6 +47,22 @@ impl Real for f64 {
     #[inline(always)]
     fn inv_cube(self) -> Self {
         inv_cube::inv_cube(self)
+    }
+
+    #[inline(always)]
+    fn step_root(self) -> f64 {
+        self.reciprocal_root()
+    }
+
+    #[inline(always)]
+    fn step_quotient(self, h: f64) -> f64 {
+        self.divides(h)
+    }
+
+    #[inline(always)]
+    fn over_root_exponent(self, h: f64) -> f64 {
+        let j = (self.to_bits() >> 53).wrapping_sub(511) << 52;
+        f64::from_bits(h.to_bits().wrapping_sub(j))
     }
 
     #[inline(always)]

@@ -95,6 +95,31 @@ pub trait PerLane: Copy {
     fn set_lane(&mut self, lane: usize, from: &Self);
 }
 
+/// Implements [`PerLane`] field by field.
+macro_rules! per_lane {
+    ($name:ident<$($parameter:ident),+> { $($field:ident),+ }) => {
+        impl<$($parameter: $crate::PerLane),+> $crate::PerLane for $name<$($parameter),+> {
+            type One = $name<$($parameter::One),+>;
+
+            #[inline(always)]
+            fn spread(one: &Self::One) -> Self {
+                Self { $($field: $crate::PerLane::spread(&one.$field)),+ }
+            }
+
+            #[inline(always)]
+            fn lane(&self, lane: usize) -> Self::One {
+                $name { $($field: self.$field.lane(lane)),+ }
+            }
+
+            #[inline(always)]
+            fn set_lane(&mut self, lane: usize, from: &Self) {
+                $(self.$field.set_lane(lane, &from.$field);)+
+            }
+        }
+    };
+}
+pub(crate) use per_lane;
+
 /// Uses `each!` instead of closures, which would keep the state of pixels in memory.
 impl<T: PerLane, const N: usize> PerLane for [T; N] {
     type One = [T::One; N];
@@ -263,6 +288,36 @@ pub trait Real:
     #[inline(always)]
     fn were_ordinary(_ranges: u32) -> bool {
         true
+    }
+
+    /// The factor of [`step_root`](Self::step_root), a power of two.
+    const STEP_ROOT: f64 = 1.0;
+
+    /// 1/√x for x = `self`, times [`STEP_ROOT`](Self::STEP_ROOT), with the accuracy of the regularised integrator's steps: within 2 ULP,
+    /// unless the number is one that trades accuracy for speed. Numbers with [`Bits`] need an ordinary x.
+    #[inline(always)]
+    fn step_root(self) -> Self {
+        self * self.inv_cube()
+    }
+
+    /// h/x for x = `self` above 0, with the accuracy of the regularised integrator's steps, as for [`step_root`](Self::step_root).
+    #[inline(always)]
+    fn step_quotient(self, h: Self) -> Self {
+        let square = self * self;
+        h * (square * square.inv_cube())
+    }
+
+    /// h · 2⁻ʲ, where 4ʲ is the power of four nearest to `self` in ratio: j = 0 for `self` in [1/2, 2).
+    #[inline(always)]
+    fn over_root_exponent(self, h: Self) -> Self {
+        let mut factor = h;
+        let mut lane = 0;
+        while lane < Self::LANES {
+            let power = f64::over_root_exponent(self.to_f64(lane), 1.0);
+            factor.set_lane(lane, &Self::from_f64(power));
+            lane += 1;
+        }
+        h * factor
     }
 
     /// Whether `self`, which is not negative, is 0.

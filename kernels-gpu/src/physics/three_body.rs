@@ -4,8 +4,8 @@
 use core::ops::{Add, Sub};
 
 use super::vec3::Vec3;
-use crate::number::Numbers;
-use crate::{PerLane, Real};
+use crate::Real;
+use crate::number::{Numbers, per_lane};
 
 /// Three bodies relative to the first: a = p₁ - p₀ and b = p₂ - p₀.
 ///
@@ -92,31 +92,7 @@ impl<R: Real> Relative<R> {
     }
 }
 
-impl<R: PerLane> PerLane for Relative<R> {
-    type One = Relative<R::One>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            a: Vec3::spread(&one.a),
-            b: Vec3::spread(&one.b),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        Relative {
-            a: self.a.lane(lane),
-            b: self.b.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.a.set_lane(lane, &from.a);
-        self.b.set_lane(lane, &from.b);
-    }
-}
+per_lane!(Relative<R> { a, b });
 
 impl<R> Numbers<R> for Relative<R> {
     #[inline(always)]
@@ -197,34 +173,7 @@ impl MassTerms<f64> {
     }
 }
 
-impl<K: PerLane> PerLane for MassTerms<K> {
-    type One = MassTerms<K::One>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            g: PerLane::spread(&one.g),
-            minus_sum: PerLane::spread(&one.minus_sum),
-            softening2: K::spread(&one.softening2),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        MassTerms {
-            g: self.g.lane(lane),
-            minus_sum: self.minus_sum.lane(lane),
-            softening2: self.softening2.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.g.set_lane(lane, &from.g);
-        self.minus_sum.set_lane(lane, &from.minus_sum);
-        self.softening2.set_lane(lane, &from.softening2);
-    }
-}
+per_lane!(MassTerms<K> { g, minus_sum, softening2 });
 
 /// Softened |a|², |b|² and |b - a|².
 #[inline(always)]

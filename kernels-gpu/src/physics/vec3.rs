@@ -2,8 +2,8 @@
 
 use core::ops::{Add, Sub};
 
-use crate::number::Numbers;
-use crate::{PerLane, Real};
+use crate::Real;
+use crate::number::{Numbers, per_lane};
 
 /// A vector in space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -135,34 +135,7 @@ impl<R: Real> Vec3<R> {
     }
 }
 
-impl<R: PerLane> PerLane for Vec3<R> {
-    type One = Vec3<R::One>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            x: R::spread(&one.x),
-            y: R::spread(&one.y),
-            z: R::spread(&one.z),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        Vec3 {
-            x: self.x.lane(lane),
-            y: self.y.lane(lane),
-            z: self.z.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.x.set_lane(lane, &from.x);
-        self.y.set_lane(lane, &from.y);
-        self.z.set_lane(lane, &from.z);
-    }
-}
+per_lane!(Vec3<R> { x, y, z });
 
 impl<R> Numbers<R> for Vec3<R> {
     #[inline(always)]

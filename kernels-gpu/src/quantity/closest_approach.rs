@@ -3,11 +3,11 @@
 //! least distance up to then.
 
 use super::{Quantity, Scale};
+use crate::Real;
 use crate::integrator::MapIntegrator;
 use crate::map::{Job, Masses, Point};
-use crate::number::sqrt;
+use crate::number::{per_lane, sqrt};
 use crate::physics::three_body::Relative;
-use crate::{PerLane, Real};
 
 /// The least distance of any two bodies (length).
 #[derive(Clone, Copy, Debug)]
@@ -25,34 +25,7 @@ pub struct Approaching<S, R> {
     pub present2: R,
 }
 
-impl<S: PerLane, R: PerLane> PerLane for Approaching<S, R> {
-    type One = Approaching<S::One, R::One>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            system: S::spread(&one.system),
-            least2: R::spread(&one.least2),
-            present2: R::spread(&one.present2),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        Approaching {
-            system: self.system.lane(lane),
-            least2: self.least2.lane(lane),
-            present2: self.present2.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.system.set_lane(lane, &from.system);
-        self.least2.set_lane(lane, &from.least2);
-        self.present2.set_lane(lane, &from.present2);
-    }
-}
+per_lane!(Approaching<S, R> { system, least2, present2 });
 
 impl<S, R: Real> Approaching<S, R> {
     /// Updates the least distance with the current positions.
@@ -64,7 +37,11 @@ impl<S, R: Real> Approaching<S, R> {
         let least = |x: R, y: R| R::select(x.at_most(y), x, y);
         let now = least(least(a, b), self.present2);
         // If a coordinate is NaN, `present2` is NaN and `least2` does not change.
-        let nearer = R::select(self.present2.at_most(R::from_f64(f64::INFINITY)), now, self.least2);
+        let nearer = R::select(
+            self.present2.at_most(R::from_f64(f64::INFINITY)),
+            now,
+            self.least2,
+        );
         self.least2 = least(nearer, self.least2).now();
     }
 }

@@ -16,9 +16,9 @@ use core::f64::consts::LN_2;
 use super::{Quantity, Scale};
 use crate::integrator::MapIntegrator;
 use crate::map::{Job, Masses, Point, Start};
-use crate::number::{Dual, Mask, Numbers};
+use crate::number::{Dual, Mask, Numbers, per_lane};
 use crate::physics::three_body::Relative;
-use crate::{PerLane, Real, Vec3};
+use crate::{Real, Vec3};
 
 /// The finite-time Lyapunov exponent (1 / time). The squared length of the tangent vector is kept between 2^-`LIMIT` and 2^`LIMIT`.
 #[derive(Clone, Copy, Debug)]
@@ -36,34 +36,7 @@ pub struct Tangent<S, R> {
     pub norm2: R,
 }
 
-impl<S: PerLane, R: PerLane> PerLane for Tangent<S, R> {
-    type One = Tangent<S::One, R::One>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            system: S::spread(&one.system),
-            exponent: R::spread(&one.exponent),
-            norm2: R::spread(&one.norm2),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        Tangent {
-            system: self.system.lane(lane),
-            exponent: self.exponent.lane(lane),
-            norm2: self.norm2.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.system.set_lane(lane, &from.system);
-        self.exponent.set_lane(lane, &from.exponent);
-        self.norm2.set_lane(lane, &from.norm2);
-    }
-}
+per_lane!(Tangent<S, R> { system, exponent, norm2 });
 
 /// Derivatives of a vector.
 #[inline(always)]
@@ -166,7 +139,8 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
     const LABEL: &'static str = "finite-time Lyapunov exponent";
     const UNIT: &'static str = "1 / time";
     const SCALE: Scale = Scale::Linear;
-    const HELP: &'static str = "finite-time Lyapunov exponent: the rate at which neighbouring systems part";
+    const HELP: &'static str =
+        "finite-time Lyapunov exponent: the rate at which neighbouring systems part";
     type Value = f64;
     const STRIDE: u32 = 1;
     type Number<R: Real> = Dual<R>;
@@ -255,9 +229,8 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
         };
         let end = plus(plus(plus(plus(R::zero(), q.a), q.b), v.a), v.b).to_f64(0);
         // 0 for finite numbers, NaN for others.
-        let zero = |v: Vec3<Dual<R>>| {
-            0.0 * v.x.to_f64(0) + 0.0 * v.y.to_f64(0) + 0.0 * v.z.to_f64(0)
-        };
+        let zero =
+            |v: Vec3<Dual<R>>| 0.0 * v.x.to_f64(0) + 0.0 * v.y.to_f64(0) + 0.0 * v.z.to_f64(0);
         let nothing = zero(q.a) + zero(q.b) + zero(v.a) + zero(v.b);
         if !(end < f64::INFINITY && nothing == 0.0) {
             return f64::NAN;

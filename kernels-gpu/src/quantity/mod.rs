@@ -12,8 +12,6 @@ use crate::integrator::MapIntegrator;
 use crate::map::{Job, Masses, Point};
 use crate::{PerLane, Real};
 
-pub use divergence::Twins;
-
 /// The table of quantities. Calls `$callback` (the path of a macro, in braces) with the context and one row for each quantity: its
 /// type, its name in kernel names, which is also that of its file, and the precisions in which it is compiled, `every` or `f64`
 /// ([`methods`](mod@crate::methods)).

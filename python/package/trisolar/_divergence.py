@@ -370,6 +370,7 @@ def divergence(
     precision: Optional[str] = None,
     integrator: Optional[str] = None,
     start: Optional[str] = None,
+    steps_per_period: Optional[float] = None,
     max_error: Optional[float] = None,
     backend: str = "auto",
     gpus: Gpus = None,
@@ -426,9 +427,11 @@ def divergence(
         point) or "float-float" ["f64"].
     :param integrator: integrator of the trajectories (all except the default need "f64"): "explicit-euler",
         "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth", "adams-bashforth-2", "adams-bashforth-4",
-        "runge-kutta-4" or "hermite-4" ["explicit-euler"].
+        "runge-kutta-4", "hermite-4", "regularised-2", "regularised-6" or "regularised-8" ["explicit-euler"].
     :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which reduces the order to 2) or
         "runge-kutta" ["euler"].
+    :param steps_per_period: steps of the regularised integrators in a period of the tightest circular binary that the energy allows,
+        5 to 1e6; ``dt`` is then only the unit in which ``steps`` and the value are counted [400, 10, 8 at order 2, 6, 8].
     :param max_error: the share of unresolved pixels (:attr:`DivergenceMap.unresolved`) above which the map is a failure, a
         ``RuntimeError`` [none; well above 0.1 there is a warning].
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
