@@ -355,8 +355,13 @@ fn stays_within<R: Real>(d: &Path<R>, over: R, critical2: R) -> R::Mask {
     each!(4, |k| sum =
         over2.mul_add(sum, d[4 - k].norm2_plus(R::zero())));
     let margin = critical2 - d[0].norm2_plus(R::zero());
-    let margin = R::select(R::zero().at_most(margin), margin, R::zero());
-    (R::from_f64(20.0) * critical2 * (over2 * sum)).at_most(margin * margin)
+    // Beyond the distance, no motion is within it, not even none.
+    let limit = R::select(
+        R::zero().at_most(margin),
+        margin * margin,
+        R::from_f64(-1.0),
+    );
+    (R::from_f64(20.0) * critical2 * (over2 * sum)).at_most(limit)
 }
 
 /// The time from 0 to `over` at which a polynomial is longer than √`critical2` for the first time, to within a millionth of `over`.
