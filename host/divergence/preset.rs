@@ -51,7 +51,7 @@ impl Preset {
         match self {
             // The method of the accurate map is here alone: the explorer, Python, pictures and tests take it from here.
             Self::Accurate => Overrides {
-                integrator: Some(Integrator::Leapfrog),
+                integrator: Some(Integrator::Regularised6),
                 ..Overrides::default()
             },
             Self::Headline => Overrides::default(),

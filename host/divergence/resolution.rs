@@ -190,13 +190,6 @@ fn sample_size(spec: &Validated) -> u64 {
     count.clamp(1, MAX_SAMPLE_PIXELS)
 }
 
-/// The number of pixels in a sample that costs little beside the map.
-fn usual_count(spec: &Validated) -> u64 {
-    let affordable = FREE_PIXEL_STEPS / spec.specification().steps;
-    let count = (spec.pixels() / PIXELS_PER_SAMPLE).max(affordable);
-    count.clamp(1, MAX_SAMPLE_PIXELS)
-}
-
 /// Up to `count` pixels spread evenly over the map, the same in every run.
 pub(super) fn sample(spec: &Validated, count: u64) -> Vec<u64> {
     let pixels = spec.pixels();

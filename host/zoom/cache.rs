@@ -168,7 +168,8 @@ impl RoundedCache {
                 ..Ran::default()
             },
         };
-        Ok(DivergenceMap::new(spec, partial.into_values(), streamed).with_resolution(Some(unresolved)))
+        Ok(DivergenceMap::new(spec, partial.into_values(), streamed)
+            .with_resolution(Some(unresolved)))
     }
 
     /// Computes the pixels of a map that are not in the cache, fills in the others, and computes some of these as well to determine

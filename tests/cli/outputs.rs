@@ -97,7 +97,8 @@ fn a_resumed_or_extended_run_replaces_its_own_files_and_keeps_those_of_others() 
     assert_eq!(names(here), ["c.npz", "s.csv", "s.csv.~1~"]);
     assert_eq!(std::fs::read(here.join("s.csv.~1~")).unwrap(), b"mine");
     // A film of a longer zoom.
-    let zoom = "zoom --size 6 --set steps=50 --set span=40/2^frame --film f.gif --backend cpu --frames";
+    let zoom =
+        "zoom --size 6 --set steps=50 --set span=40/2^frame --film f.gif --backend cpu --frames";
     said(here, &format!("{zoom} 2"));
     let longer = said(here, &format!("{zoom} 3"));
     assert!(!longer.contains("kept as"), "{longer}");

@@ -73,6 +73,7 @@ fn specification(
                 precision: Precision::F64,
                 integrator: Integrator::ExplicitEuler,
                 start: Start::Euler,
+                steps_per_period: None,
             }
         },
     )

@@ -611,7 +611,11 @@ impl<'a> Run<'a> {
         let names = self.cluster.specification().names.as_deref();
         let displaced = (self.displacement()).and_then(|found| found.warning(names, ADVICE));
         let of_start = self.of_start.iter().cloned();
-        of_start.chain(abrupt).chain(error).chain(displaced).collect()
+        of_start
+            .chain(abrupt)
+            .chain(error)
+            .chain(displaced)
+            .collect()
     }
 
     /// The largest displacement of a particle by the errors of the steps, if it is known.
