@@ -464,7 +464,12 @@ fn check(command: &[String], folder: &Path) -> Result<(), String> {
     };
     let (status, printed) = run(&arguments, folder, until)?;
     // Without a GPU, or with too few, a command that requests GPUs says so after it has parsed its options.
-    let asks = |a: &String| matches!(a.as_str(), "--gpus" | "gpu" | "gpu+cpu" | "ladder");
+    let asks = |a: &String| {
+        matches!(
+            a.as_str(),
+            "--gpus" | "--device" | "gpu" | "gpu+cpu" | "ladder"
+        )
+    };
     let too_few = printed.contains("no usable GPU") || printed.contains("number of GPUs");
     if status.code() == Some(expected) || arguments.iter().any(asks) && too_few {
         return Ok(());

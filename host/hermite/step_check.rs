@@ -49,6 +49,8 @@ impl StepCheck {
             eta_start: 2.0 * spec.eta_start,
             max_step: 2.0 * spec.max_step,
             min_step: spec.min_step.map(|step| 2.0 * step),
+            // The particles of a run have the velocities of its own clock.
+            backwards: false,
             ..spec.clone()
         };
         let few = bodies.len() <= FEW_PARTICLES;

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 pub use super::error::directory_of;
+pub use super::older::short_name;
 use super::sum::Sum;
 use super::system::{self, Kind, is_at};
 use super::{IoError, older};
@@ -331,20 +332,6 @@ const PREFIX: &str = ".trisolar-";
 const SUFFIX: &str = ".tmp";
 /// Random characters of a temporary's name.
 const RANDOM_CHARACTERS: usize = 6;
-/// Largest number of bytes of a file's name in the names of its temporary and its lock, which are then within the 255 bytes that
-/// file systems allow.
-const MAX_NAME_BYTES: usize = 200;
-
-/// The part of a file's name that the names of its temporary and its lock contain: all of it, unless it is very long.
-pub fn short_name(name: &OsStr) -> OsString {
-    match name.to_string_lossy() {
-        text if text.len() > MAX_NAME_BYTES => {
-            text[..text.floor_char_boundary(MAX_NAME_BYTES)].into()
-        }
-        _ => name.to_owned(),
-    }
-}
-
 /// A temporary beside `target`, locked, with the permissions the final file shall have.
 fn temporary(path: &Path, target: &Path) -> Result<NamedTempFile, IoError> {
     let mut prefix = OsString::from(PREFIX);

@@ -5,14 +5,13 @@
 //! [`replace`](crate::atomic::replace) follow it.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::IoError;
-use super::atomic::{directory_of, short_name};
+use super::error::{IoError, directory_of};
 use super::sum::Sum;
 use super::system;
 
@@ -50,8 +49,11 @@ fn lock() -> MutexGuard<'static, Older> {
     OLDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The path without symbolic links in its directory.
+/// The path without symbolic links: that of the file, or of its directory if there is no file yet.
 fn place(path: &Path) -> PathBuf {
+    if let Ok(file) = fs::canonicalize(path) {
+        return file;
+    }
     match (fs::canonicalize(directory_of(path)), path.file_name()) {
         (Ok(directory), Some(name)) => directory.join(name),
         _ => path.to_owned(),
@@ -124,6 +126,20 @@ pub(super) fn make_room(given: &Path, target: &Path, new: &Path) -> Result<(), I
         kept: if beside.exists() { beside } else { kept },
     });
     Ok(())
+}
+
+/// Largest number of bytes of a file's name in the names of its temporary and its lock, which are then within the 255 bytes that
+/// file systems allow.
+const MAX_NAME_BYTES: usize = 200;
+
+/// The part of a file's name that the names of its temporary and its lock contain: all of it, unless it is very long.
+pub fn short_name(name: &OsStr) -> OsString {
+    match name.to_string_lossy() {
+        text if text.len() > MAX_NAME_BYTES => {
+            text[..text.floor_char_boundary(MAX_NAME_BYTES)].into()
+        }
+        _ => name.to_owned(),
+    }
 }
 
 /// Gives a file a second name that no other file has, or has one already, and returns that name.

@@ -121,7 +121,7 @@ pub fn integrate_with_pauses<E>(
     let mut good = from.clone();
     let mut paused = step;
     if let Some(check) = &mut check {
-        check.look(engine, from, lower.cloned(), monitor)?;
+        check.look(engine, (from.step, &from.bodies), lower.cloned(), monitor)?;
     }
     while step < spec.steps {
         let after = |every: u64| (step / every + 1).saturating_mul(every).min(spec.steps);
@@ -150,7 +150,8 @@ pub fn integrate_with_pauses<E>(
         }
         good.clone_from(&snapshot);
         if let Some(check) = check.as_mut().filter(|check| check.next_stop() == step) {
-            check.look(engine, &snapshot, run.lower_parts(), monitor)?;
+            let state = (snapshot.step, &snapshot.bodies);
+            check.look(engine, state, run.lower_parts(), monitor)?;
         }
         if step < show {
             continue;

@@ -1,6 +1,6 @@
 //! Repeats parts of a run with steps twice as long, to see how far the errors of the steps displace each body.
 
-use super::{Bodies, Engine, LowerParts, Snapshot, Validated};
+use super::{Bodies, Engine, LowerParts, Validated};
 use trisolar_bodies::{Displacement, Displacements};
 use trisolar_run::{EngineError, Monitor};
 
@@ -79,11 +79,11 @@ impl StepCheck {
         }
     }
 
-    /// Looks at the bodies after the step [`next_stop`](Self::next_stop).
+    /// Looks at the bodies after a step, which is [`next_stop`](Self::next_stop).
     pub(super) fn look(
         &mut self,
         engine: &dyn Engine,
-        snapshot: &Snapshot,
+        (step, bodies): (u64, &Bodies),
         lower: Option<LowerParts>,
         monitor: &dyn Monitor,
     ) -> Result<(), EngineError> {
@@ -92,7 +92,7 @@ impl StepCheck {
             let mut run = engine.resume(&self.doubled, &kept.bodies, kept.lower.as_ref())?;
             run.advance(repeated / 2, &Quiet(monitor))?;
             let other = run.bodies()?;
-            let states = [&kept.bodies, &snapshot.bodies, &other].map(|b| &b.position[..]);
+            let states = [&kept.bodies, bodies, &other].map(|b| &b.position[..]);
             let weight = self.part.min(self.last - self.first) as f64 / repeated as f64;
             let spec = self.doubled.specification();
             let order = spec.integrator.order();
@@ -106,9 +106,9 @@ impl StepCheck {
                 self.part = (2 * self.part).min(self.longest);
             }
         }
-        if self.first == snapshot.step {
+        if self.first == step {
             self.from = Some(Kept {
-                bodies: snapshot.bodies.clone(),
+                bodies: bodies.clone(),
                 lower,
             });
         }

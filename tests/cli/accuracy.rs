@@ -281,7 +281,8 @@ fn a_resumed_run_includes_the_earlier_error() {
             );
             assert!(is >= was && is > error(&resumed, "energy_error"), "{is}");
         }
-        assert_eq!(warnings(&resumed).len(), 1);
+        // That of the energy, and that of the positions.
+        assert_eq!(warnings(&resumed).len(), 2);
         let arguments = format!("{resume} --max-error 0.01");
         fails(folder.path(), 1, &arguments, &["--max-error 0.01"], &[]);
     }

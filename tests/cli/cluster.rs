@@ -195,7 +195,7 @@ fn a_step_across_a_head_on_encounter_gives_a_warning_that_names_the_pair() {
     run(coarse).stdout(
         contains("warning")
             .and(contains("at least 8 times too long"))
-            .and(contains("bodies 1 and 2").or(contains("bodies 2 and 1"))),
+            .and(contains("bodies 2 and 3").or(contains("bodies 3 and 2"))),
     );
     let json = run(&format!("{coarse} --json"));
     let object: serde_json::Value = serde_json::from_slice(&json.get_output().stdout).unwrap();

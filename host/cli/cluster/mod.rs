@@ -201,7 +201,8 @@ impl<'a> Run<'a> {
                 StepCheck::of(spec, &bodies, span, args.cpu.threads, args.cpu.simd())
             })
             .flatten();
-        if reported && check.is_none() && Displacements::are_needed(&bodies) {
+        let goes_on = times.end > state.time();
+        if reported && goes_on && check.is_none() && Displacements::are_needed(&bodies) {
             notes.push(Displacements::TOO_MANY.into());
         }
         if check.is_some() && state.time() > 0.0 {

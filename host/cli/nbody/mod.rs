@@ -111,7 +111,8 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
         ));
     }
     let mut check = step_check(&start, &plan);
-    if plan.check && check.is_none() && Displacements::are_needed(start.problem.bodies()) {
+    let bodies = start.problem.bodies();
+    if plan.check && Displacements::are_needed(bodies) && Displacements::of(bodies).is_none() {
         notes.push(Displacements::TOO_MANY.into());
     }
     if check.is_some() && start.from.step > 0 {

@@ -369,13 +369,16 @@ fn stays_within<R: Real>(d: &Path<R>, over: R, critical2: R) -> R::Mask {
 #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
 // A call would require the polynomials in a GPU's local memory.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "comparisons are written so that NaN parts the twins"
+)]
 fn parting(d: &Path<f64>, over: f64, critical2: f64) -> Option<f64> {
     /// The part of the time within which it does not matter when the twins part.
     const FINEST: f64 = 1.0 / (1 << 20) as f64;
     let mut d = *d;
     let (mut time, mut step) = (0.0, over);
     while time < over || over.is_nan() {
-        // Written so that NaN parts the twins.
         let finest = !(step > FINEST * over);
         if !stays_within(&d, step, critical2) {
             if !finest {

@@ -112,7 +112,7 @@ impl Bits for f64 {
     fn times_over_root(self, d: f64, h: f64) -> f64 {
         let half = (inv_cube::upper(d) >> 1).wrapping_add(HALF_BIAS);
         let by = inv_cube::upper(self).wrapping_sub(half);
-        f64::from_bits(h.to_bits().wrapping_add((by as u64) << 32))
+        Self::from_bits(h.to_bits().wrapping_add((by as u64) << 32))
     }
 
     #[inline(always)]

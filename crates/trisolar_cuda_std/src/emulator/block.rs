@@ -12,9 +12,9 @@ use std::sync::Mutex;
 use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, CoroutineResult};
 
+use super::context::Signal;
 use super::context::{Arrival, BarrierCall, BarrierKind, BlockContext, Context, Wait, set_current};
 use super::error::{EmulatorError, SendFault, Waiting};
-use super::faults::Fault;
 use super::launch::{AnyKernel, Launch, Random, Stats};
 use super::memory::{MAX_SHARED_BYTES, SharedMemory};
 use super::stacks::Stacks;
@@ -240,7 +240,7 @@ impl<'a> Worker<'a> {
         slot.context.trap.set(None);
         if let Some(fault) = slot.context.fault.take() {
             let what = match (fault, slot.context.message.take()) {
-                (Fault::Abort, Some(message)) => format!("was aborted: {message}"),
+                (Signal::Abort, Some(message)) => format!("was aborted: {message}"),
                 _ => fault.describe(&slot.context),
             };
             // Its values are not dropped; the stack is whole again.

@@ -10,9 +10,19 @@ use corosensei::trap::CoroutineTrapHandler;
 
 use super::copies::{BulkCopy, Copies};
 use super::error::{Fault, Site, fail};
-use super::faults;
 use super::memory::SharedMemory;
 use super::warp::{Operation, Together, WarpCall};
+
+/// What ended an emulated thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// An access to this address, and whether it was a write, if that is known.
+    Access { address: usize, write: Option<bool> },
+    /// The kernel was aborted, as after a panic that cannot unwind.
+    Abort,
+    /// An instruction that cannot be executed.
+    Instruction,
+}
 
 /// The state that the threads of a block share.
 pub(crate) struct BlockContext {
@@ -119,7 +129,7 @@ pub(crate) struct Context {
     /// How a signal ends the thread, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<()>>>,
     /// What has ended it so.
-    pub fault: Cell<Option<faults::Fault>>,
+    pub fault: Cell<Option<Signal>>,
     /// The message of its panic, with the place.
     pub message: RefCell<Option<String>>,
     /// Bytes of its stack, and the address of the stack's last inaccessible byte below them.

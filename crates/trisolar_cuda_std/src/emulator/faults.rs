@@ -3,21 +3,10 @@
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::sync::Once;
 
-use super::context::Context;
+use super::context::{Context, Signal};
 
-/// What ended an emulated thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// An access to this address, and whether it was a write, if that is known.
-    Access { address: usize, write: Option<bool> },
-    /// The kernel was aborted, as after a panic that cannot unwind.
-    Abort,
-    /// An instruction that cannot be executed.
-    Instruction,
-}
-
-impl Fault {
-    /// The fault in words.
+impl Signal {
+    /// The signal in words.
     pub(super) fn describe(self, thread: &Context) -> String {
         let (address, verb) = match self {
             Self::Abort => return "was aborted".into(),
@@ -87,8 +76,7 @@ mod handler {
     use std::ptr;
     use std::sync::{Once, OnceLock};
 
-    use super::Fault;
-    use crate::emulator::context::try_current;
+    use crate::emulator::context::{Signal, try_current};
 
     const SIGNALS: [libc::c_int; 5] = [
         libc::SIGSEGV,
@@ -139,9 +127,9 @@ mod handler {
             && trap.stack_ptr_in_bounds(stack_pointer)
         {
             thread.fault.set(Some(match signal {
-                libc::SIGABRT => Fault::Abort,
-                libc::SIGILL | libc::SIGFPE => Fault::Instruction,
-                _ => Fault::Access {
+                libc::SIGABRT => Signal::Abort,
+                libc::SIGILL | libc::SIGFPE => Signal::Instruction,
+                _ => Signal::Access {
                     // SAFETY: these signals have an address.
                     address: unsafe { info.si_addr() }.addr(),
                     write: registers::is_write(context),

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use super::memory::FRESH_BYTE;
-
+/// The first content of memory. As an f32 or f64 it is a huge number, so that results computed from it stand out.
+pub(super) const FRESH_BYTE: u8 = 0x7e;
 /// Alignment of memory whose size is no multiple of more, in bytes: that of the widest vector that a thread loads.
 const LEAST_ALIGNMENT: usize = 16;
 /// Alignment of memory whose size is a multiple of it, in bytes, as that of the driver.

@@ -10,9 +10,6 @@ use super::guarded::Guarded;
 /// The largest shared memory of a block on any current GPU: 227 KiB.
 pub(crate) const MAX_SHARED_BYTES: usize = 232_448;
 
-/// The initial content of shared memory. As an f32 or f64 it is a huge number, so that results computed from it stand out.
-pub(super) const FRESH_BYTE: u8 = 0x7e;
-
 /// Identifies an array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Key {

@@ -6,7 +6,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::memory::FRESH_BYTE;
+use super::guarded::FRESH_BYTE;
 
 /// The shared statics of the program, which the linker collects.
 #[doc(hidden)]
