@@ -438,6 +438,7 @@ fn without_temporary_name(e: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::older::MAX_NAME_BYTES;
 
     fn write(path: &Path, text: &str) {
         write_with(path, |file| {

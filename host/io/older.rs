@@ -130,7 +130,7 @@ pub(super) fn make_room(given: &Path, target: &Path, new: &Path) -> Result<(), I
 
 /// Largest number of bytes of a file's name in the names of its temporary and its lock, which are then within the 255 bytes that
 /// file systems allow.
-const MAX_NAME_BYTES: usize = 200;
+pub(super) const MAX_NAME_BYTES: usize = 200;
 
 /// The part of a file's name that the names of its temporary and its lock contain: all of it, unless it is very long.
 pub fn short_name(name: &OsStr) -> OsString {

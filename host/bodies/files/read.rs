@@ -129,13 +129,13 @@ impl Columns {
         let mut meanings: Vec<_> = words.iter().map(|word| meaning(&word.text)).collect();
         let is = |at: usize, name| words[at].text.eq_ignore_ascii_case(name);
         let all = words.iter().map(|word| &*word.text).collect::<Vec<_>>();
-        for at in 0..words.len() {
+        for (at, meaning) in meanings.iter_mut().enumerate() {
             // Red, green and blue.
             let is_colour = at > 0 && at + 1 < words.len() && is(at - 1, "r") && is(at + 1, "b");
             // Bodies may have numbers and names.
             let is_number = is(at, "id") && (0..words.len()).any(|other| is(other, "name"));
             if (is(at, "g") && is_colour) || is_number {
-                meanings[at] = None;
+                *meaning = None;
             }
         }
         for (at, meaning) in meanings.iter().enumerate() {
