@@ -118,7 +118,8 @@ fn no_kernel_uses_local_memory() {
         .filter_map(|l| l.split('(').next())
         .filter(|name| !has_local_data(name));
     for name in names {
-        for line in entry(name).lines() {
+        // An atomic operation may ask whether its address is local.
+        for line in entry(name).lines().filter(|l| !l.contains("isspacep")) {
             assert!(
                 !line.contains(".local") && !line.contains("__local_depot"),
                 "{name}: {line}"
@@ -242,6 +243,11 @@ fn may_spill(kernel: &str) -> usize {
         if rest.starts_with('8') { 400 } else { 64 }
     } else if kernel.starts_with("hermite_neighbour_steps_") {
         64
+    } else if kernel.starts_with("map_divergence_regularised_") {
+        // The states of two twins and their polynomials do not fit into the 128 registers of a thread.
+        1700
+    } else if kernel.starts_with("map_ftle_regularised_") {
+        2000
     } else {
         0
     }
@@ -253,6 +259,8 @@ fn has_local_data(kernel: &str) -> bool {
     is_of_encounters(kernel)
         // The masses of a pixel come from a function that encounters use too.
         || kernel.contains("_regularised_")
+        // An axis of the grid is an index of its argument.
+        || kernel == "divergence_plain"
         || kernel.starts_with("hermite_tiles_")
         || kernel.starts_with("hermite_steps_together_")
         || kernel.starts_with("hermite_neighbour_steps_")

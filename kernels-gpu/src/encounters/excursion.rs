@@ -13,7 +13,7 @@ use super::step::{Pairs, potential};
 use super::vector::{axpy, cross, dot, scale};
 use super::{Masses, PAIRS};
 use crate::number::Bits;
-use crate::number::bits::{divide, root};
+use crate::number::{divide, root};
 
 /// The inner orbit: the vectors of eccentricity and of reduced angular momentum (of length √(1 - e²)), and the mean anomaly.
 struct Inner {

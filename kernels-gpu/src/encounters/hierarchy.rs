@@ -3,8 +3,8 @@
 use super::step::{Pairs, StepMasses, kinetic_term, potential, potentials};
 use super::vector::{cross, dot};
 use super::{Masses, PAIRS};
-use crate::number::bits::{divide, root};
 use crate::number::{Bits, fma};
+use crate::number::{divide, root};
 
 /// The index that stands for no pair.
 pub const NO_PAIR: usize = 3;

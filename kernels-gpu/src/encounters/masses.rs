@@ -2,7 +2,7 @@
 
 use super::PAIRS;
 use super::step::StepMasses;
-use crate::number::bits::{divide, root};
+use crate::number::{divide, root};
 
 /// The least value of 1 / [`Masses::pace`], where the orbit of the light body is as accurate as rounding allows.
 const MOST_FINER: f64 = 8.0;

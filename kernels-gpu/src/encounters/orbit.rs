@@ -2,7 +2,7 @@
 
 use core::f64::consts::PI;
 
-use crate::number::bits::{divide, root};
+use crate::number::{divide, root};
 
 /// The eccentric anomaly E of a mean anomaly M in [-π, π], with E - e sin E = M and 0 <= e < 1, without iteration: the cubic and the
 /// fifth-order correction of Markley (1995).

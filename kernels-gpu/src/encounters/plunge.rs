@@ -11,7 +11,7 @@ use super::start::nested;
 use super::step::Pairs;
 use super::vector::{axpy, cross, dot, scale};
 use super::{Masses, PAIRS};
-use crate::number::bits::{divide, root};
+use crate::number::{divide, root};
 
 /// The square of the distance of a plunging pair in units of that of the third body. The tide is of the order of its power 3/2.
 const CLOSE2: f64 = 1e-10;

@@ -12,8 +12,8 @@ use super::start::Start;
 use super::step::{Pairs, StepControl, StepMasses, kinetic_term};
 use super::vector::{axpy, cross, dot, scale};
 use super::{Masses, PAIRS};
-use crate::number::bits::{divide, root};
 use crate::number::{Bits, fma};
+use crate::number::{divide, root};
 
 /// The integration parameters of an encounter, and the conditions that end it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use super::orbit::eccentric_anomaly;
 use super::random::uniform;
 use super::step::Pairs;
 use super::vector::{axpy, dot, scale};
-use crate::number::bits::{divide, root};
+use crate::number::{divide, root};
 
 /// One degree in radians.
 const DEGREE: f64 = PI / 180.0;

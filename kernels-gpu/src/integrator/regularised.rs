@@ -17,8 +17,8 @@ use crate::encounters;
 use crate::encounters::step::{Composition, Pairs, StepMasses, accelerations, kinetic_term, step};
 use crate::encounters::vector::dot;
 use crate::map::{self, DivergenceCriterion, FirstSteps, Job, Start};
-use crate::number::bits::{divide, root};
 use crate::number::{Numbers, each, per_lane};
+use crate::number::{divide, root};
 use crate::physics::three_body::Relative;
 use crate::{Mask, PerLane, Real, Vec3};
 

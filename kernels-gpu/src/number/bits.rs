@@ -151,20 +151,6 @@ impl Bits for f64 {
     }
 }
 
-/// a/b, correctly rounded. On a GPU it is one function instead of a copy of the division at each use.
-#[cfg_attr(target_arch = "nvptx64", inline(never))]
-#[cfg_attr(not(target_arch = "nvptx64"), inline(always))]
-pub fn divide(a: f64, b: f64) -> f64 {
-    a / b
-}
-
-/// √x, correctly rounded. On a GPU it is one function instead of a copy of the root at each use.
-#[cfg_attr(target_arch = "nvptx64", inline(never))]
-#[cfg_attr(not(target_arch = "nvptx64"), inline(always))]
-pub fn root(x: f64) -> f64 {
-    super::sqrt(x)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

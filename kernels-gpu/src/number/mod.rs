@@ -33,7 +33,7 @@ mod mixed;
 
 pub use self::bits::Bits;
 pub use self::f32::{GUESS, Single};
-pub use self::f64::{fma, sqrt};
+pub use self::f64::{divide, fma, root, sqrt};
 pub use self::fma::fma_f32;
 pub use dual::Dual;
 pub use fast::Fast;
