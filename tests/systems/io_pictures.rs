@@ -473,7 +473,7 @@ const LINES: [[u8; 3]; 2] = [Theme::Dark.colour_of_body(0), Theme::Dark.colour_o
 #[test]
 fn a_body_has_one_colour_in_all_pictures_and_in_the_explorer() {
     use trisolar::encounters::pictures::CLASSES;
-    let explorer = include_str!("../../host/explore/page/player.js");
+    let explorer = include_str!("../../host/explore/page/style.css");
     for (body, (class, colour)) in CLASSES.iter().take(3).enumerate() {
         assert_eq!(*class, format!("body {} escapes", body + 1));
         let [r, g, b] = Theme::Dark.colour_of_body(body);
@@ -484,6 +484,8 @@ fn a_body_has_one_colour_in_all_pictures_and_in_the_explorer() {
         let brightest = |c: [u8; 3]| (0..3).max_by_key(|k| c[*k]);
         let light = Theme::Light.colour_of_body(body);
         assert_eq!(brightest(light), brightest([r, g, b]));
+        let [r, g, b] = light;
+        assert!(explorer.contains(&format!("#{r:02x}{g:02x}{b:02x}")));
     }
 }
 

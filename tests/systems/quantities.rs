@@ -276,8 +276,13 @@ fn the_exponent_agrees_with_two_neighbouring_trajectories() {
                 .sum();
             let time = base.steps as f64 * base.dt;
             let expected = 0.5 * (norm2 / 2.0).ln() / time;
+            // Neighbours with steps of their own end at other places of the polynomials between their steps.
+            let part = match integrator.steps_per_period() {
+                Some(_) => 1e-5,
+                None => 1e-6,
+            };
             assert!(
-                (found - expected).abs() < 1e-6 * expected.abs().max(1e-2),
+                (found - expected).abs() < part * expected.abs().max(1e-2),
                 "{integrator}, {pixel}: {found}, {expected}"
             );
         }
