@@ -338,7 +338,7 @@ unsafe fn named<T>(
     let given = text(unsafe { input(pointer, name)? }, name)?;
     let refused =
         |allowed| CallFailure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
-    read(&given).map(Some).map_err(refused)
+    read(given).map(Some).map_err(refused)
 }
 
 impl Map {
