@@ -93,7 +93,7 @@ impl Resolution {
                 "the share of unresolved pixels is {}, above --max-error {most}",
                 found.in_words()
             )),
-            (None, Some(most)) => Err(format!(
+            (None | Some(Self { sample: 0, .. }), Some(most)) => Err(format!(
                 "the share of unresolved pixels was not determined and cannot be compared with --max-error {most}"
             )),
             _ => Ok(()),
