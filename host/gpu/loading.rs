@@ -1,4 +1,8 @@
 //! The time that it takes to start a driver, to open devices and to load kernels, apart from that of what they compute.
+#![cfg_attr(
+    not(feature = "devices"),
+    allow(dead_code, reason = "without GPUs nothing is loaded")
+)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
