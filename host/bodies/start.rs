@@ -63,6 +63,9 @@ fn energies(bodies: &Bodies, g: f64, softening: f64) -> Option<f64> {
     let kinetic: f64 = (bodies.mass.iter().zip(&bodies.velocity))
         .map(|(m, v)| 0.5 * m * (*v - mean).length_squared())
         .sum();
+    // What rounding leaves of a common motion is no motion.
+    let rounding = 0.5 * mass * (4.0 * f64::EPSILON * mean.length()).powi(2);
+    let kinetic = if kinetic > rounding { kinetic } else { 0.0 };
     if !kinetic.is_finite() {
         return None;
     }

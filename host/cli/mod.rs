@@ -218,7 +218,7 @@ mod tests {
 
     /// Gives each option of one value, and each flag, twice; returns those for which no value here is valid.
     fn given_twice(inner: &clap::Command, words: &[&str]) -> Vec<String> {
-        const VALUES: [&str; 27] = [
+        const VALUES: [&str; 40] = [
             "1",
             "0.5",
             "10",
@@ -246,6 +246,19 @@ mod tests {
             "euler",
             "127.0.0.1",
             "time",
+            "accurate",
+            "0,0,0,1,1,1,2,2,2",
+            "0,0,0,1,1,1",
+            "study",
+            "inferno",
+            "linear",
+            "scalar",
+            "plummer",
+            "4",
+            "2",
+            "300x200",
+            "burrau",
+            "svg",
         ];
         let mut unknown = Vec::new();
         for option in inner.get_arguments() {

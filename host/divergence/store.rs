@@ -310,7 +310,7 @@ mod tests {
             &text.replace("\"done\": []", "\"done\": [[3, 2]]"),
             &text.replace("\"done\": []", "\"done\": [[0, 9]]"),
             &text.replace("\"done\": []", "\"done\": [[4, 6], [5, 7]]"),
-            &text.replace("\"format\": 1", "\"format\": 99"),
+            &text.replace("\"format\": ", "\"format\": 9"),
         ] {
             assert_ne!(wrong, text);
             fs::write(&record, wrong).expect("writes");

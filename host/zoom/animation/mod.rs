@@ -92,8 +92,9 @@ mod tests {
         frames
     }
 
-    /// The colours that pixel `i` of frame `n` has.
+    /// The colour of pixel `i` of the picture of frame `n`, whose first row is the last of the values.
     fn colour(n: u32, i: u32) -> [u8; 3] {
+        let i = (3 - i / 5) * 5 + i % 5;
         let share = f64::from(100 - i * (n + 1)) / 100.0;
         ColourMap::Inferno.palette(256)[((share * 256.0) as usize).min(255)]
     }
