@@ -51,6 +51,50 @@ fn kernels_that_share_a_static_are_one_module_and_all_assemble() {
     }
 }
 
+/// Whether the value of a register is made from an address that was converted to a generic one, and from a variable's own address.
+fn origins(text: &str, register: &str) -> (bool, bool) {
+    let words = |text| {
+        let split = str::split(text, |c: char| {
+            !(c.is_ascii_alphanumeric() || "%_$.".contains(c))
+        });
+        split.filter(|word| !word.is_empty()).collect::<Vec<&str>>()
+    };
+    let (mut converted, mut raw) = (false, false);
+    let (mut next, mut seen) = (vec![register], BTreeSet::new());
+    while let Some(register) = next.pop() {
+        if !seen.insert(register) {
+            continue;
+        }
+        // A line in braces can hold several instructions.
+        for line in text.split([';', '\n']) {
+            let line = line.trim_start_matches(['{', ' ', '\t']);
+            let Some((name, operands)) = line.split_once(char::is_whitespace) else {
+                continue;
+            };
+            // The results are the first operand, which may be several in braces.
+            let operands = operands.trim();
+            let end = operands.find(if operands.starts_with('{') { '}' } else { ',' });
+            let (results, sources) = operands.split_at(end.unwrap_or(operands.len()));
+            if !words(results).contains(&register) || name.starts_with("st.") {
+                continue;
+            }
+            if name.starts_with("cvta.") && !name.starts_with("cvta.to.") {
+                converted = true;
+                continue;
+            }
+            for source in words(sources) {
+                match source.starts_with('%') {
+                    true => next.push(source),
+                    false => {
+                        raw |= name.starts_with("mov") && source.starts_with(char::is_alphabetic)
+                    }
+                }
+            }
+        }
+    }
+    (converted, raw)
+}
+
 #[test]
 fn an_address_in_other_memory_is_generic_wherever_it_goes() {
     for arch in [
@@ -60,25 +104,18 @@ fn an_address_in_other_memory_is_generic_wherever_it_goes() {
     ] {
         let Some(modules) = probes(arch) else { return };
         let (shuffled, _) = kernel(&modules, "shuffled_addresses");
-        // The upper and the lower half of each address are those of the generic one.
-        let generic: BTreeSet<&str> = (shuffled.lines())
-            .filter_map(|line| line.trim().strip_prefix("cvta."))
-            .filter_map(|rest| rest.split_once('\t')?.1.split(',').next())
+        let sources: Vec<(bool, bool)> = (shuffled.lines())
+            .filter_map(|line| line.trim().strip_prefix("shfl.sync.idx.b32"))
+            .map(|operands| origins(shuffled, operands.split(", ").nth(1).unwrap()))
             .collect();
-        let halves: Vec<&str> = (shuffled.lines())
-            .filter(|line| line.contains("mov.b64 {") || line.contains("cvt.u32.u64"))
-            .filter_map(|line| line.rsplit(", ").next()?.split(';').next())
-            .collect();
-        assert!(halves.len() >= 8, "{shuffled}");
-        for half in halves {
-            let follows = |known: &str| {
-                (shuffled.lines()).any(|line| line.contains(&format!("{half}, {known},")))
-            };
-            assert!(
-                generic.contains(half) || generic.iter().any(|known| follows(known)),
-                "{half} in {shuffled}"
-            );
-        }
+        assert_eq!(sources.len(), 8, "{shuffled}");
+        assert!(
+            sources.iter().all(|(_, raw)| !raw),
+            "{sources:?} {shuffled}"
+        );
+        // That of the global array may be used as it comes from the host.
+        let converted = sources.iter().filter(|(converted, _)| *converted);
+        assert!(converted.count() >= 6, "{sources:?} {shuffled}");
         assert!(shuffled.matches("\tld.b32").count() >= 4, "{shuffled}");
         let (stored, _) = kernel(&modules, "stored_addresses");
         // The choice and both addresses from memory may be in any memory.
