@@ -758,7 +758,9 @@ fn steps_follow_the_orbits_and_not_the_masses_of_light_bodies() {
                     "{mass} {a:?}"
                 );
                 assert_eq!((a.outcome, a.body), (b.outcome, b.body), "{a:?} {b:?}");
-                assert!(!((a.a / b.a - 1.0).abs() > 1e-3), "{a:?} {b:?}");
+                // Of a dissolved system there is no pair, hence no semi-major axis.
+                let change = (a.a / b.a - 1.0).abs();
+                assert!(change.is_nan() || change <= 1e-3, "{a:?} {b:?}");
             }
         }
     }
