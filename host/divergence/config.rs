@@ -88,7 +88,7 @@ mod tests {
                 steps_per_period,
                 ..Specification::default()
             };
-            written.extend(toml::Table::try_from(&specification).unwrap().into_iter());
+            written.extend(toml::Table::try_from(&specification).unwrap());
             let overrides = parse(&to_text(&specification)).unwrap();
             assert_eq!(Specification::from(overrides), specification);
         }
