@@ -4,6 +4,7 @@
 //! - [`read`]: how files are opened for reading, and how much of them is read
 //! - [`format`](mod@format): the format of a file, by its name
 //! - [`npy`], [`npz`]: arrays that numpy reads
+//! - [`rows`]: rows of numbers that need not fit into memory
 //! - [`zarr`]: arrays with coordinates that xarray reads
 //! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
 //! - [`plot`]: lines, points and trajectories
@@ -30,6 +31,7 @@ mod picture_file;
 pub mod plot;
 mod png_file;
 pub mod read;
+pub mod rows;
 pub mod size;
 pub mod sum;
 pub mod system;

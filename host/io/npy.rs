@@ -10,6 +10,7 @@ use self::header::NpyHeader;
 use super::IoError;
 use super::atomic::AtomicFile;
 use super::read;
+use super::rows::Rows;
 
 mod header;
 
@@ -180,7 +181,40 @@ pub(super) fn read_from<T: Element>(
     path: &Path,
     most: usize,
 ) -> Result<Array<T>, ReadError> {
-    let header = NpyHeader::read(&mut reader)?;
+    let (shape, n) = read_header::<T>(&mut reader)?;
+    if n > most {
+        let path = path.to_owned();
+        let reason = format!("an array of shape {shape:?} has more than {most} values");
+        return Err(ReadError::Refused(IoError::TooLarge { path, reason }));
+    }
+    let bytes = n as u64 * size_of::<T>() as u64;
+    let values = read_values(&mut reader, n, || read::check_memory(path, bytes))?;
+    at_end(reader, n)?;
+    Ok(Array { shape, values })
+}
+
+/// Reads an array of numbers from the file at `path`, or a member of it, into rows.
+pub(super) fn read_rows(
+    mut reader: impl Read,
+    path: &Path,
+    rows: &mut Rows,
+) -> Result<Vec<usize>, ReadError> {
+    let (shape, n) = read_header::<f64>(&mut reader)?;
+    let width = n
+        .checked_div(shape.first().copied().unwrap_or(1))
+        .unwrap_or(0);
+    for _ in 0..n.checked_div(width).unwrap_or(0) {
+        let fits = || read::check_memory(path, width as u64 * 8);
+        let row = read_values::<f64>(&mut reader, width, fits)?;
+        rows.push(&row).map_err(ReadError::Refused)?;
+    }
+    at_end(reader, n)?;
+    Ok(shape)
+}
+
+/// The shape of an array of this type, and the number of its values.
+fn read_header<T: Element>(reader: impl Read) -> Result<(Vec<usize>, usize), ReadError> {
+    let header = NpyHeader::read(reader)?;
     if header.descr != T::DESCR {
         return Err(ReadError::Malformed(format!(
             "it holds {} where {} ({}) was expected",
@@ -197,14 +231,7 @@ pub(super) fn read_from<T: Element>(
             "it is in Fortran order; save it with numpy.ascontiguousarray".to_owned(),
         ));
     }
-    if n > most {
-        let path = path.to_owned();
-        let reason = format!("an array of shape {shape:?} has more than {most} values");
-        return Err(ReadError::Refused(IoError::TooLarge { path, reason }));
-    }
-    let bytes = n as u64 * size_of::<T>() as u64;
-    let values = read_values(reader, n, || read::check_memory(path, bytes))?;
-    Ok(Array { shape, values })
+    Ok((shape, n))
 }
 
 /// Reads in pieces, so that a header with a wrong length costs no memory. After the first piece `fits` checks whether all values fit
@@ -234,15 +261,19 @@ fn read_values<T: Element>(
         values.resize(n.min(begin + BYTES_PER_READ), T::zeroed());
         reader.read_exact(bytemuck::cast_slice_mut(&mut values[begin..]))?;
     }
-    if reader.read(&mut [0])? != 0 {
-        return Err(ReadError::Malformed(format!(
-            "it has more bytes than the {n} values of its shape"
-        )));
-    }
     if cfg!(target_endian = "big") {
         values.iter_mut().for_each(|v| *v = v.swapped());
     }
     Ok(values)
+}
+
+fn at_end(mut reader: impl Read, n: usize) -> Result<(), ReadError> {
+    match reader.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(ReadError::Malformed(format!(
+            "it has more bytes than the {n} values of its shape"
+        ))),
+    }
 }
 
 /// Header and values, for a file or a member of an archive.

@@ -16,6 +16,7 @@ use super::IoError;
 use super::atomic::AtomicFile;
 use super::npy::{self, Array, Element, ReadError, check_count, data_error};
 use super::read::{self, Limit};
+use super::rows::Rows;
 
 /// The name of the text that holds the specification of a run as JSON, in the files of every command.
 pub const SPECIFICATION: &str = "specification.json";
@@ -57,14 +58,57 @@ impl NpzWriter {
         shape: &[usize],
         values: &[T],
     ) -> Result<(), IoError> {
-        check_count(shape, values.len())
+        self.start::<T>(name, shape, values.len())?;
+        npy::write_values(&mut self.zip, values)
+            .map_err(|e| IoError::system(&self.path, "write", e))
+    }
+
+    /// Begins an array of `count` values with its header.
+    fn start<T: Element>(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        count: usize,
+    ) -> Result<(), IoError> {
+        check_count(shape, count)
             .map_err(|reason| data_error(&self.path, format!("member {name}: {reason}")))?;
-        let options = self.options(name, size_of_val(values))?;
+        let options = self.options(name, count.saturating_mul(size_of::<T>()))?;
         self.zip
             .start_file(format!("{name}.npy"), options)
             .map_err(|e| written(&self.path, e))?;
-        npy::write_to(&mut self.zip, shape, values)
+        npy::write_to::<T>(&mut self.zip, shape, &[])
             .map_err(|e| IoError::system(&self.path, "write", e))
+    }
+
+    /// Adds an array of what `values` appends for each of the rows, as [`array`](Self::array) adds the same values.
+    ///
+    /// # Errors
+    /// As [`array`](Self::array), and those of [`Rows::each`].
+    pub fn rows(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        rows: &Rows,
+        values: impl Fn(&[f64], &mut Vec<f64>),
+    ) -> Result<(), IoError> {
+        let (mut piece, mut count) = (Vec::new(), 0);
+        // All rows give as many values as the first one.
+        if let Some(row) = rows.row(0)? {
+            values(&row, &mut piece);
+            count = rows.len() * piece.len();
+            piece.clear();
+        }
+        self.start::<f64>(name, shape, count)?;
+        let failed = |e| IoError::system(&self.path, "write", e);
+        rows.each(|row| {
+            values(row, &mut piece);
+            if piece.len() >= PIECE {
+                npy::write_values(&mut self.zip, &piece).map_err(failed)?;
+                piece.clear();
+            }
+            Ok(())
+        })?;
+        npy::write_values(&mut self.zip, &piece).map_err(failed)
     }
 
     /// Adds arrays in their order. Several are compressed at a time, unless they are large; the bytes do not depend on how many.
@@ -327,14 +371,19 @@ impl NpzReader {
             .zip
             .by_name(&format!("{name}.npy"))
             .map_err(|e| unreadable(&self.path, &format!("array {name}"), e))?;
-        npy::read_from(member, &self.path, most).map_err(|e| match e {
-            ReadError::System(e) => IoError::system(&self.path, "read", e),
-            ReadError::Malformed(reason) => IoError::Malformed {
-                path: self.path.clone(),
-                reason: format!("array {name}: {reason}"),
-            },
-            ReadError::Refused(error) => error,
-        })
+        npy::read_from(member, &self.path, most).map_err(|e| array_error(&self.path, name, e))
+    }
+
+    /// Reads the array `name` into rows, one for each index of its first axis, and returns its shape.
+    ///
+    /// # Errors
+    /// As [`array`](Self::array), and those of [`Rows::push`].
+    pub fn rows(&mut self, name: &str, rows: &mut Rows) -> Result<Vec<usize>, IoError> {
+        let member = self
+            .zip
+            .by_name(&format!("{name}.npy"))
+            .map_err(|e| unreadable(&self.path, &format!("array {name}"), e))?;
+        npy::read_rows(member, &self.path, rows).map_err(|e| array_error(&self.path, name, e))
     }
 
     /// Reads the text `name`.
@@ -421,6 +470,17 @@ pub(super) fn written(path: &Path, e: ZipError) -> IoError {
     match e {
         ZipError::Io(e) => IoError::system(path, "write", e),
         e => data_error(path, e.to_string()),
+    }
+}
+
+fn array_error(path: &Path, name: &str, error: ReadError) -> IoError {
+    match error {
+        ReadError::System(e) => IoError::system(path, "read", e),
+        ReadError::Malformed(reason) => IoError::Malformed {
+            path: path.to_owned(),
+            reason: format!("array {name}: {reason}"),
+        },
+        ReadError::Refused(error) => error,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Everything that differs between operating systems: what a file is, locks, pipes, disk space, memory, names of the machine, interruptions.
 //! The other packages have no code for one system, except `libcuda_lazy`, whose entry points are in assembly.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 mod identity;
 mod names;
@@ -15,9 +15,9 @@ mod os;
 pub use identity::{FileId, Identity, Kind};
 pub use names::{strip_prefix, strip_suffix};
 pub use os::{
-    available_memory, browser, check_replaceable, cpu_name, full_path, host_name, identity,
-    identity_of, identity_of_link, on_interrupt, open_to_read, permit_all, reserve, standard_input,
-    standard_outputs, sync_directory, try_lock, wait_in_reads, write_all_at,
+    available_memory, browser, check_replaceable, cpu_name, free_space, full_path, host_name,
+    identity, identity_of, identity_of_link, on_interrupt, open_to_read, permit_all, reserve,
+    standard_input, standard_outputs, sync_directory, try_lock, wait_in_reads, write_all_at,
 };
 
 /// Whether an open file is still the one at `path`.
@@ -26,6 +26,26 @@ pub fn is_at(file: &std::fs::File, path: &Path) -> bool {
         (Ok(open), Ok(there)) => open.id == there.id,
         _ => false,
     }
+}
+
+/// The first of the folders, or of those above it, whose disk has not the bytes that will be written to all folders on it: the folder, these
+/// bytes, and those that are free. A disk that does not tell is taken to have them.
+pub fn lacking_space(written: &[(PathBuf, f64)]) -> Option<(PathBuf, f64, f64)> {
+    let there = |folder: &Path| {
+        let above = folder.ancestors().find(|above| above.exists());
+        above.map_or_else(|| PathBuf::from("."), Path::to_owned)
+    };
+    let volume = |folder: &Path| identity(&there(folder)).map(|there| there.id.volume).ok();
+    written.iter().find_map(|(folder, _)| {
+        let same = written
+            .iter()
+            .filter(|(other, _)| volume(other) == volume(folder));
+        let (bytes, free) = (
+            same.map(|(_, bytes)| bytes).sum(),
+            free_space(&there(folder))?,
+        );
+        (bytes > free as f64).then(|| (folder.clone(), bytes, free as f64))
+    })
 }
 
 #[cfg(test)]
@@ -80,6 +100,12 @@ mod tests {
         write_all_at(&file, b"ab", 1).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"\0ab\0cd\0\0");
         assert!(reserve(&file, 1 << 60).is_err());
+        let [a, b] = ["a", "b/c"].map(|name| folder.path().join(name));
+        assert_eq!(lacking_space(&[(a.clone(), 1e3), (b.clone(), 1e3)]), None);
+        let free = free_space(folder.path()).unwrap() as f64;
+        let (lacking, bytes, _) =
+            lacking_space(&[(a.clone(), 0.8 * free), (b, 0.8 * free)]).unwrap();
+        assert_eq!((lacking, bytes), (a, 1.6 * free));
     }
 
     #[test]

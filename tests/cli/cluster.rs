@@ -264,3 +264,58 @@ fn bench_measures_rates_and_units_of_every_engine() {
     assert!(object["units"][0]["steps"].as_u64().unwrap() > 0);
     assert!(bench(&[]).lines().all(|l| l.chars().count() <= 80));
 }
+
+#[test]
+fn a_close_pair_that_takes_most_steps_is_told_how_to_be_regularised() {
+    let folder = tempfile::tempdir().unwrap();
+    // A pair among stars on a ring, as close as binaries past core collapse are.
+    let [mass, distance] = [1.0 / 17.0, 2e-4_f64];
+    let speed = (2.0 * mass / distance).sqrt() / 2.0;
+    let mut stars = String::from("mass,x,y,z,vx,vy,vz\n");
+    for k in 0..16 {
+        let (y, x) = (f64::from(k) * std::f64::consts::TAU / 16.0).sin_cos();
+        let pair: &[f64] = if k == 0 { &[0.5, -0.5] } else { &[0.0] };
+        for side in pair {
+            let (x, vy) = (x + side * distance, 0.6 * x + 2.0 * side * speed);
+            stars += &format!("{mass},{x},{y},0,{},{vy},0\n", -0.6 * y);
+        }
+    }
+    std::fs::write(folder.path().join("stars.csv"), stars).unwrap();
+    let run = |args: &str| {
+        let mut command = cluster(folder.path());
+        command.args("--input stars.csv --softening 0 --end 0.02 --every 0.01".split(' '));
+        let output = command.args(args.split_whitespace()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
+    };
+    let hint = "--close-pairs regularised, with --softening 0";
+    let [summary, said] = run("");
+    assert_eq!(said.matches(hint).count(), 1, "{said}");
+    // Lines of the summary are broken between words.
+    assert!(summary.contains("--close-pairs regularised"), "{summary}");
+    let [report, said] = run("--json --quiet");
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let notes = report["notes"].as_array().unwrap();
+    let hints = notes
+        .iter()
+        .filter(|note| note.as_str().unwrap().contains(hint));
+    assert_eq!((hints.count(), said.contains(hint)), (1, false), "{report}");
+    // With the advice taken, and for a cluster without such a pair, there is none.
+    for args in ["--close-pairs regularised", "--softening 0.01"] {
+        let mut command = cluster(folder.path());
+        command.args("--input stars.csv --end 0.02 --every 0.01".split(' '));
+        let softened = args.contains("softening");
+        let output = command
+            .args(if softened {
+                &[][..]
+            } else {
+                &["--softening", "0"]
+            })
+            .args(args.split(' '))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!said.contains(hint), "{args}: {said}");
+    }
+}

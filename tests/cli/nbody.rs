@@ -678,3 +678,61 @@ fn records_that_do_not_fit_into_memory_are_refused_before_the_run() {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{output}");
     }
 }
+
+#[test]
+fn columns_of_a_series_that_are_not_numbers_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let bodies = "mass,x,y,z,vx,vy,vz\n1,0,0,0,0,0,0\n";
+    fs::write(at("one.csv"), format!("{bodies}0,1,0,0,0,1,0\n")).unwrap();
+    fs::write(at("two.csv"), format!("{bodies}1e-3,1,0,0,0,1,0\n")).unwrap();
+    let undefined = "the series has nan where a column is not defined";
+    let run = |command: &[&str], input: &str, series: &str| -> Vec<String> {
+        let (input, series) = (at(input), at(series));
+        let output = Command::cargo_bin("trisolar")
+            .unwrap()
+            .args(command)
+            .args(["--json", "--quiet", "--softening", "0", "--input", &input])
+            .args(["--series", &series])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let notes = report["notes"].as_array().unwrap().iter();
+        let notes = notes.map(|note| note.as_str().unwrap().to_owned());
+        notes.filter(|note| note.starts_with(undefined)).collect()
+    };
+    let nbody = ["nbody", "--steps", "10"];
+    let named = |note: &[String], columns: &str| matches!(note, [note] if note.ends_with(columns));
+    // A massless body has no potential energy, to which the virial ratio relates the kinetic one.
+    let notes = run(&nbody, "one.csv", "one-series.csv");
+    assert!(named(&notes, ": virial_ratio"), "{notes:?}");
+    let series = fs::read_to_string(at("one-series.csv")).unwrap();
+    let column = series.split(',').position(|name| name == "virial_ratio");
+    for line in series.lines().skip(1) {
+        for (k, number) in line.split(',').enumerate() {
+            assert_eq!(number == "NaN", Some(k) == column, "column {k}: {line}");
+        }
+    }
+    assert_eq!(run(&nbody, "two.csv", "two.csv.npz"), [""; 0]);
+    // Two stars have no sixth neighbour, by which the density of the core is estimated.
+    let cluster = ["cluster", "--end", "0.25"];
+    let notes = run(&cluster, "two.csv", "cluster.npz");
+    assert!(named(&notes, ": core_radius"), "{notes:?}");
+}
+
+#[test]
+fn records_that_fit_on_no_disk_are_refused_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &str| {
+        let mut command = nbody();
+        command.current_dir(folder.path());
+        let all = "--model figure-eight --dt 1e-3 --steps 4000000000000000 --every 1";
+        command.args(all.split(' ')).args(args.split(' ')).assert()
+    };
+    for args in ["--series s.csv", "--trajectory t.npz", "--snapshots shots"] {
+        let refused = run(args).code(2);
+        refused.stderr(contains("'1' for '--every'").and(contains("GB of space in")));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{args}");
+    }
+}

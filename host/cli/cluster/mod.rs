@@ -40,6 +40,10 @@ use stops::Stops;
 /// The advice for a large energy error.
 const ADVICE: &str = "use a smaller --eta or a larger --softening";
 
+/// What to tell the user of a run whose steps would be checked in one process.
+const UNCHECKED_ON_RANKS: &str = "the energy shows nothing of light bodies and test bodies, and only runs without mpirun repeat their steps to \
+     check them otherwise";
+
 /// Columns of the recorded series before the Lagrange radii.
 const COLUMNS: [&str; 12] = [
     "time",
@@ -203,7 +207,10 @@ impl<'a> Run<'a> {
             .flatten();
         let goes_on = times.end > state.time();
         if reported && goes_on && check.is_none() && Displacements::are_needed(&bodies) {
-            notes.push(Displacements::TOO_MANY.into());
+            notes.push(match together.is_alone() {
+                true => Displacements::TOO_MANY.into(),
+                false => UNCHECKED_ON_RANKS.into(),
+            });
         }
         if check.is_some() && state.time() > 0.0 {
             let reason = "the positions before it were checked by the run that computed them";

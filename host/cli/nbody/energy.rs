@@ -2,6 +2,7 @@
 
 use trisolar::accuracy::{self, Energies, EnergyError};
 use trisolar::divergence::EngineError;
+use trisolar::nbody::files::History;
 use trisolar::nbody::{Diagnostics, EnergyLooks, Engine, Snapshot, Validated};
 
 use super::super::Failure;
@@ -30,25 +31,26 @@ pub(super) struct Energy<'a> {
 }
 
 impl<'a> Energy<'a> {
-    /// For a new run, or for one that is resumed after the records in `start`.
+    /// For a new run, or for one that is resumed after the records in `history`.
     pub(super) fn new(
         args: &Args,
         start: &'a Start,
         outputs: &Outputs,
         engine: &'a dyn Engine,
-    ) -> Self {
-        let moments = &start.history.moments;
-        let error = start.start_energy.map(|energy| {
-            let mut error = EnergyError::new(energy);
-            for moment in moments {
+        history: &History,
+    ) -> Result<Self, Failure> {
+        let mut total = f64::NAN;
+        let mut error = start.start_energy.map(EnergyError::new);
+        history.each_moment(|moment| {
+            total = moment.diagnostics.total;
+            if let Some(error) = &mut error {
                 error.look(moment.diagnostics.internal);
             }
-            error
-        });
+        })?;
         let looks = start.overrides.energy.unwrap_or_default();
         let most = start.overrides.max_error;
         let none = looks == EnergyLooks::Never;
-        Self {
+        Ok(Self {
             problem: &start.problem,
             engine,
             cpu: args.cpu,
@@ -57,9 +59,9 @@ impl<'a> Energy<'a> {
                 && (!args.quiet || args.json || most.is_some() || outputs.checkpoint.is_some()),
             most,
             error,
-            total: moments.last().map_or(f64::NAN, |m| m.diagnostics.total),
+            total,
             unknown: none.then(|| "--energy none".into()),
-        }
+        })
     }
 
     /// Whether it is evaluated at the start and at the end.

@@ -85,13 +85,14 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
     };
     let (engine, mut notes) = engine(&args, &begun.start, &begun.plan, communicator)?;
     let Begun {
-        start,
+        mut start,
         outputs,
         plan,
         mut record,
         notes: of_files,
         _claim,
     } = begun;
+    let history = std::mem::take(&mut start.history);
     let known = start.problem.notes().iter().cloned();
     notes.splice(0..0, known.chain(of_files));
     let spec = start.problem.specification();
@@ -119,8 +120,8 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
         let reason = "the positions before it were checked by the run that computed them";
         notes.push(format!("resumed after {} steps: {reason}", start.from.step));
     }
-    let nothing_seen = start.history.moments.is_empty() && start.history.times.is_empty();
-    let energy = Energy::new(&args, &start, &outputs, engine.as_ref());
+    let nothing_seen = history.is_empty();
+    let energy = Energy::new(&args, &start, &outputs, engine.as_ref(), &history)?;
     let mut record = Record {
         args: &args,
         overrides: &start.overrides,
@@ -131,7 +132,7 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
         every: plan.every,
         track: plan.track,
         start_energy: start.start_energy,
-        history: start.history.clone(),
+        history,
         last: start.from.clone(),
         last_lower: start.lower.clone(),
         displacement: None,
@@ -326,7 +327,7 @@ fn begin(args: &mut Args, typed: &Typed, communicator: &Communicator) -> Result<
         None => None,
     };
     args.output
-        .check_memory(spec, start.problem.bodies().len(), start.overrides.energy)?;
+        .check_sizes(spec, start.problem.bodies().len(), start.overrides.energy)?;
     if let Some(path) = &outputs.config {
         config::save_options(path, "nbody", &start.overrides)?;
     }
@@ -433,7 +434,7 @@ fn resume(
     }
     args.output = output;
     let n = start.problem.bodies().len();
-    args.output.check_memory(spec, n, start.overrides.energy)?;
+    args.output.check_sizes(spec, n, start.overrides.energy)?;
     warn(args, &start);
     let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),

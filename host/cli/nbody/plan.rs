@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trisolar::bodies::MAX_TIMES;
 use trisolar::divergence::Backend;
+use trisolar::io::atomic::directory_of;
+use trisolar::io::system;
 use trisolar::machine;
 use trisolar::nbody::{
     EnergyLooks, Engine, Options, Partials, Precision, Schedule, Specification, Validated,
@@ -150,8 +152,15 @@ impl OutputArgs {
         self.plots.is_some() || !self.film.is_empty()
     }
 
-    /// Refuses records that do not fit into memory, where they stay until the files are written.
-    pub(super) fn check_memory(
+    /// The folder of records that do not stay in memory until their files are written.
+    pub(super) fn records_folder(&self) -> PathBuf {
+        let files = [&self.trajectory, &self.series, &self.checkpoint];
+        let file = files.into_iter().flatten().next();
+        file.map_or_else(std::env::temp_dir, |path| directory_of(path))
+    }
+
+    /// Refuses records that do not fit on the disk, and paths that do not fit into memory.
+    pub(super) fn check_sizes(
         &self,
         spec: &Specification,
         n: usize,
@@ -161,19 +170,44 @@ impl OutputArgs {
             return Ok(());
         };
         let records = (spec.steps / every + 2) as f64;
+        let refused = |needed: f64, there: f64, what: &str| {
+            let reason = format!(
+                "{} records would need {:.1} GB of {what}, of which {:.1} GB can be used; record every {:.0} steps or less often",
+                spec.steps / every + 1,
+                needed / 1e9,
+                there / 1e9,
+                (every as f64 * needed / there.max(1.0)).ceil()
+            );
+            Err(Failure::value(&every.to_string(), "--every", &reason))
+        };
         let with_energy = self.series.is_some() || self.plots.is_some();
         let few = n <= super::MAX_BODIES_FOR_DIAGNOSTICS && energy != Some(EnergyLooks::Never);
-        let diagnostics = if with_energy || few {
-            BYTES_OF_DIAGNOSTICS
-        } else {
-            0.0
+        let diagnostics = match with_energy || few {
+            true => BYTES_OF_DIAGNOSTICS,
+            false => [0.0; 2],
         };
-        // The positions once more while they are written.
-        let positions = if self.trajectory.is_some() {
-            48.0 * n as f64 + 32.0
-        } else {
-            0.0
+        let positions = match self.trajectory {
+            Some(_) => 24.0 * n as f64 + 8.0,
+            None => 0.0,
         };
+        let kept = diagnostics[0] + positions;
+        let file = |path: &Option<PathBuf>, bytes: f64| {
+            let path = path.as_ref();
+            path.map(|path| (directory_of(path), records * bytes))
+        };
+        let files = [
+            file(&self.series, diagnostics[1]),
+            file(&self.trajectory, positions),
+            // The older one stays until the new one is complete.
+            file(&self.checkpoint, 2.0 * kept),
+            (self.snapshots.clone()).map(|folder| (folder, records * 56.0 * n as f64)),
+            Some((self.records_folder(), records * kept)),
+        ];
+        let files: Vec<(PathBuf, f64)> = files.into_iter().flatten().collect();
+        if let Some((folder, needed, there)) = system::lacking_space(&files) {
+            let what = format!("space in {}", folder.display());
+            return refused(needed, SHARE_TO_USE * there, &what);
+        }
         let states = match self.track(n) {
             u64::MAX => 0.0,
             track => {
@@ -181,21 +215,11 @@ impl OutputArgs {
                 times * n.min(plots::MAX_DRAWN_ORBITS) as f64 * BYTES_OF_STATE
             }
         };
-        let needed = records * (diagnostics + positions) + states;
-        let available = machine::available_memory() as f64;
-        if available == 0.0 || needed <= 0.9 * available {
+        let available = SHARE_TO_USE * machine::available_memory() as f64;
+        if available == 0.0 || states <= available {
             return Ok(());
         }
-        let fitting = every as f64 * needed / (0.9 * available);
-        let gigabytes = |bytes: f64| bytes / 1e9;
-        let reason = format!(
-            "{} records would need {:.1} GB of memory, of which {:.1} GB can be used; record every {:.0} steps or less often",
-            spec.steps / every + 1,
-            gigabytes(needed),
-            gigabytes(available),
-            fitting.ceil()
-        );
-        Err(Failure::value(&every.to_string(), "--every", &reason))
+        refused(states, available, "memory for the paths of the bodies")
     }
 
     /// Number of steps between pauses for checkpoints.
@@ -208,7 +232,9 @@ impl OutputArgs {
 }
 
 /// Bytes of the diagnostics of a record, as numbers and as the text of a CSV file.
-const BYTES_OF_DIAGNOSTICS: f64 = 700.0;
+const BYTES_OF_DIAGNOSTICS: [f64; 2] = [168.0, 460.0];
+/// The share of free memory or space that records may use.
+const SHARE_TO_USE: f64 = 0.9;
 /// Bytes of a state of a path: the state, that in a checkpoint, and the points that are drawn.
 const BYTES_OF_STATE: f64 = 200.0;
 /// States of bodies that are recorded from one record to the next.

@@ -8,10 +8,7 @@ use trisolar::bodies::{ColumnDensity, DVec3, Tracks};
 use trisolar::io::atomic;
 use trisolar::io::film::Film;
 use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Trajectory, View};
-use trisolar::nbody::files::{
-    BodyFormat, Checkpoint, History, Moment, Textbook, energy_errors, undefined_columns,
-    write_bodies, write_series, write_trajectory,
-};
+use trisolar::nbody::files::{BodyFormat, Checkpoint, History, Moment, Textbook, write_bodies};
 use trisolar::nbody::{
     self, Diagnostics, Energies, Engine, LowerParts, Overrides, Snapshot, Validated,
 };
@@ -72,18 +69,17 @@ impl Record<'_> {
             let diagnostics = Diagnostics::of(&snapshot.bodies, spec.g, spec.softening);
             self.energy.look(snapshot, &diagnostics)?;
             self.start_energy.get_or_insert((&diagnostics).into());
-            self.history.moments.push(Moment {
+            self.history.add_moment(&Moment {
                 step: snapshot.step,
                 time: snapshot.time,
                 diagnostics,
-            });
+            })?;
         } else {
             self.look_at_energy(snapshot)?;
         }
         if self.outputs.want_positions() {
-            self.history.times.push(snapshot.time);
-            let positions = snapshot.bodies.position.clone();
-            self.history.positions.push(positions);
+            self.history
+                .add_positions(snapshot.time, &snapshot.bodies.position)?;
         }
         self.remember(snapshot);
         Ok(())
@@ -167,12 +163,7 @@ impl Record<'_> {
 
     /// After an interruption, writes series, trajectory, plots and films of what was computed. Returns the paths.
     pub(super) fn finish_early(&mut self) -> Result<Vec<PathBuf>, Failure> {
-        let recorded = self
-            .history
-            .moments
-            .len()
-            .max(self.history.tracks.times().len());
-        if recorded.max(self.history.times.len()) < 2 {
+        if self.history.len().max(self.history.tracks.times().len()) < 2 {
             return Ok(Vec::new());
         }
         let _busy = interrupt::patient();
@@ -219,15 +210,17 @@ impl Record<'_> {
             step: self.last.step,
             start_energy: self.start_energy,
             bodies: self.last.bodies.clone(),
-            history: self.history.clone(),
+            history: std::mem::take(&mut self.history),
         };
-        Ok(checkpoint.write_with(path, self.last_lower.as_ref(), self.run.as_ref())?)
+        let written = checkpoint.write_with(path, self.last_lower.as_ref(), self.run.as_ref());
+        self.history = checkpoint.history;
+        Ok(written?)
     }
 
     fn write_series(&self) -> Result<(), Failure> {
         if let Some(path) = &self.outputs.series {
             let spec = self.problem.specification();
-            write_series(path, &self.history.moments, spec)?;
+            self.history.write_series(path, spec)?;
         }
         Ok(())
     }
@@ -244,11 +237,9 @@ impl Record<'_> {
     fn write_recorded(&self) -> Result<(), Failure> {
         let spec = self.problem.specification();
         self.write_series()?;
-        let History {
-            times, positions, ..
-        } = &self.history;
         if let Some(path) = &self.outputs.trajectory {
-            write_trajectory(path, times, positions, &self.problem.bodies().mass, spec)?;
+            let mass = &self.problem.bodies().mass;
+            self.history.write_trajectory(path, mass, spec)?;
         }
         if let Some(path) = &self.outputs.energy_plot {
             self.draw_energy(path)?;
@@ -275,9 +266,7 @@ impl Record<'_> {
     }
 
     fn draw_energy(&self, path: &Path) -> Result<(), Failure> {
-        let moments = &self.history.moments;
-        let times: Vec<f64> = moments.iter().map(|m| m.time).collect();
-        let size: Vec<f64> = energy_errors(moments).iter().map(|e| e.abs()).collect();
+        let [times, size] = self.history.error_sizes()?;
         // Without an error there is nothing that a logarithmic axis could show.
         let logarithmic = size.iter().any(|e| e.is_finite() && *e > 0.0);
         let [_, time_unit] = self.overrides.units().unwrap_or_default();
@@ -423,10 +412,12 @@ impl Record<'_> {
         let n = self.problem.bodies().len();
         let interactions =
             (n as f64).powi(2) * steps as f64 * f64::from(spec.integrator.evaluations());
-        let last = self.history.moments.last().map(|m| &m.diagnostics);
+        let last = self.history.last_moment()?.map(|m| m.diagnostics);
         let errors = self.energy.errors();
-        let undefined = (self.outputs.series.as_ref())
-            .and_then(|_| report::undefined(&undefined_columns(&self.history.moments)));
+        let undefined = match &self.outputs.series {
+            Some(_) => report::undefined(&self.history.undefined_columns()?),
+            None => None,
+        };
         let notes = notes
             .iter()
             .cloned()

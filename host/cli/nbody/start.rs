@@ -85,7 +85,7 @@ impl Args {
             from,
             lower: None,
             start_energy: None,
-            history: History::default(),
+            history: History::in_folder(&self.output.records_folder()),
             name,
             overrides,
         })

@@ -135,6 +135,12 @@ pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     file.set_len(bytes)
 }
 
+/// Bytes that the user can still write to the disk of a folder.
+pub fn free_space(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
+}
+
 /// The path under which a file can be written and renamed, however long it is.
 ///
 /// # Errors

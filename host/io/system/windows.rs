@@ -16,8 +16,8 @@ use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_LOCK_VIOLATION, HAN
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, DELETE, FILE_ATTRIBUTE_DIRECTORY, FILE_FLAG_BACKUP_SEMANTICS,
     FILE_FLAG_OPEN_REPARSE_POINT, FILE_READ_ATTRIBUTES, FILE_TYPE_CHAR, FILE_TYPE_DISK,
-    FILE_TYPE_PIPE, GetFileInformationByHandle, GetFileType, LOCKFILE_EXCLUSIVE_LOCK,
-    LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
+    FILE_TYPE_PIPE, GetDiskFreeSpaceExW, GetFileInformationByHandle, GetFileType,
+    LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
 };
 use windows_sys::Win32::System::Console::{
     CTRL_BREAK_EVENT, CTRL_C_EVENT, GetConsoleMode, SetConsoleCtrlHandler,
@@ -240,6 +240,15 @@ pub fn permit_all(_: &mut tempfile::Builder<'_, '_>) {}
 
 /// Makes a rename in a directory survive a power cut. The system has no call for this.
 pub fn sync_directory(_: &Path) {}
+
+/// Bytes that the user can still write to the disk of a folder.
+pub fn free_space(folder: &Path) -> Option<u64> {
+    let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
+    let (mut free, none) = (0, std::ptr::null_mut());
+    // SAFETY: the name ends with 0, there is a place for one answer, and the others are not wanted.
+    let known = unsafe { GetDiskFreeSpaceExW(name.as_ptr(), &raw mut free, none, none) };
+    (known != 0).then_some(free)
+}
 
 /// Bytes of memory that can still be used, 0 if the system does not provide the number.
 pub fn available_memory() -> u64 {

@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::super::{Bodies, Energies, LowerParts, Specification};
 use super::FileError;
 use super::write::{History, Moment};
-use trisolar_bodies::{Tracks, numbers, vectors};
+use trisolar_bodies::{Tracks, numbers};
 use trisolar_io::IoError;
+use trisolar_io::atomic::directory_of;
 use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_run::Record;
 
 /// A run at some step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Checkpoint {
     /// The specification of the run.
     pub specification: Specification,
@@ -78,13 +79,11 @@ impl Checkpoint {
         }
         let history = &self.history;
         let looks = history.moments.len();
-        file.array("history_step", &[looks], &history.steps())?;
-        let width = Moment::NUMBERS;
-        file.array("history", &[looks, width], &history.numbers())?;
-        let times = history.times.len();
-        file.array("history_time", &[times], &history.times)?;
-        let positions = history.positions.concat();
-        file.array("history_position", &[times, n, 3], numbers(&positions))?;
+        let all = |row: &[f64], out: &mut Vec<f64>| out.extend_from_slice(row);
+        file.rows("history", &[looks, Moment::NUMBERS], &history.moments, all)?;
+        let times = history.positions.len();
+        let shape = [times, 1 + 3 * n];
+        file.rows("history_position", &shape, &history.positions, all)?;
         history.tracks.write(&mut file)?;
         file.text(HEADER_FILE, &json)?;
         let json = serde_json::to_string(&self.specification).expect("plain numbers and names");
@@ -161,34 +160,22 @@ impl Checkpoint {
 }
 
 fn history(path: &Path, file: &mut NpzReader, n: usize) -> Result<History, FileError> {
-    let steps = file.array::<f64>("history_step")?;
-    let numbers = file.array::<f64>("history")?;
-    let times = file.array::<f64>("history_time")?;
-    let positions = file.array::<f64>("history_position")?;
-    let (looks, k) = (steps.values.len(), times.values.len());
-    if numbers.shape != [looks, Moment::NUMBERS] || positions.shape != [k, n, 3] {
-        return Err(FileError::Contents {
-            path: path.to_owned(),
-            reason: "the arrays of its history are inconsistent".into(),
-        });
-    }
-    let rows = numbers.values.chunks_exact(Moment::NUMBERS);
-    let moments = steps.values.iter().zip(rows);
-    let positions = vectors(&positions.values);
-    let tracks = Tracks::read(file)?.unwrap_or_else(|| Ok(Tracks::default()));
-    let tracks = tracks.map_err(|reason| FileError::Contents {
+    let mut history = History::in_folder(&directory_of(path));
+    let moments = file.rows("history", &mut history.moments)?;
+    let positions = file.rows("history_position", &mut history.positions)?;
+    let contents = |reason| FileError::Contents {
         path: path.to_owned(),
         reason,
-    })?;
-    Ok(History {
-        tracks,
-        moments: moments
-            .map(|(step, row)| Moment::from_numbers(*step as u64, row))
-            .collect(),
-        positions: positions
-            .chunks_exact(n.max(1))
-            .map(<[_]>::to_vec)
-            .collect(),
-        times: times.values,
-    })
+    };
+    if moments != [history.moments.len(), Moment::NUMBERS]
+        || positions != [history.positions.len(), 1 + 3 * n]
+    {
+        return Err(contents(
+            "the arrays of its history are inconsistent".into(),
+        ));
+    }
+    if let Some(tracks) = Tracks::read(file)? {
+        history.tracks = tracks.map_err(contents)?;
+    }
+    Ok(history)
 }

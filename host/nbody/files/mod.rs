@@ -3,8 +3,7 @@
 //! - start models: text in the format of Pacheco & Malensek (2021), CSV, npz and TIPSY ([`read`](fn@read)), with their other values
 //!   ([`Carried`])
 //! - the output format of Pacheco & Malensek (2021) ([`Textbook`])
-//! - bodies as CSV, npz or text ([`write_bodies`]), diagnostics over time as CSV or npz ([`write_series`]), positions over
-//!   time ([`write_trajectory`])
+//! - bodies as CSV, npz or text ([`write_bodies`]), diagnostics over time as CSV or npz, positions over time ([`History`])
 //! - checkpoints ([`Checkpoint`])
 
 mod checkpoint;
@@ -14,6 +13,4 @@ mod write;
 pub use checkpoint::Checkpoint;
 pub use textbook::Textbook;
 pub use trisolar_bodies::files::{BodyFile, BodyFormat, Carried, FileError, read, read_bodies};
-pub use write::{
-    History, Moment, energy_errors, undefined_columns, write_bodies, write_series, write_trajectory,
-};
+pub use write::{History, Moment, write_bodies};
