@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def test_a_specification_gives_the_same_run() -> None:
         ({"order": 5}, ValueError, "order 5: must be 4, 6 or 8"),
         ({"eta": 0}, ValueError, "'0' for '--eta': must be from 1e-6 to 1e6"),
         ({"max_step": 0.1}, ValueError, "'0.1' for '--max-step': must be a power of two"),
-        ({"end": -1}, ValueError, "'-1' for '--end'"),
+        ({"end": math.inf}, ValueError, "'inf' for '--end'"),
         ({"every": 1e-9}, ValueError, "'0.000000001' for '--every'"),
         ({"w0": 5}, ValueError, "needs --model king"),
         ({"n": 1}, ValueError, "'1' for '--n'"),

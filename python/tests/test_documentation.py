@@ -21,7 +21,7 @@ SMALLER: dict[str, dict[str, str]] = {
         "size=(640, 480), center=(5.3, -0.45), span=2, steps=90_000": (
             "size=(32, 24), center=(5.3, -0.45), span=2, steps=900"
         ),
-        'quantity="ftle", integrator="leapfrog")': 'quantity="ftle", integrator="leapfrog", size=16, steps=500)',
+        'preset="accurate", quantity="ftle")': 'preset="accurate", quantity="ftle", size=16, steps=500)',
         "size=(160, 120)": "size=(16, 12)",
         "size=100, dt=10, steps=1000": "size=20, dt=10, steps=1000",
         "np.linspace(0, 6.28, 500)": "np.linspace(0, 6.28, 6)",
