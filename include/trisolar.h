@@ -136,8 +136,8 @@ const uint32_t *trisolar_map_steps_together(const trisolar_map *map);
 trisolar_status trisolar_map_copy_steps_together(const trisolar_map *map, uint32_t *steps_together, size_t count);
 
 /*
- * The same for maps of other quantities (the key `quantity` of the specification): "closest-approach" (length) or "ftle"
- * (1 / time; NaN for a pixel that has no exponent, such as after a collision). See docs/quantities.md.
+ * The same for maps of other quantities (the key `quantity` of the specification): "closest-approach" (length), "greatest-speed"
+ * (length / time) or "ftle" (1 / time; NaN for a pixel that has no exponent, such as after a collision). See docs/quantities.md.
  */
 const double *trisolar_map_values_f64(const trisolar_map *map);
 trisolar_status trisolar_map_copy_values_f64(const trisolar_map *map, double *values, size_t count);

@@ -33,7 +33,7 @@ mod streamed;
 /// Without options this is the headline map, that of Badger's study: 300x300 pixels, 50000 steps of 0.001 by explicit Euler.
 #[derive(Debug, clap::Args)]
 #[command(
-    about = "Compute a map of three-body motion: divergence, closest approach or Lyapunov exponent",
+    about = "Compute a map of three-body motion: divergence, closest approach, greatest speed or Lyapunov exponent",
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
 )]
@@ -134,7 +134,7 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     #[serde(default = "left")]
     show: Option<Shown>,
-    /// Spacing of the colours: linear or log [default: log for closest-approach, otherwise linear]
+    /// Spacing of the colours: linear or log [default: that of the quantity]
     #[arg(long, value_name = "NAME", help_heading = "Picture", value_parser = spacing)]
     #[serde(default)]
     scale: Option<Spacing>,

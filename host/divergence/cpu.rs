@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use kernels_gpu::Real;
 use kernels_gpu::integrator::MapIntegrator;
-use kernels_gpu::lanes::{LaneMasses, LaneState, Pixel, PixelSource};
+use kernels_gpu::lanes::{LaneState, Pixel, PixelSource};
 use kernels_gpu::map::{Job, Masses, Point};
 use kernels_gpu::methods::Entries;
 use kernels_gpu::number::bits::Bits;
@@ -202,7 +202,7 @@ fn worker<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     shared: &SharedBatches<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    let mut masses = LaneMasses::new(&shared.job.masses);
+    let mut masses = Q::own_masses::<R, I>(&shared.job.masses);
     let mut lanes = LaneState::<Q, I, R>::fresh(shared.job);
     let mut source = Batches::<Q::Value>::new(shared);
     loop {

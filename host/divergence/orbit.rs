@@ -1,12 +1,12 @@
 //! The system of one pixel and its twin, step by step as the engines take them.
 
-use kernels_gpu::integrator::{MapIntegrator, TwinState, Twins};
-use kernels_gpu::lanes::{LaneMasses, one_pixel};
+use kernels_gpu::integrator::{MapIntegrator, TwinContext, TwinState, Twins};
+use kernels_gpu::lanes::one_pixel;
 use kernels_gpu::map::Job;
 use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
 use kernels_gpu::number::Precision;
 use kernels_gpu::physics::three_body::Relative;
-use kernels_gpu::quantity::Divergence;
+use kernels_gpu::quantity::{Divergence, LaneMasses, Quantity as _};
 use kernels_gpu::{Mask as _, Real, Vec3};
 
 use super::Validated;
@@ -50,10 +50,10 @@ impl Visitor<Divergence> for Start {
 
     fn visit<P: Precision, I: MapIntegrator>(self, _: Entries<Divergence, P, I>) -> Self::Output {
         let job = self.job;
-        let masses = LaneMasses::<Divergence, I, P>::new(&job.masses);
-        let [start, twin] = &job.grid.point(job.first).twins(&job);
-        Box::new(Orbits {
-            twins: TwinState::<P, I>::begin([start, twin], &job, &masses.masses),
+        let masses = Divergence::own_masses::<P, I>(&job.masses);
+        let [start, twin] = &job.grid.point(job.first).twins(job.dt, job.shift);
+        Box::new(Orbits::<P, I> {
+            twins: TwinState::<P, I>::begin([start, twin], masses.context(&job)),
             together: I::TWINS_HAVE_OWN_STEPS
                 .then(|| one_pixel::<Divergence, I, P>(&job, job.first)),
             masses,
@@ -73,6 +73,10 @@ struct Orbits<P: Precision, I: MapIntegrator> {
 }
 
 impl<P: Precision, I: MapIntegrator> Orbits<P, I> {
+    fn context(&self) -> TwinContext<'_, P, I> {
+        self.masses.context(&self.job)
+    }
+
     fn system(&self, of_twin: bool) -> &I::State<P> {
         if of_twin {
             &self.twins.b
@@ -100,16 +104,16 @@ impl<P: Precision, I: MapIntegrator> TwinOrbits for Orbits<P, I> {
     fn are_together(&self) -> bool {
         match self.together {
             Some(steps) => self.taken < steps || steps == self.job.steps,
-            None => TwinState::<P, I>::are_together(&self.twins, &self.masses.terms).all(),
+            None => TwinState::<P, I>::are_together(&self.twins, self.context()).all(),
         }
     }
 
     fn step(&mut self) {
+        let c = self.masses.context(&self.job);
         if self.taken < I::STARTS {
-            let first = self.job.first_steps;
-            TwinState::<P, I>::start(&mut self.twins, first, &self.masses.masses);
+            TwinState::<P, I>::start(&mut self.twins, c);
         } else {
-            TwinState::<P, I>::step(&mut self.twins, &self.masses.masses);
+            TwinState::<P, I>::step(&mut self.twins, c);
         }
         self.taken = self.taken.saturating_add(1);
     }

@@ -348,7 +348,9 @@ mod tests {
             assert_eq!(quantity.name().parse(), Ok(*quantity));
         }
         let error = "lyapunov".parse::<Quantity>().unwrap_err();
-        assert_eq!(error, "must be one of divergence, closest-approach, ftle");
+        let all = Quantity::ALL.iter().map(|q| q.name());
+        let expected = format!("must be one of {}", all.collect::<Vec<_>>().join(", "));
+        assert_eq!(error, expected);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
 use kernels_gpu::number::bits::Bits;
 use kernels_gpu::number::{Precision as Number, Single};
 use kernels_gpu::physics::three_body::Relative;
-use kernels_gpu::quantity::{Divergence, Quantity as _};
+use kernels_gpu::quantity::{Divergence, LaneMasses, Quantity as _};
 use kernels_gpu::{Mask as _, PerLane, Real};
 use serde::{Deserialize, Serialize};
 
@@ -314,10 +314,11 @@ fn walk_all<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>) {
 fn begin<R: Real, I: MapIntegrator>(
     point: &Point,
     job: &Job,
-    masses: &I::Masses<R::Lane>,
+    masses: &LaneMasses<Divergence, I, R::Lane>,
 ) -> Twins<I::State<R>> {
-    let [start, twin] = &point.twins(job);
-    PerLane::spread(&TwinState::<R::Lane, I>::begin([start, twin], job, masses))
+    let [start, twin] = &point.twins(job.dt, job.shift);
+    let c = masses.context(job);
+    PerLane::spread(&TwinState::<R::Lane, I>::begin([start, twin], c))
 }
 
 #[inline(always)]
@@ -326,7 +327,6 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     // The job begins with pixel 0, because the lanes get the numbers of their pixels together with the pixels.
     let job = spec.job(0, 0);
     let own = masses(spec, &job, group[0]);
-    let mut of_lanes = I::masses::<R>(&own);
     // Without twins no pixel ends early.
     let criterion = |masses: &Masses| {
         let mut masses = *masses;
@@ -335,16 +335,16 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         }
         masses
     };
-    let mut terms = Divergence::terms::<R>(&criterion(&own));
+    let of_one = |own: &Masses| Divergence::own_masses::<R::Lane, I>(&criterion(own));
+    let mut of_lanes: LaneMasses<Divergence, I, R> = PerLane::spread(&of_one(&own));
     let mut limits = PairLimits::<R>::new(&own);
     let begin = begin::<R, I>;
-    let mut twins = begin(&start(spec, &job, group[0]), &job, &I::masses(&own));
+    let mut twins = begin(&start(spec, &job, group[0]), &job, &of_lanes.lane(0));
     for (lane, pixel) in group.iter().enumerate().skip(1) {
         let own = masses(spec, &job, *pixel);
-        let of_one = I::masses(&own);
+        let of_one = of_one(&own);
         twins.set_lane(lane, &begin(&start(spec, &job, *pixel), &job, &of_one));
         of_lanes.set_lane(lane, &PerLane::spread(&of_one));
-        terms.set_lane(lane, &Divergence::terms(&criterion(&own)));
         limits.set_lane(lane, &PairLimits::new(&own));
     }
     let rest = begin(&resting(spec, &job, group), &job, &of_lanes.lane(0));
@@ -352,7 +352,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     // Lanes without a pixel repeat the first pixel.
     done[group.len()..].fill(true);
     for step in 0..job.steps {
-        let together = TwinState::<R, I>::are_together(&twins, &terms);
+        let together = TwinState::<R, I>::are_together(&twins, of_lanes.context(&job));
         let [a, b, c] = limits.hold(&I::positions(&twins.a));
         if !(together.all() && a.all() && b.all() && c.all()) {
             for (lane, done) in done.iter_mut().enumerate() {
@@ -376,12 +376,12 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         if step < I::STARTS {
             for lane in 0..R::LANES {
                 let mut one = twins.lane(lane);
-                let masses = &of_lanes.lane(lane);
-                TwinState::<R::Lane, I>::start(&mut one, job.first_steps, masses);
+                let masses = of_lanes.lane(lane);
+                TwinState::<R::Lane, I>::start(&mut one, masses.context(&job));
                 twins.set_lane(lane, &PerLane::spread(&one));
             }
         } else {
-            TwinState::<R, I>::step(&mut twins, &of_lanes);
+            TwinState::<R, I>::step(&mut twins, of_lanes.context(&job));
         }
     }
 }
@@ -455,15 +455,13 @@ mod tests {
         let s = spec.specification();
         let job = spec.job_in_lengths(0, 1);
         let masses = masses(spec, &job, pixel);
-        let (in_steps, terms) = (
-            Euler::masses::<f64>(&masses),
-            Divergence::terms::<f64>(&masses),
-        );
-        let mut twins = Divergence::begin::<f64, Euler>(&start(spec, &job, pixel), &job, &in_steps);
+        let masses = Divergence::own_masses::<f64, Euler>(&masses);
+        let c = masses.context(&job);
+        let mut twins = Divergence::begin::<f64, Euler>(&start(spec, &job, pixel), c);
         let own = spec.points().and_then(|p| p.masses(pixel as usize));
         let m = own.unwrap_or(s.masses);
         for _ in 0..s.steps {
-            if !Divergence::goes_on::<f64, Euler>(&twins, &terms) {
+            if !Divergence::goes_on::<f64, Euler>(&twins, c) {
                 return false;
             }
             let q = Euler::positions(&twins.a);
@@ -477,7 +475,7 @@ mod tests {
                     return true;
                 }
             }
-            Divergence::step::<f64, Euler>(&mut twins, &in_steps);
+            Divergence::step::<f64, Euler>(&mut twins, c);
         }
         false
     }

@@ -11,7 +11,7 @@ import pytest
 import trisolar
 
 OPTIONS: Dict[str, Any] = {"size": (9, 7), "steps": 200, "dt": 0.01, "backend": "cpu"}
-UNITS = {"closest-approach": "length", "ftle": "1 / time"}
+UNITS = {"closest-approach": "length", "greatest-speed": "length / time", "ftle": "1 / time"}
 
 
 @pytest.mark.parametrize("quantity", UNITS)
@@ -56,7 +56,7 @@ def test_divergence_is_the_default() -> None:
 def test_a_precision_that_a_quantity_does_not_support_is_named() -> None:
     with pytest.raises(ValueError, match="with --quantity ftle it must be f64"):
         trisolar.divergence(quantity="ftle", precision="fast", **OPTIONS)
-    with pytest.raises(ValueError, match="divergence, closest-approach, ftle"):
+    with pytest.raises(ValueError, match=", ".join(["divergence", *UNITS])):
         trisolar.divergence(quantity="lyapunov", **OPTIONS)
 
 

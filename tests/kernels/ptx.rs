@@ -8,7 +8,7 @@ use kernels_gpu::encounters::step::{FAST_KICK_OPERATIONS, KICK_OPERATIONS};
 use kernels_gpu::integrator::MapIntegrator;
 use kernels_gpu::methods::{Compiled, Entries, Visitor};
 use kernels_gpu::number::Precision;
-use kernels_gpu::quantity::{ClosestApproach, Divergence, Ftle, Quantity};
+use kernels_gpu::quantity::Quantity;
 use trisolar::Integrator;
 use trisolar::divergence::Precision as MapPrecision;
 
@@ -93,12 +93,21 @@ fn methods_of<Q: Compiled>() -> usize {
 fn every_method_of_the_table_has_its_kernels() {
     let integrators = Integrator::ALL.len();
     let others = MapPrecision::ALL.len() - 1;
-    assert_eq!(methods_of::<Divergence>(), integrators + others);
-    assert_eq!(methods_of::<ClosestApproach>(), integrators);
-    assert_eq!(methods_of::<Ftle>(), integrators);
+    let mut quantities = 0;
+    macro_rules! count {
+        ([] $($quantity:ident $q:ident $precisions:ident,)*) => {$(
+            let all = match stringify!($precisions) {
+                "every" => integrators + others,
+                _ => integrators,
+            };
+            assert_eq!(methods_of::<kernels_gpu::quantity::$quantity>(), all);
+            quantities += 1;
+        )*};
+    }
+    kernels_gpu::quantities!({count} []);
     let maps = PTX.matches("\n.visible .entry map_").count();
     // Each method has one kernel, a second one in the precisions fast, fixed and float-float.
-    assert_eq!(maps, 3 * integrators + others + 3);
+    assert_eq!(maps, quantities * integrators + others + 3);
 }
 
 #[test]

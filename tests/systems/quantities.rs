@@ -47,7 +47,11 @@ fn lively(quantity: Quantity, integrator: Integrator) -> Specification {
     }
 }
 
-const OTHERS: [Quantity; 2] = [Quantity::ClosestApproach, Quantity::Ftle];
+const OTHERS: [Quantity; 3] = [
+    Quantity::ClosestApproach,
+    Quantity::GreatestSpeed,
+    Quantity::Ftle,
+];
 
 /// Masses of neighbouring points, some of which are test bodies.
 const MASSES: [[f64; 3]; 3] = [[10.0, 20.0, 30.0], [0.0, 5.0, 40.0], [12.0, 0.0, 0.5]];
@@ -182,6 +186,68 @@ fn the_closest_approach_of_a_kepler_orbit_is_its_pericentre() {
     );
 }
 
+/// Three bodies in the frame of their centre of mass, followed by explicit Euler without any of the kernels' code.
+fn greatest_speed_plainly(s: &Specification, start: [DVec3; 6], masses: [f64; 3]) -> f64 {
+    let [mut p, mut v] = [0, 3].map(|from| [0, 1, 2].map(|body| start[from + body]));
+    let total: f64 = masses.iter().sum();
+    let mean = (0..3).map(|k| masses[k] * v[k]).sum::<DVec3>() / total;
+    let mut greatest = 0.0_f64;
+    for step in 0..=s.steps {
+        for v in v {
+            greatest = greatest.max((v - mean).length());
+        }
+        if step < s.steps {
+            let pull = |k: usize| -> DVec3 {
+                let others = (0..3).filter(|j| *j != k).map(|j| (p[j] - p[k], masses[j]));
+                let pulls = others.map(|(d, m)| s.g * m * d / d.length().powi(3));
+                pulls.sum()
+            };
+            let pulls = [0, 1, 2].map(pull);
+            for k in 0..3 {
+                p[k] += s.dt * v[k];
+                v[k] += s.dt * pulls[k];
+            }
+        }
+    }
+    greatest
+}
+
+/// Points with masses of their own have the weights of these masses, not those of the specification.
+#[test]
+fn the_greatest_speed_is_that_of_a_plain_loop_with_the_masses_of_each_point() {
+    let mut specification = lively(Quantity::GreatestSpeed, Integrator::ExplicitEuler);
+    // Far apart, so that rounding is not amplified.
+    specification.center = [40.0, 30.0];
+    specification.span = [10.0, 10.0];
+    specification.velocities = [
+        DVec3::new(1.0, -0.5, 0.25),
+        DVec3::new(0.0, 2.0, -1.0),
+        DVec3::new(-1.5, 0.0, 0.5),
+    ];
+    for (spec, has_own) in [
+        (as_points(&specification), true),
+        (valid(specification.clone()), false),
+    ] {
+        let found = values(&cpu(), &spec);
+        let mut different = 0;
+        for (pixel, found) in found.into_iter().enumerate() {
+            let (p, v) = (specification.positions, specification.velocities);
+            let start = DVec3::from(valid(specification.clone()).start(pixel as u64));
+            let start = [start, p[1], p[2], v[0], v[1], v[2]];
+            let plainly = |masses| greatest_speed_plainly(&specification, start, masses);
+            let of_all = plainly(specification.masses);
+            let expected = match has_own {
+                true => plainly(MASSES[pixel % MASSES.len()]),
+                false => of_all,
+            };
+            let off = (found / expected - 1.0).abs();
+            assert!(off < 1e-10, "{pixel}: {found}, {expected}");
+            different += usize::from((expected / of_all - 1.0).abs() > 1e-3);
+        }
+        assert_eq!(different > 50, has_own, "{different}");
+    }
+}
+
 #[test]
 fn coinciding_bodies_have_the_distance_0_and_no_exponent() {
     // In the middle of the map, the grid body starts on body 2.
@@ -201,6 +267,8 @@ fn coinciding_bodies_have_the_distance_0_and_no_exponent() {
     assert_eq!(found[on_body as usize], 0.0);
     assert!(found.iter().all(|x| x.is_finite()));
     assert_eq!(found.iter().filter(|x| **x == 0.0).count(), 1);
+    let found = values(&cpu(), &valid(at_once(Quantity::GreatestSpeed)));
+    assert!(found.iter().all(|x| x.is_finite()));
     let found = values(&cpu(), &valid(at_once(Quantity::Ftle)));
     assert!(found[on_body as usize].is_nan());
     assert_eq!(found.iter().filter(|x| x.is_nan()).count(), 1);
@@ -448,7 +516,7 @@ fn combinations_that_are_not_compiled_are_rejected_with_the_alternatives() {
         ),
         (
             &["divergence", "--quantity", "lyapunov"],
-            "must be one of divergence, closest-approach, ftle",
+            "must be one of divergence, closest-approach, greatest-speed, ftle",
         ),
         (
             &[

@@ -125,6 +125,6 @@ impl Validated {
             Some(points) => self.point_in_lengths(points, pixel),
             None => job.grid.point(pixel),
         };
-        point.twins(job)
+        point.twins(job.dt, job.shift)
     }
 }

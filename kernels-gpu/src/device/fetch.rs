@@ -7,9 +7,9 @@ use cuda_std::thread;
 use super::timer_ns;
 use crate::Real;
 use crate::integrator::MapIntegrator;
-use crate::lanes::{FRESH, IDLE, LaneMasses, LaneState, Pixel, PixelSource};
+use crate::lanes::{FRESH, IDLE, LaneState, Pixel, PixelSource};
 use crate::map::{Job, Masses, Point};
-use crate::quantity::Quantity;
+use crate::quantity::{LaneMasses, Quantity};
 
 /// Pixels of a tile. Every tile has memory for this many pixels; the last tile of a span may be only partly filled.
 pub const TILE: u32 = 1024;

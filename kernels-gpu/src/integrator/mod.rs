@@ -51,7 +51,7 @@ pub use regularised::{Regularised, Regularised2, Regularised6, Regularised8};
 pub use runge_kutta_4::RungeKutta4;
 pub use symplectic_euler::SymplecticEuler;
 pub use system::System;
-pub use twins::{TwinState, Twins};
+pub use twins::{TwinContext, TwinState, Twins};
 pub use velocity_verlet::VelocityVerlet;
 
 /// The table of integrators. Calls `$callback` (the path of a macro, in braces) with the context and one row for each integrator: its

@@ -12,11 +12,11 @@
 //! All computations are in units in which the total mass and G are 1 and the unit of length is the power of two next to the least
 //! distance at the start. The unit of time of `Start` is the map's step, and so is that of [`OwnSteps`](crate::map::OwnSteps).
 
-use super::{Integrator, MapIntegrator, TwinState};
+use super::{Integrator, MapIntegrator, TwinContext, TwinState};
 use crate::encounters;
 use crate::encounters::step::{Composition, Pairs, StepMasses, accelerations, kinetic_term, step};
 use crate::encounters::vector::dot;
-use crate::map::{self, DivergenceCriterion, FirstSteps, Job, Start};
+use crate::map::{self, Start};
 use crate::number::{Numbers, each, per_lane};
 use crate::number::{divide, root};
 use crate::physics::three_body::Relative;
@@ -499,14 +499,15 @@ fn either<R: Real>(mask: R::Mask, yes: Vec3<R>, no: Vec3<R>) -> Vec3<R> {
 
 impl<R: Real, const ORDER: u32> TwinState<R, Regularised<ORDER>> for RegularisedTwins<R> {
     #[inline(always)]
-    fn begin([a, b]: [&Start<R>; 2], job: &Job, m: &Masses<R>) -> Self {
+    fn begin([a, b]: [&Start<R>; 2], c: TwinContext<'_, R, Regularised<ORDER>>) -> Self {
+        let m = c.masses;
         let units = Units::new(a, m);
         let shift = {
-            let [x, y, z] = job.shift;
+            let [x, y, z] = c.shift();
             Vec3 { x, y, z }.convert::<R>()
         };
         let inverse = units.length[1];
-        let critical2 = R::from_f64(job.masses.criterion.critical2);
+        let critical2 = c.terms.critical2;
         let together = shift.norm2_plus(R::zero()).at_most(critical2);
         let first = Flight::begin(a, m, &units);
         let [p, v, f] = first.grid_body(m);
@@ -521,29 +522,29 @@ impl<R: Real, const ORDER: u32> TwinState<R, Regularised<ORDER>> for Regularised
             since: R::zero(),
             centre: shift.scaled(inverse * m.fraction),
             critical2: critical2 * (inverse * inverse),
-            last: R::select(together, R::from_f64(f64::from(job.steps)) * dt, never),
+            last: R::select(together, R::from_f64(f64::from(c.steps())) * dt, never),
             parted: R::select(together, parted, never),
             dt,
         }
     }
 
     #[inline(always)]
-    fn are_together(&self, _: &DivergenceCriterion<R>) -> R::Mask {
+    fn are_together(&self, _: TwinContext<'_, R, Regularised<ORDER>>) -> R::Mask {
         self.behind.pairs.time.at_most(self.last)
     }
 
     #[inline(always)]
-    fn start(&mut self, _: FirstSteps, m: &Masses<R>) {
-        self.advance::<ORDER>(m);
+    fn start(&mut self, c: TwinContext<'_, R, Regularised<ORDER>>) {
+        self.advance::<ORDER>(c.masses);
     }
 
     #[inline(always)]
-    fn step(&mut self, m: &Masses<R>) {
-        self.advance::<ORDER>(m);
+    fn step(&mut self, c: TwinContext<'_, R, Regularised<ORDER>>) {
+        self.advance::<ORDER>(c.masses);
     }
 
     #[inline(always)]
-    fn steps_together(&self, _: u32, job: &Job) -> u32 {
+    fn steps_together(&self, _: u32, c: TwinContext<'_, R, Regularised<ORDER>>) -> u32 {
         let steps = divide(self.parted.to_f64(0), self.dt.to_f64(0));
         // The step within which the twins part began with the twins together. The conversion limits what is too small or too large.
         let counted = if steps < 0.0 {
@@ -551,7 +552,7 @@ impl<R: Real, const ORDER: u32> TwinState<R, Regularised<ORDER>> for Regularised
         } else {
             (libm::ceil(steps) as u32).max(1)
         };
-        counted.min(job.steps)
+        counted.min(c.steps())
     }
 }
 

@@ -4,8 +4,8 @@
 use core::fmt::Debug;
 
 use crate::integrator::MapIntegrator;
-use crate::map::{Job, Masses, Point};
-use crate::quantity::Quantity;
+use crate::map::{Job, Point};
+use crate::quantity::{ContextOf, LaneMasses, Quantity};
 use crate::{Mask, PerLane, Real};
 
 mod source;
@@ -32,52 +32,6 @@ pub struct LaneState<Q: Quantity, I: MapIntegrator, R: Real> {
     pub taken: R::Counts,
 }
 
-/// The masses for the loop over steps, either the same in every lane or different in each lane.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct LaneMasses<Q: Quantity, I: MapIntegrator, R: Real> {
-    /// The masses for the steps.
-    pub masses: I::Masses<Q::Number<R>>,
-    /// The mass terms for the quantity.
-    pub terms: Q::Terms<R>,
-}
-
-impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
-    /// The same masses in every lane.
-    #[inline(always)]
-    pub fn new(masses: &Masses) -> Self {
-        Self {
-            masses: I::masses(masses),
-            terms: Q::terms(masses),
-        }
-    }
-
-    /// The masses of `one` lane in every lane.
-    #[inline(always)]
-    pub fn spread(one: &LaneMasses<Q, I, R::Lane>) -> Self {
-        Self {
-            masses: PerLane::spread(&one.masses),
-            terms: PerLane::spread(&one.terms),
-        }
-    }
-
-    /// The masses of one lane.
-    #[inline(always)]
-    pub fn lane(&self, lane: usize) -> LaneMasses<Q, I, R::Lane> {
-        LaneMasses {
-            masses: self.masses.lane(lane),
-            terms: self.terms.lane(lane),
-        }
-    }
-
-    /// Replaces one lane by the same lane of `from`.
-    #[inline(always)]
-    pub fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.masses.set_lane(lane, &from.masses);
-        self.terms.set_lane(lane, &from.terms);
-    }
-}
-
 /// A pixel before its first step.
 ///
 /// On CPUs, this function, [`start`] and `value` work on a single lane and are not inlined: a pixel needs them only a few times, and
@@ -86,10 +40,9 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
 #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
 pub fn begin<Q: Quantity, I: MapIntegrator, R: Real>(
     point: &Point,
-    job: &Job,
-    masses: &I::Masses<Q::Number<R>>,
+    c: ContextOf<'_, Q, I, R>,
 ) -> Q::State<R, I> {
-    Q::begin(point, job, masses)
+    Q::begin(point, c)
 }
 
 /// Takes one of the starting steps of a multistep method.
@@ -97,10 +50,9 @@ pub fn begin<Q: Quantity, I: MapIntegrator, R: Real>(
 #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
 pub fn start<Q: Quantity, I: MapIntegrator, R: Real>(
     state: &mut Q::State<R, I>,
-    job: &Job,
-    masses: &I::Masses<Q::Number<R>>,
+    c: ContextOf<'_, Q, I, R>,
 ) {
-    Q::start::<R, I>(state, job, masses);
+    Q::start::<R, I>(state, c);
 }
 
 /// The value of a pixel whose first `counted` steps count.
@@ -109,10 +61,9 @@ pub fn start<Q: Quantity, I: MapIntegrator, R: Real>(
 fn value<Q: Quantity, I: MapIntegrator, R: Real>(
     state: &Q::State<R, I>,
     counted: u32,
-    job: &Job,
-    masses: &I::Masses<Q::Number<R>>,
+    c: ContextOf<'_, Q, I, R>,
 ) -> Q::Value {
-    Q::value::<R, I>(state, counted, job, masses)
+    Q::value::<R, I>(state, counted, c)
 }
 
 impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
@@ -144,8 +95,8 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
     /// Lanes that have not asked for a pixel yet.
     #[inline(always)]
     pub fn fresh(job: &Job) -> Self {
-        let masses = LaneMasses::<Q, I, R::Lane>::new(&job.masses);
-        let state = begin::<Q, I, R::Lane>(&Point::RESTING, job, &masses.masses);
+        let masses = Q::own_masses::<R::Lane, I>(&job.masses);
+        let state = begin::<Q, I, R::Lane>(&Point::RESTING, masses.context(job));
         Self {
             state: PerLane::spread(&state),
             pixel: R::counts(FRESH),
@@ -170,7 +121,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
     /// ended or has taken all its steps may therefore take one step too many.
     #[inline(always)]
     pub fn run<S: PixelSource<Q::Value>>(&mut self, job: &Job, budget: u32, source: &mut S) -> u32 {
-        let mut masses = LaneMasses::new(&job.masses);
+        let mut masses = Q::own_masses::<R, I>(&job.masses);
         self.run_with_masses(job, budget, &mut masses, source)
     }
 
@@ -191,7 +142,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         // Number of rounds until a lane has taken all its steps or the budget ends, and the number that was planned.
         let mut left = 0;
         let mut planned = 0;
-        let mut first = Q::goes_on::<R, I>(&self.state, &masses.terms);
+        let mut first = Q::goes_on::<R, I>(&self.state, masses.context(job));
         let mut second = first;
         loop {
             // This is one loop with a rarely taken branch, because in nested loops the threads of a warp would wait for each other at
@@ -236,11 +187,11 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
             }
             #[cfg(target_arch = "nvptx64")]
             {
-                first = Q::goes_on::<R, I>(&self.state, &masses.terms);
-                Q::step::<R, I>(&mut self.state, &masses.masses);
+                first = Q::goes_on::<R, I>(&self.state, masses.context(job));
+                Q::step::<R, I>(&mut self.state, masses.context(job));
                 if Self::STRIDE == 2 {
-                    second = Q::goes_on::<R, I>(&self.state, &masses.terms);
-                    Q::step::<R, I>(&mut self.state, &masses.masses);
+                    second = Q::goes_on::<R, I>(&self.state, masses.context(job));
+                    Q::step::<R, I>(&mut self.state, masses.context(job));
                 } else {
                     second = first;
                 }
@@ -251,8 +202,8 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                 let mut step = 0;
                 while step < Self::STRIDE {
                     first = second;
-                    second = Q::goes_on::<R, I>(&self.state, &masses.terms);
-                    Q::step::<R, I>(&mut self.state, &masses.masses);
+                    second = Q::goes_on::<R, I>(&self.state, masses.context(job));
+                    Q::step::<R, I>(&mut self.state, masses.context(job));
                     step += 1;
                 }
                 if Self::STRIDE == 1 {
@@ -275,8 +226,9 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
     ) {
         let (slot, taken) = (self.pixel.as_ref()[lane], self.taken.as_ref()[lane]);
         let counted = (taken - over).min(Self::most_steps(job));
-        let (state, masses) = (self.state.lane(lane), masses.masses.lane(lane));
-        source.done(slot, value::<Q, I, R::Lane>(&state, counted, job, &masses));
+        let (state, own) = (self.state.lane(lane), masses.lane(lane));
+        let value = value::<Q, I, R::Lane>(&state, counted, own.context(job));
+        source.done(slot, value);
         self.pixel.as_mut()[lane] = FRESH;
     }
 
@@ -304,19 +256,19 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                     if S::OWN_MASSES
                         && let Some(of_pixel) = source.masses(number)
                     {
-                        own = LaneMasses::new(&of_pixel);
-                        masses.set_lane(lane, &LaneMasses::spread(&own));
+                        own = Q::own_masses::<R::Lane, I>(&of_pixel);
+                        masses.set_lane(lane, &PerLane::spread(&own));
                     }
                     (slot, source.point(job, number))
                 }
             };
-            let mut state = begin::<Q, I, R::Lane>(&point, job, &own.masses);
+            let mut state = begin::<Q, I, R::Lane>(&point, own.context(job));
             let mut taken = 0;
             while taken < I::STARTS
                 && taken < Self::most_steps(job)
-                && Q::goes_on::<R::Lane, I>(&state, &own.terms).all()
+                && Q::goes_on::<R::Lane, I>(&state, own.context(job)).all()
             {
-                start::<Q, I, R::Lane>(&mut state, job, &own.masses);
+                start::<Q, I, R::Lane>(&mut state, own.context(job));
                 taken += 1;
             }
             self.state.set_lane(lane, &PerLane::spread(&state));
@@ -337,17 +289,17 @@ pub fn one_pixel<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     job: &Job,
     number: u64,
 ) -> Q::Value {
-    let LaneMasses { masses, terms } = LaneMasses::<Q, I, R>::new(&job.masses);
-    let mut state = Q::begin(&job.grid.point(number), job, &masses);
+    let masses = Q::own_masses::<R, I>(&job.masses);
+    let c = masses.context(job);
+    let mut state = Q::begin::<R, I>(&job.grid.point(number), c);
     let mut taken = 0;
-    while taken < LaneState::<Q, I, R>::most_steps(job) && Q::goes_on::<R, I>(&state, &terms).all()
-    {
+    while taken < LaneState::<Q, I, R>::most_steps(job) && Q::goes_on::<R, I>(&state, c).all() {
         if taken < I::STARTS {
-            Q::start::<R, I>(&mut state, job, &masses);
+            Q::start::<R, I>(&mut state, c);
         } else {
-            Q::step::<R, I>(&mut state, &masses);
+            Q::step::<R, I>(&mut state, c);
         }
         taken += 1;
     }
-    Q::value::<R, I>(&state, taken, job, &masses)
+    Q::value::<R, I>(&state, taken, c)
 }

@@ -5,6 +5,10 @@ use crate::number::per_lane;
 use crate::physics::three_body::{MassTerms, Relative};
 use crate::{Real, Vec3};
 
+mod context;
+
+pub use context::{Context, OwnMasses};
+
 /// The rectangle of start positions and everything else that the start state of a pixel depends on.
 ///
 /// Body 0 is the grid body: the pixel determines its position, and the twin system has it shifted.
@@ -99,9 +103,9 @@ impl Point {
 
     /// This state and that of the twin, in the form in which integrators start.
     #[inline(always)]
-    pub fn twins<R: Real>(&self, job: &Job) -> [Start<R>; 2] {
-        let start = self.start(job.dt);
-        let positions = Relative::from_bodies(&self.shifted(job.shift).positions).convert();
+    pub fn twins<R: Real>(&self, dt: f64, shift: [f64; 3]) -> [Start<R>; 2] {
+        let start = self.start(dt);
+        let positions = Relative::from_bodies(&self.shifted(shift).positions).convert();
         [start, Start { positions, ..start }]
     }
 

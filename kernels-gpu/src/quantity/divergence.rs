@@ -1,9 +1,9 @@
 //! Divergence: the number of steps at whose beginning the grid bodies of twins are within the critical distance of each other.
 
-use super::{Quantity, Scale};
+use super::{ContextOf, Quantity, Scale};
 use crate::Real;
 use crate::integrator::{MapIntegrator, TwinState as _};
-use crate::map::{DivergenceCriterion, Job, Masses, Point};
+use crate::map::{DivergenceCriterion, Masses, Point};
 
 /// The number of steps until a trajectory and that of a slightly shifted twin part; all steps if they never do.
 #[derive(Clone, Copy, Debug)]
@@ -32,43 +32,37 @@ impl Quantity for Divergence {
     #[inline(always)]
     fn begin<R: Real, I: MapIntegrator>(
         point: &Point,
-        job: &Job,
-        masses: &I::Masses<R>,
+        c: ContextOf<'_, Self, I, R>,
     ) -> Self::State<R, I> {
-        let [start, twin] = point.twins(job);
-        I::Twins::begin([&start, &twin], job, masses)
+        let [start, twin] = point.twins(c.dt(), c.shift());
+        I::Twins::begin([&start, &twin], c)
     }
 
     /// Whether the two grid bodies are within the critical distance; false if either position is NaN.
     #[inline(always)]
     fn goes_on<R: Real, I: MapIntegrator>(
         s: &Self::State<R, I>,
-        terms: &DivergenceCriterion<R>,
+        c: ContextOf<'_, Self, I, R>,
     ) -> R::Mask {
-        s.are_together(terms)
+        s.are_together(c)
     }
 
     #[inline(always)]
-    fn start<R: Real, I: MapIntegrator>(
-        s: &mut Self::State<R, I>,
-        job: &Job,
-        masses: &I::Masses<R>,
-    ) {
-        s.start(job.first_steps, masses);
+    fn start<R: Real, I: MapIntegrator>(s: &mut Self::State<R, I>, c: ContextOf<'_, Self, I, R>) {
+        s.start(c);
     }
 
     #[inline(always)]
-    fn step<R: Real, I: MapIntegrator>(s: &mut Self::State<R, I>, masses: &I::Masses<R>) {
-        s.step(masses);
+    fn step<R: Real, I: MapIntegrator>(s: &mut Self::State<R, I>, c: ContextOf<'_, Self, I, R>) {
+        s.step(c);
     }
 
     #[inline(always)]
     fn value<R: Real, I: MapIntegrator>(
         s: &Self::State<R, I>,
         counted: u32,
-        job: &Job,
-        _: &I::Masses<R>,
+        c: ContextOf<'_, Self, I, R>,
     ) -> u32 {
-        s.steps_together(counted, job)
+        s.steps_together(counted, c)
     }
 }

@@ -13,9 +13,9 @@
 
 use core::f64::consts::LN_2;
 
-use super::{Quantity, Scale};
+use super::{ContextOf, Quantity, Scale};
 use crate::integrator::MapIntegrator;
-use crate::map::{Job, Masses, Point, Start};
+use crate::map::{Masses, Point, Start};
 use crate::number::{Dual, Mask, Numbers, per_lane};
 use crate::physics::three_body::Relative;
 use crate::{Real, Vec3};
@@ -155,12 +155,11 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
     #[inline(always)]
     fn begin<R: Real, I: MapIntegrator>(
         point: &Point,
-        job: &Job,
-        masses: &I::Masses<Dual<R>>,
+        c: ContextOf<'_, Self, I, R>,
     ) -> Self::State<R, I> {
-        let mut start: Start<Dual<R>> = point.start(job.dt);
+        let mut start: Start<Dual<R>> = point.start(c.dt());
         // Relative to the grid body, the other bodies move in the opposite direction; the sign does not affect the length.
-        let [x, y, z] = job.direction;
+        let [x, y, z] = c.direction();
         let along = |v: Vec3<Dual<R>>| Vec3 {
             x: v.x.with_derivative(R::from_f64(x)),
             y: v.y.with_derivative(R::from_f64(y)),
@@ -171,31 +170,30 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
             b: along(start.positions.b),
         };
         Tangent {
-            system: I::begin(&start, masses),
+            system: I::begin(&start, c.masses),
             exponent: R::zero(),
             norm2: norm2(&start.positions),
         }
     }
 
     #[inline(always)]
-    fn goes_on<R: Real, I: MapIntegrator>(s: &Self::State<R, I>, _: &[R; 0]) -> R::Mask {
+    fn goes_on<R: Real, I: MapIntegrator>(
+        s: &Self::State<R, I>,
+        _: ContextOf<'_, Self, I, R>,
+    ) -> R::Mask {
         let [_, high] = Self::bounds::<R>();
         s.norm2.at_most(high)
     }
 
     #[inline(always)]
-    fn start<R: Real, I: MapIntegrator>(
-        s: &mut Self::State<R, I>,
-        job: &Job,
-        masses: &I::Masses<Dual<R>>,
-    ) {
-        I::start(&mut s.system, job.first_steps, masses);
+    fn start<R: Real, I: MapIntegrator>(s: &mut Self::State<R, I>, c: ContextOf<'_, Self, I, R>) {
+        I::start(&mut s.system, c.first_steps(), c.masses);
         Self::observe::<R, I>(s);
     }
 
     #[inline(always)]
-    fn step<R: Real, I: MapIntegrator>(s: &mut Self::State<R, I>, masses: &I::Masses<Dual<R>>) {
-        I::step([&mut s.system], masses);
+    fn step<R: Real, I: MapIntegrator>(s: &mut Self::State<R, I>, c: ContextOf<'_, Self, I, R>) {
+        I::step([&mut s.system], c.masses);
         Self::observe::<R, I>(s);
     }
 
@@ -203,11 +201,10 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
     fn value<R: Real, I: MapIntegrator>(
         s: &Self::State<R, I>,
         counted: u32,
-        job: &Job,
-        masses: &I::Masses<Dual<R>>,
+        c: ContextOf<'_, Self, I, R>,
     ) -> f64 {
         let q = I::positions(&s.system);
-        let v = I::velocities(&s.system, Dual::<R>::constant(1.0 / job.dt), masses);
+        let v = I::velocities(&s.system, Dual::<R>::constant(1.0 / c.dt()), c.masses);
         // A loop over an array would put it into a GPU's local memory.
         let size_of = |v| largest(derivative(v), 0);
         let positions = larger(size_of(q.a), size_of(q.b));
@@ -235,10 +232,10 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
         if !(end < f64::INFINITY && nothing == 0.0) {
             return f64::NAN;
         }
-        let [x, y, z] = job.direction;
+        let [x, y, z] = c.direction();
         let start = 2.0 * Vec3 { x, y, z }.norm2_plus(0.0);
         let powers = s.exponent.to_f64(0) + k as f64;
         let growth = 0.5 * (libm::log(end) - libm::log(start)) + powers * LN_2;
-        growth / (counted as f64 * job.dt)
+        growth / (counted as f64 * c.dt())
     }
 }

@@ -1,16 +1,22 @@
-//! The quantities that a map computes for each pixel, each with one file and one row of [`quantities`](crate::quantities).
+//! The quantities that a map computes for each pixel, each with one file and one row of [`quantities`](crate::quantities). An
+//! [`Observable`] of one system is a quantity.
 //!
 //! | name | value | systems | ends early |
 //! |---|---|---|---|
 //! | `divergence` | number of steps that began with the twins together | twins | when they part |
 //! | `closest-approach` | least distance of any two bodies (length) | one | when a coordinate is NaN |
+//! | `greatest-speed` | greatest speed of any body in the frame of the centre of mass (length / time) | one | when a coordinate is NaN |
 //! | `ftle` | finite-time Lyapunov exponent (1 / time) | one, with a tangent vector | when the vector is NaN |
 
 use core::fmt::Debug;
 
 use crate::integrator::MapIntegrator;
-use crate::map::{Job, Masses, Point};
+use crate::map::{Context, Masses, OwnMasses, Point};
 use crate::{PerLane, Real};
+
+mod observable;
+
+pub use observable::{Observable, Observed, System};
 
 /// The table of quantities. Calls `$callback` (the path of a macro, in braces) with the context and one row for each quantity: its
 /// type, its name in kernel names, which is also that of its file, and the precisions in which it is compiled, `every` or `f64`
@@ -21,6 +27,7 @@ macro_rules! quantities {
         $crate::call! { $callback $context
             Divergence divergence every,
             ClosestApproach closest_approach f64,
+            GreatestSpeed greatest_speed f64,
             Ftle ftle f64,
         }
     };
@@ -42,6 +49,17 @@ pub enum Scale {
     /// Linear in the logarithm of the value. 0 has the colour of the least value above it.
     Logarithmic,
 }
+
+/// The masses of the items in the lanes of `R`, for a quantity and an integrator.
+pub type LaneMasses<Q, I, R> =
+    OwnMasses<<I as MapIntegrator>::Masses<<Q as Quantity>::Number<R>>, <Q as Quantity>::Terms<R>>;
+
+/// The context of the items in the lanes of `R`, for a quantity and an integrator.
+pub type ContextOf<'a, Q, I, R> = Context<
+    'a,
+    <I as MapIntegrator>::Masses<<Q as Quantity>::Number<R>>,
+    <Q as Quantity>::Terms<R>,
+>;
 
 /// A quantity of a pixel.
 pub trait Quantity: Copy + Debug + Send + Sync + 'static {
@@ -85,35 +103,37 @@ pub trait Quantity: Copy + Debug + Send + Sync + 'static {
     /// The terms rounded to these numbers, in every lane.
     fn terms<R: Real>(masses: &Masses) -> Self::Terms<R>;
 
+    /// The masses of an item in the forms that its context has.
+    #[inline(always)]
+    fn own_masses<R: Real, I: MapIntegrator>(masses: &Masses) -> LaneMasses<Self, I, R> {
+        LaneMasses::<Self, I, R> {
+            masses: I::masses(masses),
+            terms: Self::terms(masses),
+        }
+    }
+
     /// The state of a pixel before its first step.
     fn begin<R: Real, I: MapIntegrator>(
         point: &Point,
-        job: &Job,
-        masses: &I::Masses<Self::Number<R>>,
+        c: ContextOf<'_, Self, I, R>,
     ) -> Self::State<R, I>;
 
     /// Whether the pixel goes on with another step.
-    fn goes_on<R: Real, I: MapIntegrator>(s: &Self::State<R, I>, terms: &Self::Terms<R>)
-    -> R::Mask;
+    fn goes_on<R: Real, I: MapIntegrator>(
+        s: &Self::State<R, I>,
+        c: ContextOf<'_, Self, I, R>,
+    ) -> R::Mask;
 
     /// Takes one of the first steps of a multistep method.
-    fn start<R: Real, I: MapIntegrator>(
-        s: &mut Self::State<R, I>,
-        job: &Job,
-        masses: &I::Masses<Self::Number<R>>,
-    );
+    fn start<R: Real, I: MapIntegrator>(s: &mut Self::State<R, I>, c: ContextOf<'_, Self, I, R>);
 
     /// Takes one step.
-    fn step<R: Real, I: MapIntegrator>(
-        s: &mut Self::State<R, I>,
-        masses: &I::Masses<Self::Number<R>>,
-    );
+    fn step<R: Real, I: MapIntegrator>(s: &mut Self::State<R, I>, c: ContextOf<'_, Self, I, R>);
 
     /// The value of a pixel for which `counted` steps count. `R` is the number of a single lane.
     fn value<R: Real, I: MapIntegrator>(
         s: &Self::State<R, I>,
         counted: u32,
-        job: &Job,
-        masses: &I::Masses<Self::Number<R>>,
+        c: ContextOf<'_, Self, I, R>,
     ) -> Self::Value;
 }

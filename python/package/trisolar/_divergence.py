@@ -48,7 +48,7 @@ class DivergenceMap:
 
     @property
     def quantity(self) -> str:
-        """The quantity that was computed for each pixel: "divergence", "closest-approach" or "ftle"."""
+        """The quantity that was computed for each pixel: "divergence", "closest-approach", "greatest-speed" or "ftle"."""
         return self._map.quantity[0]
 
     @property
@@ -298,7 +298,7 @@ class DivergenceMap:
         return ax
 
     def to_xarray(self) -> xarray.Dataset:
-        """The values as a dataset: the variable of the quantity's name (``divergence``, ``closest_approach`` or ``ftle``) over the
+        """The values as a dataset: the variable of the quantity's name (``divergence``, ``closest_approach``, ...) over the
         start coordinates of the grid body (length), rows first, row 0 with the lowest; ``attrs`` has the specification as TOML text.
         Of points in rows and columns the dimensions are ``row`` and ``column``, without coordinates, otherwise ``point``.
 
@@ -421,8 +421,8 @@ def divergence(
     :param shift: shift of the grid body's twin, 3 numbers, or one for all three axes (length) [0.001].
     :param critical_distance: distance up to which the grid body counts as together with its twin (length) [0.5].
     :param quantity: the quantity to compute for each pixel: "divergence" (steps until the twins part), "closest-approach" (least
-        distance of any two bodies during the run, length) or "ftle" (finite-time Lyapunov exponent, 1 / time); the latter two in
-        the precision "f64" ["divergence"].
+        distance of any two bodies during the run, length), "greatest-speed" (of any body relative to the centre of mass, length /
+        time) or "ftle" (finite-time Lyapunov exponent, 1 / time); all but the first in the precision "f64" ["divergence"].
     :param precision: the arithmetic: "f64", "fast", "mixed", "f32", "fixed", "fixed:BITS" (8 to 56 bits after the
         point) or "float-float" ["f64"].
     :param integrator: integrator of the trajectories (all except the default need "f64"): "explicit-euler",
