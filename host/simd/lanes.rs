@@ -9,21 +9,155 @@
 //! SAFETY of every unsafe block: the intrinsics need the module's instruction set. The CPU engines use the types
 //! only inside functions with that target feature, entered after asking the CPU for it.
 
+/// Numbers side by side, `f64` or `f32`: what lanes of both have in common. `$register` holds `$n` of them, `$int` and `$of_int` reinterpret it
+/// as integers and back, and the items in braces are the rest of [`Real`](kernels_gpu::Real).
+macro_rules! numbers {
+    (
+        $(#[$doc:meta])* $name:ident, $n:literal of $number:ident in $register:ident,
+        $add:ident $sub:ident $mul:ident $fmadd:ident $int:ident $of_int:ident, { $($real:item)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        #[repr(transparent)]
+        pub struct $name($register);
+
+        /// The results of a comparison, lane by lane.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(transparent)]
+        pub struct Holds(Answers);
+
+        impl $name {
+            /// The lanes.
+            #[inline(always)]
+            pub fn to_array(self) -> [$number; $n] {
+                // SAFETY: same size, and every bit pattern is a number.
+                unsafe { core::mem::transmute(self.0) }
+            }
+
+            /// From the lanes.
+            #[inline(always)]
+            pub fn from_array(a: [$number; $n]) -> Self {
+                // SAFETY: same size.
+                Self(unsafe { core::mem::transmute::<[$number; $n], $register>(a) })
+            }
+        }
+
+        impl kernels_gpu::Mask for Holds {
+            #[inline(always)]
+            fn all(self) -> bool {
+                // SAFETY: see `lanes`.
+                unsafe { bits(self.0) == (1 << $n) - 1 }
+            }
+            #[inline(always)]
+            fn lane(self, lane: usize) -> bool {
+                // SAFETY: see `lanes`.
+                unsafe { bits(self.0) >> lane & 1 == 1 }
+            }
+        }
+
+        impl PerLane for $name {
+            type One = $number;
+
+            #[inline(always)]
+            fn spread(one: &$number) -> Self {
+                Self::from_f64(f64::from(*one))
+            }
+
+            #[inline(always)]
+            fn lane(&self, lane: usize) -> $number {
+                self.to_array()[lane]
+            }
+
+            #[inline(always)]
+            fn set_lane(&mut self, lane: usize, from: &Self) {
+                let mut a = self.to_array();
+                a[lane] = from.to_array()[lane];
+                *self = Self::from_array(a);
+            }
+        }
+
+        impl Real for $name {
+            type Lane = $number;
+            const LANES: usize = $n;
+            const TOGETHER: bool = true;
+            type Mask = Holds;
+            kernels_gpu::own_constants_and_forces!($n);
+
+            #[inline(always)]
+            fn to_f64(self, lane: usize) -> f64 {
+                f64::from(self.lane(lane))
+            }
+
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { $fmadd(self.0, a.0, b.0) })
+            }
+
+            #[inline(always)]
+            fn at_most(self, other: Self) -> Holds {
+                // SAFETY: see `lanes`.
+                Holds(unsafe { at_most_raw(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            fn select(mask: Holds, yes: Self, no: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { select_raw(mask.0, yes.0, no.0) })
+            }
+
+            $($real)*
+        }
+
+        impl core::ops::Add for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn add(self, o: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { $add(self.0, o.0) })
+            }
+        }
+
+        impl core::ops::Sub for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn sub(self, o: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { $sub(self.0, o.0) })
+            }
+        }
+
+        impl core::ops::Mul for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn mul(self, o: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { $mul(self.0, o.0) })
+            }
+        }
+
+        impl core::ops::Neg for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                // SAFETY: see `lanes`. The bits of -0 are the sign.
+                unsafe { Self($of_int(xor_int($int(self.0), $int(Self::from_f64(-0.0).0)))) }
+            }
+        }
+    };
+}
+pub(super) use numbers;
+
 macro_rules! lanes {
     ($(#[$doc:meta])* $name:ident, $n:literal) => {
-        use core::ops::{Add, Mul, Neg, Sub};
+        use core::ops::Mul;
 
         use kernels_gpu::number::inv_cube::{
             self, GUESS_BASE, MANTISSA_BASE, ORDINARY_BASE, ORDINARY_WIDTH, SINGLE_BASE, Seeded, Short,
             WIDEN_BASE,
         };
         use kernels_gpu::number::bits::{Bits, HALF_BIAS, RECIPROCAL_BASE};
-        use kernels_gpu::{Mask, PerLane, Real};
-
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug)]
-        #[repr(transparent)]
-        pub struct $name(Double);
+        use kernels_gpu::{PerLane, Real};
 
         /// The `f32` seeds of these numbers, each in the upper half of its lane; the lower halves are 0.
         #[derive(Clone, Copy, Debug)]
@@ -84,11 +218,6 @@ macro_rules! lanes {
             pub all_ordinary: bool,
             seeds: Packed<4, true>,
         }
-
-        /// The results of a comparison, lane by lane.
-        #[derive(Clone, Copy, Debug)]
-        #[repr(transparent)]
-        pub struct Holds(Answers);
 
         /// `x` in both halves of each lane.
         #[inline(always)]
@@ -246,91 +375,19 @@ macro_rules! lanes {
                 // SAFETY: see `lanes`.
                 Self(unsafe { blend(self.0, set1_pd(0.0), other.0) })
             }
-
-            /// The lanes.
-            #[inline(always)]
-            pub fn to_array(self) -> [f64; $n] {
-                // SAFETY: same size, and every bit pattern is a number.
-                unsafe { core::mem::transmute(self.0) }
-            }
-
-            /// From the lanes.
-            #[inline(always)]
-            pub fn from_array(a: [f64; $n]) -> Self {
-                // SAFETY: same size.
-                Self(unsafe { core::mem::transmute::<[f64; $n], Double>(a) })
-            }
         }
 
-        impl Mask for Holds {
-            #[inline(always)]
-            fn all(self) -> bool {
-                // SAFETY: see `lanes`.
-                unsafe { bits(self.0) == (1 << $n) - 1 }
-            }
-            #[inline(always)]
-            fn lane(self, lane: usize) -> bool {
-                // SAFETY: see `lanes`.
-                unsafe { bits(self.0) >> lane & 1 == 1 }
-            }
-        }
-
-        impl PerLane for $name {
-            type One = f64;
-
-            #[inline(always)]
-            fn spread(one: &f64) -> Self {
-                Self::from_f64(*one)
-            }
-
-            #[inline(always)]
-            fn lane(&self, lane: usize) -> f64 {
-                self.to_array()[lane]
-            }
-
-            #[inline(always)]
-            fn set_lane(&mut self, lane: usize, from: &Self) {
-                let mut a = self.to_array();
-                a[lane] = from.to_array()[lane];
-                *self = Self::from_array(a);
-            }
-        }
-
-        impl Real for $name {
-            type Lane = f64;
-            const LANES: usize = $n;
-            const TOGETHER: bool = true;
+        crate::lanes::numbers!(
+            $(#[$doc])*
+            $name, $n of f64 in Double,
+            add_pd sub_pd mul_pd fmadd_pd castpd_int castint_pd,
+            {
             const HAS_SOFTENING_FLOOR: bool = false;
-            type Mask = Holds;
-            kernels_gpu::own_constants_and_forces!($n);
 
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 // SAFETY: see `lanes`.
                 Self(unsafe { set1_pd(x) })
-            }
-
-            #[inline(always)]
-            fn to_f64(self, lane: usize) -> f64 {
-                self.lane(lane)
-            }
-
-            #[inline(always)]
-            fn mul_add(self, a: Self, b: Self) -> Self {
-                // SAFETY: see `lanes`.
-                Self(unsafe { fmadd_pd(self.0, a.0, b.0) })
-            }
-
-            #[inline(always)]
-            fn at_most(self, other: Self) -> Holds {
-                // SAFETY: see `lanes`.
-                Holds(unsafe { at_most_raw(self.0, other.0) })
-            }
-
-            #[inline(always)]
-            fn select(mask: Holds, yes: Self, no: Self) -> Self {
-                // SAFETY: see `lanes`.
-                Self(unsafe { select_raw(mask.0, yes.0, no.0) })
             }
 
             #[inline(always)]
@@ -378,7 +435,8 @@ macro_rules! lanes {
                 }
                 Self::one_by_one(r2, inv_cube::inv_cube_or_zero)
             }
-        }
+            }
+        );
 
         impl Seeded for $name {
             type Alone = f64;
@@ -555,45 +613,6 @@ macro_rules! lanes {
             fn mul(self, o: Self) -> Self {
                 // SAFETY: see `lanes`.
                 Self(unsafe { mul_ps(self.0, o.0) })
-            }
-        }
-
-        impl Add for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn add(self, o: Self) -> Self {
-                // SAFETY: see `lanes`.
-                Self(unsafe { add_pd(self.0, o.0) })
-            }
-        }
-
-        impl Sub for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn sub(self, o: Self) -> Self {
-                // SAFETY: see `lanes`.
-                Self(unsafe { sub_pd(self.0, o.0) })
-            }
-        }
-
-        impl Mul for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn mul(self, o: Self) -> Self {
-                // SAFETY: see `lanes`.
-                Self(unsafe { mul_pd(self.0, o.0) })
-            }
-        }
-
-        impl Neg for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn neg(self) -> Self {
-                // SAFETY: see `lanes`.
-                unsafe {
-                    let sign = set1_epi64(i64::MIN);
-                    Self(castint_pd(xor_int(castpd_int(self.0), sign)))
-                }
             }
         }
     };
