@@ -21,8 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     println!(
         "{}, {:.2?}: {} of {} pixels never parted",
-        map.device,
-        map.elapsed,
+        map.report.device,
+        map.report.elapsed,
         map.statistics.never_parted.unwrap_or(0),
         map.values.len()
     );

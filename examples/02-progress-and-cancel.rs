@@ -29,7 +29,7 @@ fn main() -> Result<(), SpecError> {
         deadline: Instant::now() + Duration::from_secs(2),
     };
     match run(&map, &RunOptions::default(), &monitor) {
-        Ok(map) => println!("\ndone in {:.2?}", map.elapsed),
+        Ok(map) => println!("\ndone in {:.2?}", map.report.elapsed),
         Err(EngineError::Cancelled) => println!("\ncancelled after the time limit"),
         Err(error) => println!("\n{error}"),
     }

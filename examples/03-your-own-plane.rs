@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     file.finish()?;
     println!(
         "plane.npz: {} pixel-steps in {:.2?}",
-        map.statistics.pixel_steps, map.elapsed
+        map.statistics.pixel_steps, map.report.elapsed
     );
     Ok(())
 }

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use trisolar::divergence::{
-    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Specification, Unattended,
+    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Specification, Unattended, Validated,
 };
 use trisolar::simd::Simd;
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     .validate()?;
 
-    let mut engines: Vec<(String, Box<dyn Engine>)> = Vec::new();
+    let mut engines: Vec<(String, Box<dyn Engine<Validated>>)> = Vec::new();
     for simd in Simd::available() {
         engines.push((
             format!("CPU, {simd}"),
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let same = first.get_or_insert_with(|| computed.values.clone()) == &computed.values;
         println!(
             "{name:30} {:>10.2?}  {}",
-            computed.elapsed,
+            computed.report.elapsed,
             if same { "equal" } else { "DIFFERENT" }
         );
     }

@@ -53,7 +53,7 @@ typedef int32_t (*trisolar_progress)(uint64_t done, uint64_t total, void *user);
 
 /*
  * How to compute; nothing here changes a map's values. All zero is the default. The texts are those of
- * `trisolar divergence --gpus`, `--device` and `--driver`; they are read during the call only.
+ * `trisolar divergence --gpus` and `--device`; they are read during the call only.
  */
 typedef struct trisolar_options {
     int32_t backend;            /* TRISOLAR_AUTO, TRISOLAR_CPU, TRISOLAR_GPU or TRISOLAR_GPU_AND_CPU */
@@ -61,7 +61,6 @@ typedef struct trisolar_options {
     trisolar_progress progress; /* or NULL */
     void *user;                 /* passed to progress */
     const char *gpus;           /* how many: "all", or a number such as "2"; NULL: as many as the map can keep busy */
-    const char *driver;         /* of several GPUs: "threads" or "single"; NULL: "threads" */
     double max_error;           /* share of unresolved pixels above which a map is a failure; 0: the specification's, or none */
     const char *device;         /* which GPUs, instead of gpus: numbers such as "0,2"; NULL: none in particular */
 } trisolar_options;
@@ -173,8 +172,8 @@ typedef struct trisolar_encounter_record {
 
 /*
  * Integrates encounters to their ends. toml (UTF-8) has the keys of `trisolar encounters --save-config`; missing keys have their
- * defaults, so "" is the ensemble of `trisolar encounters`. options may be NULL; they are those of maps, but driver must be NULL or
- * "threads", progress is told of runs instead of steps, and max_error is the relative energy error of any run above which the encounters,
+ * defaults, so "" is the ensemble of `trisolar encounters`. options may be NULL; they are those of maps, but
+ * progress is told of runs instead of steps, and max_error is the relative energy error of any run above which the encounters,
  * which are returned as well, are TRISOLAR_FAILED.
  */
 trisolar_status trisolar_encounters_run(const char *toml, const trisolar_options *options, trisolar_encounters **found);

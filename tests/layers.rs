@@ -23,10 +23,11 @@ const LAYERS: &[(&str, &[&str])] = &[
         "trisolar-bodies",
         &["kernels-gpu", "trisolar-io", "trisolar-spec"],
     ),
-    ("trisolar-map", GROUND),
+    ("trisolar-ensemble", GROUND),
+    ("trisolar-map", ENSEMBLE),
     ("trisolar-nbody", GROUND),
     ("trisolar-cluster", GROUND),
-    ("trisolar-encounters", GROUND),
+    ("trisolar-encounters", ENSEMBLE),
     // This is the only system that depends on others.
     (
         "trisolar-zoom",
@@ -34,6 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "kernels-gpu",
             "trisolar-device",
             "trisolar-encounters",
+            "trisolar-ensemble",
             "trisolar-io",
             "trisolar-map",
             "trisolar-run",
@@ -49,6 +51,19 @@ const GROUND: &[&str] = &[
     "kernels-gpu",
     "trisolar-bodies",
     "trisolar-device",
+    "trisolar-io",
+    "trisolar-run",
+    "trisolar-simd",
+    "trisolar-spec",
+];
+
+/// The packages below the systems whose items do not know one another.
+const ENSEMBLE: &[&str] = &[
+    "trisolar-cuda-std",
+    "kernels-gpu",
+    "trisolar-bodies",
+    "trisolar-device",
+    "trisolar-ensemble",
     "trisolar-io",
     "trisolar-run",
     "trisolar-simd",

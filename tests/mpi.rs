@@ -716,10 +716,6 @@ fn unsupported_options_on_several_ranks_are_rejected_once_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     for (options, reason) in [
         (&["divergence", "--size", "0"][..], "--size"),
-        (
-            &["divergence", "--driver", "single"],
-            "the GPUs of one process",
-        ),
         (&["sweep", "--vary", "mass9=1,2"], "unknown parameter"),
         (&["zoom", "--out", "no/such/folder"], "does not exist"),
     ] {

@@ -291,7 +291,8 @@ fn row(
     first: Option<&DivergenceMap>,
     picture: Option<PathBuf>,
 ) -> Result<Row, Failure> {
-    let rate = |map: &DivergenceMap| map.statistics.pixel_steps as f64 / map.elapsed.as_secs_f64();
+    let rate =
+        |map: &DivergenceMap| map.statistics.pixel_steps as f64 / map.report.elapsed.as_secs_f64();
     let width = map.specification.size[0] as usize;
     let steps = map.specification.steps as u32;
     if let (Some(path), Some(first)) = (&picture, first) {
@@ -299,17 +300,17 @@ fn row(
     }
     Ok(Row {
         mode: name.to_owned(),
-        seconds: map.elapsed.as_secs_f64(),
+        seconds: map.report.elapsed.as_secs_f64(),
         speed: first.map_or(1.0, |first| rate(map) / rate(first)),
         grain: grain(map.values.as_slice(), width, steps),
         difference: first
             .map(|f| Comparison::new(f.values.as_slice(), map.values.as_slice(), width, steps)),
         picture,
-        engine: map.engine,
-        device: map.device.clone(),
+        engine: map.report.engine,
+        device: map.report.device.clone(),
         unresolved: map.resolution,
         warnings: map.warnings.clone(),
-        notes: map.notes.clone(),
+        notes: map.report.notes.clone(),
     })
 }
 

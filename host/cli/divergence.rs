@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Driver, Executor, Overrides, Points, Preset, Quantity, Resolution, RunOptions, SpecError,
+    self, Executor, Overrides, Points, Preset, Quantity, Resolution, RunOptions, SpecError,
     Specification, Validated,
 };
 use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{Theme, YDirection};
 use trisolar::output::{self, Look, Output, Shown, Style};
+use trisolar::run::partial::Begun;
 use trisolar::run::{self, Claim, Part, Paths, RecordError};
 use trisolar::spec::Parameters as _;
-use trisolar::store::{self, Begun, StoreError};
+use trisolar::store::{self, MapContents, StoreError};
 
 use self::outcome::MapOutcome;
 pub(crate) use self::outcome::more_steps;
@@ -75,10 +76,6 @@ pub(crate) struct Args {
     part: PartArgs,
     #[command(flatten)]
     devices: MapDevices,
-    /// How several GPUs are driven: threads (a thread for each, with pixels handed out on demand, so that all finish together) or
-    /// single (one thread, with an equal part for each GPU, as in Badger's study)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "threads", value_parser = values::driver)]
-    driver: Driver,
 
     /// Print one JSON object instead of the summary
     #[arg(long, help_heading = "Report")]
@@ -326,15 +323,6 @@ impl Args {
         Ok((valid.map_err(refused)?, most))
     }
 
-    /// Combines a specification with the points of the file, in a process other than the one that has checked both.
-    fn with_points(&self, specification: Specification) -> Result<Validated, String> {
-        let path = self.points_of_the_run().ok_or("there is no --points")?;
-        let refused = |e: SpecError| format!("{}: {}: {}", path.display(), e.given, e.allowed);
-        specification
-            .validate_points(Points::read(&path)?)
-            .map_err(refused)
-    }
-
     /// The file of points, also that of a resumed run.
     fn points_of_the_run(&self) -> Option<PathBuf> {
         let of_the_begun = || {
@@ -346,7 +334,7 @@ impl Args {
     }
 
     /// The run to resume, if it exists; see `--resume`.
-    fn begun(&self) -> Result<Option<Begun>, Failure> {
+    fn begun(&self) -> Result<Option<Begun<MapContents>>, Failure> {
         let Some(name) = &self.resume else {
             return Ok(None);
         };
@@ -396,12 +384,9 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 
 /// Computes a map and writes it.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
-    let options = RunOptions {
-        driver: args.driver,
-        ..args.devices.options()
-    };
+    let options = args.devices.options();
     let communicator = Communicator::join()?;
-    let points = |specification| args.with_points(specification);
+    let points = || part::points(args.points_of_the_run());
     let result = communicator.compute(&options, false, &points, |executor, options| {
         run_on(&args, typed, executor, &options)
     });
@@ -517,13 +502,9 @@ impl MapJob {
 fn run_on(
     args: &Args,
     typed: &Typed,
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     options: &RunOptions,
 ) -> Result<(), Failure> {
-    if args.driver == Driver::Single && executor.processes() > 1 {
-        let reason = "it compares ways to drive the GPUs of one process; remove the option, or start the map without mpirun";
-        return Err(Failure::value("single", "--driver", reason));
-    }
     executor.check(options)?;
     let job = MapJob::new(args, typed)?;
     let _claim = job.claim(args)?;

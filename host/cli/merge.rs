@@ -4,15 +4,15 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use trisolar::divergence::Points;
-use trisolar::run::parts::{self, PartsError};
+use trisolar::ensemble::Ensemble;
+use trisolar::run::parts::{self, Parts, PartsError};
 use trisolar::run::{self, Outputs, Paths, Record};
 use trisolar::zoom::{FolderError, NAMES, PartFolders};
 use trisolar::{encounters, store};
 
 use super::cpu_args::CpuArgs;
 use super::unfinished::refuse;
-use super::{Failure, divergence, execute_words, interrupt};
+use super::{Failure, divergence, execute_words, interrupt, part};
 
 /// Make one result of the parts that commands with --part have computed: all files that one run of the command would have written, with
 /// the same bytes, where its --out says. The parts remain.
@@ -86,46 +86,40 @@ fn record<T: Paths>(
 
 /// Makes an unfinished map of parts; returns its name.
 fn map(files: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let parts = store::Parts::read(files)?;
-    let output: divergence::OutputArgs = parts.run.get(divergence::OUTPUT)?;
-    let main = divergence::main_of(&output.out).to_owned();
-    let specification = parts.contents.specification.clone();
-    let valid = match &output.points {
-        None => specification.validate(),
-        Some(path) => specification.validate_points(points(path)?),
-    };
-    let valid = valid.map_err(|e| Failure::specification(&e, true, None))?;
-    let run = record(
-        store::COMMAND,
-        &main,
-        divergence::OUTPUT,
-        &output,
-        &output.out,
-    )?;
-    store::Store::merged(&main, &valid, &parts, Some(run))?;
+    use divergence::{OUTPUT, OutputArgs, main_of};
+    let parts = Parts::read(files)?;
+    let output: OutputArgs = parts.run.get(OUTPUT)?;
+    let main = main_of(&output.out).to_owned();
+    let run = record(store::COMMAND, &main, OUTPUT, &output, &output.out)?;
+    merged::<trisolar::divergence::Validated>(&main, &parts, output.points.clone(), run)?;
     Ok(main)
 }
 
-/// Makes an unfinished ensemble of parts; returns its name.
+/// Makes unfinished encounters of parts; returns their name.
 fn ensemble(files: &[PathBuf]) -> Result<PathBuf, Failure> {
     use super::encounters::{OUTPUT, OutputArgs, main_of, outputs};
-    let parts = encounters::store::Parts::read(files)?;
+    let parts = Parts::read(files)?;
     let output: OutputArgs = parts.run.get(OUTPUT)?;
     let Some(main) = main_of(&output.out).map(Path::to_owned) else {
         return Err(PartsError::refused(&files[0], "its run has no --out").into());
     };
-    let read = output.points.as_deref().map(points).transpose()?;
-    let valid = parts.contents.specification.validated(read.as_ref());
-    let valid = valid.map_err(|e| Failure::specification(&e, true, None))?;
-    let files = outputs(&output);
-    let run = record(encounters::store::COMMAND, &main, OUTPUT, &output, &files)?;
-    encounters::store::Store::merged(&main, &valid, &parts, Some(run))?;
+    let all = outputs(&output);
+    let run = record(encounters::store::COMMAND, &main, OUTPUT, &output, &all)?;
+    merged::<encounters::Validated>(&main, &parts, output.points.clone(), run)?;
     Ok(main)
 }
 
-fn points(path: &Path) -> Result<Points, Failure> {
-    Points::read(path)
-        .map_err(|reason| Failure::value(&path.display().to_string(), "--points", &reason))
+/// Makes the unfinished result for the output `main` of all parts of an ensemble.
+fn merged<E: Ensemble>(
+    main: &Path,
+    parts: &Parts<E::Contents>,
+    points: Option<PathBuf>,
+    run: Record,
+) -> Result<(), Failure> {
+    let valid = E::of_contents(&parts.contents, || part::points(points));
+    let valid = valid.map_err(|e| Failure::specification(&e, true, None))?;
+    store::merged(main, &valid, parts, Some(run))?;
+    Ok(())
 }
 
 /// Makes an unfinished sequence of the folders of its parts; returns the command and the folder.

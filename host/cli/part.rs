@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use trisolar::bodies::Points;
 use trisolar::io::older;
 use trisolar::run::partial::working_files;
 use trisolar::run::{Claim, Outputs, Part, Paths};
+use trisolar::spec::SpecError;
 
 use super::Failure;
 use super::report::Lines;
@@ -25,6 +27,12 @@ pub(crate) struct PartArgs {
         conflicts_with = "resume"
     )]
     pub(crate) part: Option<Part>,
+}
+
+/// The start states in a file of points, for an ensemble that has them.
+pub(crate) fn points(path: Option<PathBuf>) -> Result<Points, SpecError> {
+    let path = path.ok_or_else(|| SpecError::new("points", "", "there is no file of points"))?;
+    Points::read(&path).map_err(|reason| SpecError::new("points", path.display(), reason))
 }
 
 /// Refuses to continue a part in the file `name` with other outputs or pictures than those with which it was begun.

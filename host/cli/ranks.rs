@@ -1,17 +1,14 @@
 //! The processes that `mpirun` started: rank 0 reads, writes and reports, and all compute.
 
-use trisolar::divergence::{EngineError, Executor, Points, RunOptions, Specification, Validated};
-use trisolar::encounters;
+use trisolar::ensemble::{Devices, Ensemble, Executor, ReadPoints};
+use trisolar::run::{EngineError, Ranks, RunOptions};
 #[cfg(feature = "mpi")]
-use trisolar::run::{Messages as _, Ranks as _};
+use trisolar::{
+    ensemble,
+    run::{Backend, Messages as _, processes},
+};
 
 use super::Failure;
-
-/// Adds the points to a specification.
-pub(crate) type WithPoints<'a> = &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync);
-
-/// Reads the points of encounters.
-pub(crate) type ReadPoints<'a> = &'a (dyn Fn() -> Result<Points, String> + Sync);
 
 /// The number of processes that a launcher says it has started.
 fn launched() -> usize {
@@ -87,7 +84,7 @@ impl Communicator {
         made()
     }
 
-    pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn trisolar::nbody::Ranks>> {
+    pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn Ranks>> {
         None
     }
 
@@ -95,23 +92,14 @@ impl Communicator {
         Err(error)
     }
 
-    pub(crate) fn compute(
+    pub(crate) fn compute<E: Ensemble>(
         &self,
         options: &RunOptions,
         _: bool,
-        _: WithPoints<'_>,
-        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
-    ) -> Result<(), Failure> {
-        lead(&trisolar::divergence::Devices::new(), *options)
-    }
-
-    pub(crate) fn encounters(
-        &self,
-        options: Result<RunOptions, EngineError>,
         _: ReadPoints<'_>,
-        lead: impl FnOnce(&dyn encounters::Executor, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor<E>, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
-        lead(&encounters::Devices, options?)
+        lead(&Devices::new(), *options)
     }
 
     pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
@@ -157,53 +145,30 @@ impl Communicator {
             return given;
         };
         let options = RunOptions {
-            backend: trisolar::divergence::Backend::Cpu,
+            backend: Backend::Cpu,
             threads: given,
             ..RunOptions::default()
         };
-        trisolar::divergence::share(&options, world).threads
+        processes::share(&options, world).threads
     }
 
-    /// Runs `lead` on rank 0 with all ranks' devices; the other ranks compute for it until it ends. With `in_turn` each map is
+    /// Runs `lead` on rank 0 with all ranks' devices; the other ranks compute for it until it ends. With `in_turn` each ensemble is
     /// computed on one of the GPUs of a rank, in turn. The devices of `options` are divided among the ranks of a machine.
-    pub(crate) fn compute(
+    pub(crate) fn compute<E: Ensemble>(
         &self,
         options: &RunOptions,
         in_turn: bool,
-        points: WithPoints<'_>,
-        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
-    ) -> Result<(), Failure> {
-        use trisolar::divergence::{self, Local};
-        let Some(world) = self.world.as_deref() else {
-            return lead(&divergence::Devices::new(), *options);
-        };
-        let options = divergence::share(options, world);
-        let serve = || divergence::serve(world, &Local { options, points });
-        self.lead(world, serve, || {
-            divergence::lead(world, in_turn, |leader| lead(leader, options))
-        })
-    }
-
-    /// The same for encounters. `options` may be an error of this rank.
-    pub(crate) fn encounters(
-        &self,
-        options: Result<RunOptions, EngineError>,
         points: ReadPoints<'_>,
-        lead: impl FnOnce(&dyn encounters::Executor, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor<E>, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
-        use trisolar::encounters::Local;
         let Some(world) = self.world.as_deref() else {
-            return lead(&encounters::Devices, options?);
+            return lead(&Devices::new(), *options);
         };
-        let options = options.map(|options| trisolar::divergence::share(&options, world));
-        let local = Local {
-            options: options.clone(),
-            points,
-        };
-        let serve = || encounters::serve(world, &local);
+        let options = processes::share(options, world);
+        let local = ensemble::Local { options, points };
+        let serve = || ensemble::serve::<E>(world, &local);
         self.lead(world, serve, || {
-            let options = options?;
-            encounters::lead(world, |leader| lead(leader, options))
+            ensemble::lead(world, in_turn, |leader| lead(leader, options))
         })
     }
 
@@ -222,12 +187,12 @@ impl Communicator {
         }
         let result = lead();
         let Err(failure) = &result else {
-            trisolar::divergence::shutdown(world, 0);
+            processes::shutdown(world, 0);
             return result;
         };
         // This comes before the other ranks end, because the launcher then ends this one as well.
         failure.say();
-        trisolar::divergence::shutdown(world, failure.exit_code());
+        processes::shutdown(world, failure.exit_code());
         Err(Failure::Elsewhere(failure.exit_code()))
     }
 
@@ -257,7 +222,7 @@ impl Communicator {
     }
 
     /// The processes that share the bodies.
-    pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn trisolar::nbody::Ranks>> {
+    pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn Ranks>> {
         let world = self.world.clone()?;
         Some(world)
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use trisolar::ensemble::{Portion, Report};
 
 use super::Failure;
 pub(crate) use super::failure::to_stderr;
@@ -117,6 +118,27 @@ pub(crate) fn add_files(object: &mut Value, files: &[PathBuf]) {
 /// A list of one device, for the key `devices`.
 pub(crate) fn device(device: &str) -> Value {
     devices([device])
+}
+
+/// The devices of an ensemble for the key `devices`, each with its number of `items` (such as `pixels`).
+pub(crate) fn portions(report: &Report, items: &str) -> Value {
+    match report.portions.is_empty() {
+        true => device(&report.device),
+        false => report.portions_json(items),
+    }
+}
+
+/// The share of each device in an ensemble, if there are several.
+pub(crate) fn shares(report: &Report) -> Option<String> {
+    let all: u64 = report.portions.iter().map(|p| p.items).sum();
+    let share = |p: &Portion| {
+        let percent = 100.0 * p.items as f64 / all.max(1) as f64;
+        // A GPU is identified by its number; its name is left out.
+        let name = p.device.split(',').next().unwrap_or_default();
+        format!("{name} {percent:.1} %")
+    };
+    let shares: Vec<String> = report.portions.iter().map(share).collect();
+    (shares.len() > 1).then(|| shares.join(", "))
 }
 
 /// The specification of a run with the given or default values of its start.

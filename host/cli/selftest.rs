@@ -42,13 +42,13 @@ pub(crate) struct Args {
 /// An engine under test.
 struct Candidate {
     name: String,
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Engine<Validated>>,
     /// Whether it computes `f64` maps of a grid by explicit Euler only.
     plain: bool,
 }
 
 impl Candidate {
-    fn new(name: impl Into<String>, engine: impl Engine + 'static) -> Self {
+    fn new(name: impl Into<String>, engine: impl Engine<Validated> + 'static) -> Self {
         Self {
             name: name.into(),
             engine: Box::new(engine),
@@ -56,7 +56,11 @@ impl Candidate {
         }
     }
 
-    fn of_kernel(device: &str, kernel: DivergenceKernel, engine: impl Engine + 'static) -> Self {
+    fn of_kernel(
+        device: &str,
+        kernel: DivergenceKernel,
+        engine: impl Engine<Validated> + 'static,
+    ) -> Self {
         let name = format!("{device}, {}", kernel.name());
         Self {
             plain: kernel == DivergenceKernel::Plain,

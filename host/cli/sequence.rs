@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Executor, Overrides, Resolution, RunOptions, SpecError, Specification, differences,
+    Executor, Overrides, Resolution, RunOptions, SpecError, Specification, Validated, differences,
 };
 use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
@@ -519,12 +519,11 @@ impl SequenceArgs {
     /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
     pub(crate) fn on_all_ranks(
         &self,
-        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor<Validated>, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         let options = self.devices.options();
-        let no_points = |_| Err("frames have no points".into());
         let communicator = Communicator::join()?;
-        let result = communicator.compute(&options, true, &no_points, lead);
+        let result = communicator.compute(&options, true, &|| part::points(None), lead);
         communicator.end(result)
     }
 

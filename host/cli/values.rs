@@ -2,7 +2,7 @@
 //! whether a value is allowed is checked later, together with the others.
 
 pub(crate) use trisolar::divergence::steps;
-use trisolar::divergence::{Backend, Driver, GpuChoice, MapBackend};
+use trisolar::divergence::{Backend, GpuChoice, MapBackend};
 pub(crate) use trisolar::hermite::{order, particles};
 pub(crate) use trisolar::spec::read::{number, size};
 
@@ -27,10 +27,6 @@ pub(crate) fn gpus_by_number(text: &str) -> Result<GpuChoice, String> {
 }
 
 /// `threads` or `single`.
-pub(crate) fn driver(text: &str) -> Result<Driver, String> {
-    text.parse()
-}
-
 /// The number of pixels that are averaged to one.
 pub(crate) fn shrink(text: &str) -> Result<usize, String> {
     trisolar::output::shrink(text)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
+use trisolar::divergence::{Executor, Parameter, RunOptions, Specification, Validated};
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::MIN_CAPTIONED_PIXELS;
 use trisolar::run::{Paths, Record};
@@ -150,7 +150,7 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 fn run_on(
     args: &Args,
     typed: &Typed,
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     options: RunOptions,
 ) -> Result<(), Failure> {
     executor.check(&options)?;

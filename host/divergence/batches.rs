@@ -1,6 +1,5 @@
 //! The pixels that a CPU thread is computing, which it draws from the queue and delivers in batches.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,8 +9,8 @@ use kernels_gpu::lanes::{IDLE, LaneState, Pixel};
 use kernels_gpu::map::Job;
 use kernels_gpu::quantity::Quantity;
 
-use super::queue::{Pace, Share};
-use super::{Validated, Value};
+use super::{Task, Value};
+use trisolar_run::queue::{Pace, Share};
 use trisolar_run::{EngineError, Workers};
 
 /// Rounds of steps after which a thread reports its progress and checks for cancellation: a few milliseconds.
@@ -23,32 +22,25 @@ const MIN_BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// The data that the threads of a run share.
 pub(super) struct SharedBatches<'a> {
-    pub spec: &'a Validated,
+    pub task: &'a Task<'a>,
     pub job: &'a Job,
     pub share: Share<'a>,
     pub lanes: u64,
     /// Steps that each thread has reported.
     steps: Vec<AtomicU64>,
-    began: Mutex<Option<Instant>>,
+    began: Instant,
 }
 
 impl<'a> SharedBatches<'a> {
-    pub fn new(workers: &Workers, spec: &'a Validated, job: &'a Job, share: Share<'a>) -> Self {
+    pub fn new(workers: &Workers, task: &'a Task<'a>, job: &'a Job, share: Share<'a>) -> Self {
         Self {
-            spec,
+            task,
             job,
             share,
             lanes: workers.simd().lanes() as u64,
             steps: (0..workers.threads()).map(|_| AtomicU64::new(0)).collect(),
-            began: Mutex::new(None),
+            began: Instant::now(),
         }
-    }
-
-    /// Waits until the other devices are ready; returns false if the run has ended.
-    pub fn begin(&self) -> bool {
-        let goes_on = self.share.ready();
-        *self.began.lock().expect("never poisoned") = Some(Instant::now());
-        goes_on
     }
 
     pub fn threads(&self) -> u64 {
@@ -69,8 +61,7 @@ impl<'a> SharedBatches<'a> {
 
     /// Pixels per second of all threads together.
     pub fn rate(&self) -> f64 {
-        let began = *self.began.lock().expect("never poisoned");
-        let seconds = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
+        let seconds = self.began.elapsed().as_secs_f64();
         self.accounted() as f64 / f64::from(self.job.steps) / seconds.max(1e-3)
     }
 }
@@ -228,8 +219,8 @@ impl<'a, V: Value> Batches<'a, V> {
         if batch.began.elapsed() < MIN_BATCH_TIME {
             self.size = (self.size * 2).min(MAX_BATCH_PIXELS);
         }
-        let share = self.shared.share;
-        if let Err(error) = share.deliver(batch.first, V::slice(&batch.values)) {
+        let SharedBatches { task, share, .. } = self.shared;
+        if let Err(error) = task.deliver(*share, batch.first, V::slice(&batch.values)) {
             self.failed.get_or_insert(error);
         }
     }

@@ -1,4 +1,4 @@
-//! The CPU engine: threads with SIMD lanes. A lane gets another pixel as soon as its pixel is done.
+//! Maps on the CPU: threads with SIMD lanes. A lane gets another pixel as soon as its pixel is done.
 
 use std::marker::PhantomData;
 
@@ -11,14 +11,12 @@ use kernels_gpu::number::bits::Bits;
 use kernels_gpu::number::{Precision as Number, Single};
 use kernels_gpu::quantity::Quantity;
 
-use super::Specification;
 use super::batches::{Batches, ROUNDS_PER_SLICE, SharedBatches};
-use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
-use super::queue::Share;
-use super::scheduler::{self, Worker};
 use super::value::Value;
-use trisolar_run::{Backend, EngineError, Monitor, Workers};
+use super::{Specification, Task, Validated};
+use trisolar_run::queue::Share;
+use trisolar_run::{Backend, EngineError, Workers};
 use trisolar_simd::{OnLanes, Simd};
 
 /// The warning about a computation that may take place on the CPU, if this machine can compute only one number at a time.
@@ -37,80 +35,27 @@ pub fn cpu_warning(backend: Backend) -> Option<&'static str> {
     }
 }
 
-/// Computes maps on the CPU.
-#[derive(Debug)]
-pub struct CpuEngine {
-    workers: Workers,
+/// Number of pixels that a thread computes at a time.
+pub(super) fn lanes(spec: &Validated, simd: Simd) -> usize {
+    let method = spec.specification();
+    let (precision, integrator) = (method.precision.kind(), method.integrator.name());
+    let lanes = (method.quantity).with_method(precision, integrator, LanesOf { simd });
+    lanes.expect("validated: the method is in the table")
 }
 
-impl CpuEngine {
-    /// An engine with this many threads (`None`: as many as the process may use) and the fastest lanes of this machine.
-    ///
-    /// # Errors
-    /// [`EngineError::Threads`] if the system cannot start that many.
-    pub fn new(threads: Option<usize>) -> Result<Self, EngineError> {
-        Self::with_simd(threads, None)
-    }
-
-    /// An engine with lanes that the caller chooses from [`Simd::available`] (`None`: the fastest).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_simd(
-        threads: Option<usize>,
-        simd: impl Into<Option<Simd>>,
-    ) -> Result<Self, EngineError> {
-        let workers = Workers::with_simd(threads, simd)?;
-        Ok(Self { workers })
-    }
-}
-
-impl Engine for CpuEngine {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn device(&self) -> String {
-        self.workers.in_words()
-    }
-
-    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        scheduler::run(&[self], None, task, monitor)
-    }
-}
-
-impl Worker for CpuEngine {
-    fn label(&self) -> String {
-        self.device()
-    }
-
-    fn capacity(&self, specification: &Specification) -> u64 {
-        let (precision, integrator) = (&specification.precision, &specification.integrator);
-        let lanes = LanesOf {
-            simd: self.workers.simd(),
-        };
-        let quantity = specification.quantity;
-        let lanes = quantity.with_method(precision.kind(), integrator.name(), lanes);
-        (self.workers.threads() * lanes.unwrap_or(1)) as u64
-    }
-
-    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        // The job begins with pixel 0, because the lanes get the numbers of their pixels together with the pixels.
-        let job = task.spec.job(0, 0);
-        let shared = SharedBatches::new(&self.workers, task.spec, &job, share);
-        if !shared.begin() {
-            return share.check();
-        }
-        let results = self.workers.broadcast(|context| {
-            work(
-                self.workers.simd(),
-                task.spec.specification(),
-                &shared,
-                context.index(),
-            )
-        });
-        results.into_iter().collect()
-    }
+/// Computes pixels of the task on these threads.
+pub(super) fn on_lanes(
+    task: &Task<'_>,
+    workers: &Workers,
+    share: Share<'_>,
+) -> Result<(), EngineError> {
+    // The job begins with pixel 0, because the lanes get the numbers of their pixels together with the pixels.
+    let job = task.spec.job(0, 0);
+    let shared = SharedBatches::new(workers, task, &job, share);
+    let method = task.spec.specification();
+    let results =
+        workers.broadcast(|context| work(workers.simd(), method, &shared, context.index()));
+    results.into_iter().collect()
 }
 
 /// The worker for the quantity, precision and integrator of the map on these lanes.
@@ -229,12 +174,12 @@ impl<V: Value> PixelSource<V> for Batches<'_, V> {
 
     #[inline(always)]
     fn point(&self, job: &Job, number: u64) -> Point {
-        let point = self.shared.spec.point(number);
+        let point = self.shared.task.spec.point(number);
         point.unwrap_or_else(|| job.grid.point(number))
     }
 
     #[inline(always)]
     fn masses(&self, number: u64) -> Option<Masses> {
-        self.shared.spec.masses(number)
+        self.shared.task.spec.masses(number)
     }
 }

@@ -1,9 +1,7 @@
 //! The engine of devices, GPUs or emulators: fetching threads that a [`Pipeline`] supplies with pixels, or one thread per pixel.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kernels_gpu::device::fetch::{MassiveThread, Ring, Shared, Starts, TILE, Thread, Tile};
@@ -15,18 +13,17 @@ use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity as Computed;
 
-use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
-use super::queue::{Pace, Share};
-use super::scheduler::{self, Worker};
 use super::tiles::{self, LAUNCHES_IN_FLIGHT, Pipeline, Take};
 use super::value::Value;
-use super::{DivergenceKernel, Precision, Quantity, Specification, Validated};
+use super::{DivergenceKernel, Precision, Quantity, Specification, Task, Validated};
 use trisolar_device::{
-    self as gpu, Buffer, Code, Device, DeviceInfo, GpuError, Grid, HostBuffer, Moment, Plain,
-    Queue, Residency,
+    self as gpu, Buffer, Code, Device, GpuError, Grid, HostBuffer, Moment, Plain, Queue, Residency,
 };
-use trisolar_run::{EngineError, Monitor};
+use trisolar_ensemble::GpuEngine;
+use trisolar_run::queue::{Pace, Share};
+use trisolar_run::scheduler::Worker;
+use trisolar_run::{EngineError, machine};
 use trisolar_spec::Integrator;
 
 /// Tiles of results that are copied at a time. This limits page-locked memory to two pieces of 8 MiB.
@@ -70,6 +67,16 @@ impl LaunchShape {
         slice: None,
         band: 1 << 24,
     };
+
+    /// The shape for the emulator: blocks of 128 threads, and launches that are as short as possible, so that threads are often interrupted
+    /// and resumed. The ring and the portions are short, so that small maps wrap around.
+    pub const EMULATED: Self = Self {
+        block: 128,
+        blocks: 8,
+        slots: 8,
+        slice: Some(Duration::ZERO),
+        band: 1 << 16,
+    };
 }
 
 /// Computes maps on a device: a GPU, or the emulator of the grid.
@@ -78,7 +85,6 @@ pub struct DeviceEngine {
     device: Arc<dyn Device>,
     kernel: DivergenceKernel,
     shape: LaunchShape,
-    failed: AtomicBool,
 }
 
 impl DeviceEngine {
@@ -95,24 +101,11 @@ impl DeviceEngine {
     /// # Errors
     /// As [`gpu`](Self::gpu).
     pub fn gpu_with_kernel(number: u32, kernel: DivergenceKernel) -> Result<Self, EngineError> {
-        Ok(Self::on(gpu::open(number)?, kernel, LaunchShape::GPU))
-    }
-
-    /// The engine of a GPU that keeps its buffers for the next map.
-    ///
-    /// # Errors
-    /// As [`gpu`](Self::gpu).
-    pub(super) fn kept(number: u32) -> Result<Self, EngineError> {
-        let device = gpu::open_keeping(number)?;
-        Ok(Self::on(
-            device,
-            DivergenceKernel::default(),
-            LaunchShape::GPU,
-        ))
+        Ok(Self::with(gpu::open(number)?, kernel, LaunchShape::GPU))
     }
 
     /// The engine of this device.
-    pub(super) fn on(
+    pub(super) fn with(
         device: Arc<dyn Device>,
         kernel: DivergenceKernel,
         shape: LaunchShape,
@@ -121,18 +114,7 @@ impl DeviceEngine {
             device,
             kernel,
             shape,
-            failed: AtomicBool::new(false),
         }
-    }
-
-    /// Records a failure, after which the state of the device is not known.
-    fn noting<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
-        let of_the_run =
-            |e: &EngineError| matches!(e, EngineError::Cancelled | EngineError::Sink(_));
-        if result.as_ref().is_err_and(|e| !of_the_run(e)) {
-            self.failed.store(true, Ordering::Relaxed);
-        }
-        result
     }
 
     /// The device's number.
@@ -141,7 +123,7 @@ impl DeviceEngine {
     }
 
     /// The kernel of fetching threads for this specification and these spans, with all its buffers.
-    pub(super) fn grid(
+    fn grid(
         &self,
         spec: &Validated,
         spans: &[Range<u64>],
@@ -171,60 +153,49 @@ fn blocks(spec: &Specification) -> Option<u32> {
     }
 }
 
-impl Engine for DeviceEngine {
-    fn name(&self) -> &'static str {
-        self.device.name()
+impl GpuEngine for DeviceEngine {
+    fn on(device: Arc<dyn Device>) -> Self {
+        Self::with(device, DivergenceKernel::default(), LaunchShape::GPU)
     }
 
-    fn device(&self) -> String {
-        self.device.info().name.clone()
+    fn emulated_gpu() -> Self {
+        let shape = LaunchShape {
+            block: 32,
+            blocks: 2,
+            ..LaunchShape::EMULATED
+        };
+        let emulator = machine::emulator().resident(shape.blocks);
+        Self::with(Arc::new(emulator), DivergenceKernel::default(), shape)
     }
 
-    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        measured([self].into_iter(), monitor, |at_start| {
-            scheduler::run_from(&[self], None, task, monitor, at_start)
-        })
+    fn device(&self) -> &Arc<dyn Device> {
+        &self.device
     }
 }
 
-impl Worker for DeviceEngine {
+impl<'a> Worker<Task<'a>> for DeviceEngine {
     fn label(&self) -> String {
         format!("GPU {}, {}", self.index(), self.device.info().name)
     }
 
-    fn capacity(&self, _: &Specification) -> u64 {
+    fn capacity(&self, _: &Task<'a>) -> u64 {
         // Threads that are resident with 128 registers each.
         let resident = u64::from(self.device.info().multiprocessors) * 512;
         resident.min(u64::from(self.shape.blocks) * u64::from(self.shape.block))
     }
 
-    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        self.noting(match self.kernel {
+    fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
+        match self.kernel {
             DivergenceKernel::Fetch => self.work_fetching(task, share),
-            DivergenceKernel::Plain => self.work_plainly(task.spec, &share),
-        })
-    }
-}
-
-impl Accelerator for DeviceEngine {
-    fn name(&self) -> String {
-        self.device.info().name.clone()
-    }
-
-    fn usable(&self) -> bool {
-        !self.failed.load(Ordering::Relaxed)
-    }
-
-    fn driven(&self) -> Option<&DeviceEngine> {
-        Some(self)
+            DivergenceKernel::Plain => self.work_plainly(task, share),
+        }
     }
 }
 
 impl DeviceEngine {
     fn work_fetching(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         let grid = self.grid(task.spec, &task.spans_to_come())?;
-        let steps = task.spec.specification().steps;
-        let mut pipeline = Pipeline::new(grid, share, steps);
+        let mut pipeline = Pipeline::new(grid, task, share);
         if share.ready() {
             pipeline.work()
         } else {
@@ -233,7 +204,8 @@ impl DeviceEngine {
     }
 
     /// Computes bands of pixels with one thread per pixel.
-    fn work_plainly(&self, spec: &Validated, share: &Share<'_>) -> Result<(), EngineError> {
+    fn work_plainly(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+        let spec = task.spec;
         if !self.kernel.computes(spec) {
             return Err(self.kernel.refused(spec, self.device.info()));
         }
@@ -257,9 +229,9 @@ impl DeviceEngine {
                     self.device
                         .launch::<DivergencePlain>(grid, (job, times.as_mut_ptr()))?
                 };
-                wait(&self.device.mark(Queue::Compute)?, share)?;
+                wait(&self.device.mark(Queue::Compute)?, &share)?;
                 times.download(&mut host[..count])?;
-                share.deliver(span.start, u32::slice(&host[..count]))?;
+                task.deliver(share, span.start, u32::slice(&host[..count]))?;
                 steps += count as u64 * u64::from(job.steps);
                 share.report(steps);
             }
@@ -268,28 +240,6 @@ impl DeviceEngine {
             }
         }
     }
-}
-
-/// Runs `run` and, if the monitor wants it, adds the energy that these GPUs took, or a note with the reason why it cannot be measured.
-/// `run` must call its argument when the computation begins.
-pub(super) fn measured<'a>(
-    engines: impl Iterator<Item = &'a DeviceEngine>,
-    monitor: &dyn Monitor,
-    run: impl FnOnce(Option<&(dyn Fn() + Sync)>) -> Result<Ran, EngineError>,
-) -> Result<Ran, EngineError> {
-    if !monitor.wants_energy() {
-        return run(None);
-    }
-    let meter = gpu::EnergyMeter::new(engines.map(|engine| &*engine.device));
-    let mut ran = match &meter {
-        Ok(meter) => run(Some(&|| meter.start()))?,
-        Err(_) => run(None)?,
-    };
-    match meter.and_then(|meter| meter.stop()) {
-        Ok(energy) => ran.energy = Some(energy),
-        Err(reason) => ran.notes.push(format!("energy was not measured: {reason}")),
-    }
-    Ok(ran)
 }
 
 /// The arguments of a kernel of fetching threads, for any state that its threads keep.
@@ -625,30 +575,10 @@ const FRESH_BYTE: u8 = 0xff;
 const _: () = assert!(FRESH == u32::from_ne_bytes([FRESH_BYTE; 4]));
 
 /// Waits for an event without occupying a core, until the run ends.
-pub(super) fn wait(mark: &Moment, share: &Share<'_>) -> Result<(), EngineError> {
+fn wait(mark: &Moment, share: &Share<'_>) -> Result<(), EngineError> {
     while !mark.reached()? {
         share.check()?;
         std::thread::sleep(Duration::from_micros(200));
     }
     Ok(())
-}
-
-/// A device that computes pixels.
-pub(super) trait Accelerator: Worker + Send {
-    /// Its name.
-    fn name(&self) -> String;
-    /// Whether it can still be used, because it has not failed.
-    fn usable(&self) -> bool;
-    /// The engine of a real GPU; `None` for others.
-    fn driven(&self) -> Option<&DeviceEngine> {
-        None
-    }
-}
-
-/// A source of GPUs.
-pub(super) trait GpuSource: fmt::Debug + Send + Sync {
-    /// All available GPUs.
-    fn list(&self) -> Result<Vec<DeviceInfo>, GpuError>;
-    /// Opens the GPU with this number.
-    fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError>;
 }

@@ -5,9 +5,9 @@
 
 use serde::Serialize;
 
-use super::executor::values_on;
 use super::resolution;
 use super::{Executor, Points, SpecError, Validated, ValueSlice, output};
+use trisolar_ensemble::compute;
 use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
@@ -36,7 +36,7 @@ pub struct StepCheck {
 /// # Errors
 /// Those of the computation.
 pub fn step_check(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     spec: &Validated,
     most: u64,
     options: &RunOptions,
@@ -46,8 +46,8 @@ pub fn step_check(
     let Ok([coarse, fine]) = twice(spec, &pixels) else {
         return Ok(None);
     };
-    let [coarse, fine] = [coarse, fine].map(|valid| values_on(executor, &valid, options, monitor));
-    let ((coarse, _), (fine, _)) = (coarse?, fine?);
+    let [coarse, fine] = [coarse, fine].map(|valid| compute(executor, &valid, options, monitor));
+    let (coarse, fine) = (coarse?.values, fine?.values);
     Ok(Some(compare(spec, coarse.as_slice(), fine.as_slice())))
 }
 

@@ -1,18 +1,18 @@
 //! Keeps a map in a file while it is being computed: for maps larger than memory, and for runs that may be interrupted. If the output is an
 //! npy file, the unfinished file becomes the output when it is complete.
 
-use std::ops::Deref;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineError, Sink, Specification, Validated, ValueSlice, ValueType, differences};
-use trisolar_io::IoError;
-use trisolar_run::partial::{self, Contents, Layout, PartialFile};
-use trisolar_run::parts::{self, PartsError};
-use trisolar_run::{Part, Record};
+use crate::{Specification, Validated, differences};
+use trisolar_run::partial::{Contents, Layout};
 
+pub use trisolar_ensemble::store::{begin, merged, part, resume};
 pub use trisolar_run::partial::{PartialError as StoreError, name_of, working_files};
+
+/// A map in a file, some of whose pixels have been computed.
+pub type Store = trisolar_ensemble::store::Store<Validated>;
 
 /// The specification of the map in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,12 @@ pub struct MapContents {
 }
 
 impl MapContents {
-    fn of(valid: &Validated) -> Self {
+    /// Whether the map consists of points instead of a grid.
+    pub(super) fn has_points(&self) -> bool {
+        self.points.is_some()
+    }
+
+    pub(super) fn of(valid: &Validated) -> Self {
         Self {
             specification: valid.specification().clone(),
             points: Fingerprint::of(valid),
@@ -46,12 +51,6 @@ impl Contents for MapContents {
             .then(|| differences(&there.specification, &self.specification))
     }
 }
-
-/// An unfinished map, as its record describes it.
-pub type Begun = partial::Begun<MapContents>;
-
-/// All parts of a map.
-pub type Parts = parts::Parts<MapContents>;
 
 /// The command that keeps maps in files.
 pub const COMMAND: &str = "divergence";
@@ -75,129 +74,8 @@ impl Fingerprint {
     }
 }
 
-/// A map in a file, some of whose pixels have been computed.
-#[derive(Debug)]
-pub struct Store {
-    file: PartialFile<MapContents>,
-    /// The type of a value.
-    values: ValueType,
-}
-
-impl Store {
-    /// Begins a map for the output `path` and reserves the disk space. `run` makes the record of the run's other options.
-    ///
-    /// # Errors
-    /// [`StoreError::Unfinished`] if an unfinished map exists, or an error if there is too little space or the file cannot be written.
-    pub fn begin(path: &Path, valid: &Validated, run: Option<Record>) -> Result<Self, StoreError> {
-        let file = PartialFile::begin(path, &MapContents::of(valid), layout(path, valid), run)?;
-        Ok(Self::of(file, valid))
-    }
-
-    /// Continues the unfinished map for the output `path`; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`StoreError::Other`], [`StoreError::Busy`], or an error if the files are damaged.
-    pub fn resume(path: &Path, valid: &Validated) -> Result<Option<Self>, StoreError> {
-        let file = PartialFile::resume(path, &MapContents::of(valid), layout(path, valid))?;
-        Ok(file.map(|file| Self::of(file, valid)))
-    }
-
-    /// Begins a part of a map whose output will be `path`, or continues it. The file beside `path` has the pixels of the part only.
-    ///
-    /// # Errors
-    /// As [`begin`](Self::begin) and [`resume`](Self::resume).
-    pub fn part(
-        path: &Path,
-        valid: &Validated,
-        part: Part,
-        run: Option<Record>,
-    ) -> Result<Self, StoreError> {
-        let contents = MapContents::of(valid);
-        let layout = layout(path, valid).of_part(part);
-        let file = PartialFile::begin_or_resume(&part.path(path), &contents, layout, run)?;
-        Ok(Self::of(file, valid))
-    }
-
-    /// The unfinished result for the output `path` that is made of all parts; see [`Parts::merged`](parts::Parts::merged).
-    ///
-    /// # Errors
-    /// [`PartsError`].
-    pub fn merged(
-        path: &Path,
-        valid: &Validated,
-        parts: &Parts,
-        run: Option<Record>,
-    ) -> Result<Self, PartsError> {
-        let (contents, layout) = (MapContents::of(valid), layout(path, valid));
-        let file = parts.merged(path, &contents, layout, run)?;
-        Ok(Self::of(file, valid))
-    }
-
-    /// Ends a part that is complete; see [`PartialFile::finish_part`].
-    ///
-    /// # Errors
-    /// The file is damaged, or cannot be read or written.
-    pub fn finish_part(self) -> Result<(), IoError> {
-        self.file.finish_part()
-    }
-
-    fn of(file: PartialFile<MapContents>, valid: &Validated) -> Self {
-        let values = valid.value_type();
-        Self { file, values }
-    }
-
-    /// The whole map, row-major, or the pixels of a part, as memory that the system reads from the file on access.
-    ///
-    /// # Errors
-    /// Pixels are missing, or the file cannot be mapped.
-    pub fn values(&self) -> Result<Mapped, IoError> {
-        Ok(Mapped {
-            values: self.values,
-            bytes: self.file.mapped()?,
-        })
-    }
-
-    /// Ends the run, when the map is complete and all files made from it are written: gives the file its final name if that is an npy file,
-    /// and removes everything else.
-    ///
-    /// # Errors
-    /// The file cannot be renamed or removed.
-    pub fn finish(self, path: &Path) -> Result<(), IoError> {
-        self.file.finish(path)
-    }
-}
-
-impl Deref for Store {
-    type Target = PartialFile<MapContents>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.file
-    }
-}
-
-impl Sink for Store {
-    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
-        self.file.put(first, &values.le_bytes())
-    }
-}
-
-/// A map in a file, as memory.
-#[derive(Debug)]
-pub struct Mapped {
-    values: ValueType,
-    bytes: partial::Mapped,
-}
-
-impl Mapped {
-    /// The values of the map.
-    pub fn as_slice(&self) -> ValueSlice<'_> {
-        // A header's length is a multiple of 64, and maps begin on a page.
-        self.values.cast(self.bytes.bytes())
-    }
-}
-
 /// An npy file.
-fn layout(path: &Path, valid: &Validated) -> Layout {
+pub(super) fn layout(path: &Path, valid: &Validated) -> Layout {
     Layout {
         header: valid.value_type().npy_header(&shape(valid)),
         item: valid.value_type().size(),
@@ -222,8 +100,14 @@ fn shape(valid: &Validated) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Sink, ValueSlice, ValueType};
     use std::fs::{self, File};
     use trisolar_io::npy;
+
+    fn put(store: &Store, first: u64, values: &[u32]) {
+        let put = Sink::<Validated>::put(store, first, ValueSlice::U32(values));
+        put.expect("takes");
+    }
 
     fn map(width: u64, steps: u64) -> Validated {
         let specification = Specification {
@@ -239,31 +123,32 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("map.npy");
         let valid = map(5, 100);
-        assert!(Store::resume(&path, &valid).expect("nothing").is_none());
-        let store = Store::begin(&path, &valid, None).expect("begins");
-        store.put(3, ValueSlice::U32(&[7, 8])).expect("takes");
-        let busy = Store::resume(&path, &valid).expect_err("it is in use");
+        assert!(resume(&path, &valid).expect("nothing").is_none());
+        let store = begin(&path, &valid, None).expect("begins");
+        put(&store, 3, &[7, 8]);
+        let busy = resume(&path, &valid).expect_err("it is in use");
         assert!(matches!(busy, StoreError::Busy { .. }), "{busy}");
         store.write_record().expect("writes");
-        store.put(10, ValueSlice::U32(&[9; 10])).expect("takes");
+        put(&store, 10, &[9; 10]);
         drop(store);
 
-        let unfinished = Store::begin(&path, &valid, None).expect_err("not to be lost");
+        let unfinished = begin(&path, &valid, None).expect_err("not to be lost");
         assert!(unfinished.to_string().contains("--resume"), "{unfinished}");
-        let other = Store::resume(&path, &map(5, 101)).expect_err("another map");
+        let other = resume(&path, &map(5, 101)).expect_err("another map");
         assert!(
             other.to_string().contains("--steps (100 there, 101 here)"),
             "{other}"
         );
 
-        let store = Store::resume(&path, &valid).expect("ours").expect("there");
+        let store = resume(&path, &valid).expect("ours").expect("there");
         assert_eq!(store.missing(), [0..3, 5..20]);
-        assert!(store.values().is_err());
-        store.put(0, ValueSlice::U32(&[1, 2, 3])).expect("takes");
-        store.put(5, ValueSlice::U32(&[4; 15])).expect("takes");
+        assert!(store.mapped().is_err());
+        put(&store, 0, &[1, 2, 3]);
+        put(&store, 5, &[4; 15]);
         store.write_record().expect("writes");
-        let values = store.values().expect("complete");
-        let times = values.as_slice().of::<u32>().expect("steps").to_vec();
+        let values = store.mapped().expect("complete");
+        let times = ValueType::U32.cast(values.bytes());
+        let times = times.of::<u32>().expect("steps").to_vec();
         drop(values);
         assert_eq!(times[..6], [1, 2, 3, 7, 8, 4]);
         store.finish(&path).expect("finishes");
@@ -277,16 +162,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
-        let store = Store::begin(&path, &valid, None).expect("begins");
-        store.put(0, ValueSlice::U32(&[5; 8])).expect("takes");
+        let store = begin(&path, &valid, None).expect("begins");
+        put(&store, 0, &[5; 8]);
         store.write_record().expect("writes");
         fs::rename(store.part(), &path).expect("renames");
         drop(store);
-        let store = Store::resume(&path, &valid).expect("ours").expect("there");
+        let store = resume(&path, &valid).expect("ours").expect("there");
+        let mapped = store.mapped().expect("complete");
         assert_eq!(
-            store.values().expect("complete").as_slice(),
+            ValueType::U32.cast(mapped.bytes()),
             ValueSlice::U32(&[5; 8])
         );
+        drop(mapped);
         store.finish(&path).expect("finishes");
         assert!(path.exists());
         assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 1);
@@ -297,10 +184,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
-        let store = Store::begin(&path, &valid, None).expect("begins");
+        let store = begin(&path, &valid, None).expect("begins");
         let [part, record] = working_files(&path);
         let text = fs::read_to_string(&record).expect("there");
-        store.put(0, ValueSlice::U32(&[1])).expect("takes");
+        put(&store, 0, &[1]);
         store.write_record().expect("writes");
         drop(store);
         let one = fs::read_to_string(&record).expect("there");
@@ -314,7 +201,7 @@ mod tests {
         ] {
             assert_ne!(wrong, text);
             fs::write(&record, wrong).expect("writes");
-            let error = Store::resume(&path, &valid).expect_err("not whole");
+            let error = resume(&path, &valid).expect_err("not whole");
             assert!(error.to_string().contains("map.npy.part"), "{error}");
         }
         fs::write(&record, &one).expect("writes");
@@ -324,10 +211,10 @@ mod tests {
             .expect("there")
             .set_len(90)
             .expect("cuts");
-        let error = Store::resume(&path, &valid).expect_err("too short");
+        let error = resume(&path, &valid).expect_err("too short");
         assert!(error.to_string().contains("90 bytes instead of"), "{error}");
         fs::remove_file(&record).expect("there");
-        assert!(Store::resume(&path, &valid).is_err());
+        assert!(resume(&path, &valid).is_err());
     }
 
     #[test]
@@ -337,9 +224,9 @@ mod tests {
         let valid = map(4, 100);
         let [part, record] = working_files(&path);
         let begin = || {
-            let store = Store::begin(&path, &valid, None).expect("begins");
-            store.put(2, ValueSlice::U32(&[7, 8, 9])).expect("takes");
-            store.put(10, ValueSlice::U32(&[1])).expect("takes");
+            let store = begin(&path, &valid, None).expect("begins");
+            put(&store, 2, &[7, 8, 9]);
+            put(&store, 10, &[1]);
             store.write_record().expect("writes");
         };
         let remove = || [&part, &record].map(|file| fs::remove_file(file).expect("there"));
@@ -355,7 +242,7 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[at] ^= 4;
             fs::write(&part, &bytes).expect("writes");
-            let store = Store::resume(&path, &valid).expect("reads").expect("begun");
+            let store = resume(&path, &valid).expect("reads").expect("begun");
             assert_eq!(store.missing(), missing, "{at}");
             let said = store.damage();
             assert_eq!(said.is_some(), damaged.is_some(), "{said:?}");
@@ -368,7 +255,7 @@ mod tests {
         let text = fs::read_to_string(&record).expect("text");
         for (old, new) in [("\"done\"", "\"Done\""), ("3", "4"), ("}", "")] {
             fs::write(&record, text.replacen(old, new, 1)).expect("writes");
-            assert!(Store::resume(&path, &valid).is_err(), "{old}");
+            assert!(resume(&path, &valid).is_err(), "{old}");
         }
         remove();
     }
@@ -381,23 +268,23 @@ mod tests {
         let [part, record] = working_files(&path);
         // Tries a file of these bytes beside the record, or none.
         for begun in [None, Some(vec![]), Some(vec![0; 160])] {
-            drop(Store::begin(&path, &valid, None).expect("begins"));
+            drop(begin(&path, &valid, None).expect("begins"));
             match begun {
                 None => fs::remove_file(&part).expect("there"),
                 Some(bytes) => fs::write(&part, bytes).expect("writes"),
             }
-            assert!(Store::resume(&path, &valid).expect("nothing").is_none());
+            assert!(resume(&path, &valid).expect("nothing").is_none());
             assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 0);
         }
         // The map had been complete, and the run was making pictures from it.
         let path = folder.path().join("map.png");
         let record = record.with_file_name("map.png.part.json");
-        let store = Store::begin(&path, &valid, None).expect("begins");
-        store.put(0, ValueSlice::U32(&[5; 8])).expect("takes");
+        let store = begin(&path, &valid, None).expect("begins");
+        put(&store, 0, &[5; 8]);
         store.write_record().expect("writes");
         drop(store);
         fs::remove_file(&working_files(&path)[0]).expect("there");
-        assert!(Store::resume(&path, &valid).expect("nothing").is_none());
+        assert!(resume(&path, &valid).expect("nothing").is_none());
         assert!(!record.exists());
     }
 }

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::device::fetch::{TILE, Tile};
 
-use super::queue::{MAX_TIME_AHEAD, Pace, Share};
+use super::Task;
 use super::value::ValueSlice;
 use trisolar_run::EngineError;
+use trisolar_run::queue::{MAX_TIME_AHEAD, Pace, Share};
 
 /// Launches in flight: one that runs, and one queued behind it, so that the device does not wait for the host.
 pub(super) const LAUNCHES_IN_FLIGHT: usize = 2;
@@ -91,18 +92,10 @@ struct Open {
     at: u32,
 }
 
-/// The state of a pipeline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PipelineState {
-    /// A launch is running; check again soon.
-    Running,
-    /// There is nothing to do.
-    Dry,
-}
-
 /// A device with its tiles and launches.
 pub(super) struct Pipeline<'q, D> {
     device: D,
+    task: &'q Task<'q>,
     share: Share<'q>,
     /// Steps of a pixel.
     steps: f64,
@@ -148,12 +141,13 @@ impl Meter {
 
 impl<'q, D: Device> Pipeline<'q, D> {
     /// A pipeline for an idle device whose counters are zero.
-    pub fn new(device: D, share: Share<'q>, steps: u64) -> Self {
+    pub fn new(device: D, task: &'q Task<'q>, share: Share<'q>) -> Self {
         let slots = device.slots();
         Self {
             device,
+            task,
             share,
-            steps: steps as f64,
+            steps: task.spec.specification().steps as f64,
             open: vec![None; slots as usize],
             opened: 0,
             free: (0..slots).collect(),
@@ -176,19 +170,17 @@ impl<'q, D: Device> Pipeline<'q, D> {
     /// The error of the device, or the error that ended the run.
     pub fn work(&mut self) -> Result<(), EngineError> {
         loop {
-            match self.advance()? {
-                PipelineState::Running => {
-                    self.share.check()?;
-                    std::thread::sleep(Duration::from_micros(200));
-                }
-                PipelineState::Dry => {
-                    if !self.share.wait()? {
-                        return Ok(());
-                    }
-                    // The pause does not count as work.
-                    self.meter.last = None;
-                }
+            self.advance()?;
+            if !self.flying.is_empty() {
+                self.share.check()?;
+                std::thread::sleep(Duration::from_micros(200));
+                continue;
             }
+            if !self.share.wait()? {
+                return Ok(());
+            }
+            // The pause does not count as work.
+            self.meter.last = None;
         }
     }
 
@@ -196,7 +188,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
     ///
     /// # Errors
     /// As [`work`](Self::work).
-    pub fn advance(&mut self) -> Result<PipelineState, EngineError> {
+    fn advance(&mut self) -> Result<(), EngineError> {
         if let Some(&oldest) = self.flying.front()
             && self.device.is_over(oldest)?
         {
@@ -207,12 +199,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
             self.top_up()?;
             self.harvest(runs)?;
         }
-        self.top_up()?;
-        Ok(if self.flying.is_empty() {
-            PipelineState::Dry
-        } else {
-            PipelineState::Running
-        })
+        self.top_up()
     }
 
     /// Queues launches while there are pixels.
@@ -311,14 +298,14 @@ impl<'q, D: Device> Pipeline<'q, D> {
 
     /// Delivers these tiles and frees their slots.
     fn harvest(&mut self, runs: Vec<Range<u32>>) -> Result<(), EngineError> {
-        let (open, share) = (&self.open, &self.share);
+        let (open, task, share) = (&self.open, self.task, self.share);
         self.device.results(&runs, &mut |first, values| {
             // A piece of a run, the last tile of which may be incomplete.
             let tile = |slot: u32| open[slot as usize].expect("it is open");
             let begin = tile(first).first;
             let last = tile(first + (values.len() as u32).div_ceil(TILE) - 1);
             let count = last.first + u64::from(last.count) - begin;
-            share.deliver(begin, values.range(0..count as usize))
+            task.deliver(share, begin, values.range(0..count as usize))
         })?;
         for slot in runs.into_iter().flatten() {
             let tile = self.open[slot as usize].take().expect("it was open");

@@ -263,6 +263,17 @@ fn concat_big(little: &'static str) -> &'static str {
     }
 }
 
+impl ValueVec {
+    /// Counts of steps, of a map of divergence.
+    ///
+    /// # Panics
+    /// If the values are of another type.
+    pub fn steps_together(&self) -> &[u32] {
+        let counts = self.of();
+        counts.expect("the values of this quantity are not counts of steps")
+    }
+}
+
 impl<'a> ValueSlice<'a> {
     /// Their type.
     pub fn value_type(self) -> ValueType {

@@ -1,4 +1,4 @@
-//! The CPU engine: threads with SIMD lanes. A lane gets another run as soon as its run has ended.
+//! Encounters on the CPU: threads with SIMD lanes. A lane gets another run as soon as its run has ended.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,18 +9,10 @@ use kernels_gpu::encounters::{Pairs, Record, Start};
 use kernels_gpu::number::Single;
 use kernels_gpu::number::bits::Bits;
 
-use super::Precision;
-use super::engine::{Engine, Task, together};
+use super::{Precision, Task};
 use trisolar_run::queue::{Pace, Share};
-use trisolar_run::scheduler::{Ran, Worker};
-use trisolar_run::{EngineError, Monitor, Workers};
+use trisolar_run::{EngineError, Workers};
 use trisolar_simd::{OnLanes, Simd, peak};
-
-/// Integrates encounters on the CPU.
-#[derive(Clone, Debug)]
-pub struct CpuEngine {
-    workers: Workers,
-}
 
 /// Interval at which a thread delivers its records and checks for a cancellation.
 const DELIVERY_INTERVAL: Duration = Duration::from_millis(5);
@@ -29,32 +21,27 @@ const STEP_BLOCKS_PER_CHECK: u32 = 64;
 /// Largest number of runs that a thread draws at a time.
 const MAX_RUNS_PER_DRAW: u64 = 64;
 
-impl CpuEngine {
-    /// An engine with this many threads (`None`: as many as the process may use) and the fastest lanes of the machine.
-    ///
-    /// # Errors
-    /// [`EngineError::Threads`] if the system cannot start that many.
-    pub fn new(threads: Option<usize>) -> Result<Self, EngineError> {
-        Self::with_simd(threads, None)
-    }
+/// The limit of these cores: kicks per second if the `f64` operations of a kick never wait for one another. It is measured for this time.
+pub fn kicks_limit(workers: &Workers, length: Duration) -> f64 {
+    peak::operations_per_second(workers.simd(), workers.threads(), length)
+        / Precision::F64.kick_operations()
+}
 
-    /// An engine with lanes that the caller chooses from [`Simd::available`] (`None`: the fastest).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_simd(
-        threads: Option<usize>,
-        simd: impl Into<Option<Simd>>,
-    ) -> Result<Self, EngineError> {
-        let workers = Workers::with_simd(threads, simd)?;
-        Ok(Self { workers })
-    }
-
-    /// The limit of the cores: kicks per second if the `f64` operations of a kick never wait for one another. It is measured for this time.
-    pub fn kicks_limit(&self, length: Duration) -> f64 {
-        peak::operations_per_second(self.workers.simd(), self.workers.threads(), length)
-            / Precision::F64.kick_operations()
-    }
+/// Integrates runs of the task on these threads.
+pub(super) fn on_lanes(
+    task: &Task<'_>,
+    workers: &Workers,
+    share: Share<'_>,
+) -> Result<(), EngineError> {
+    let shared = Shared {
+        task,
+        share,
+        threads: workers.threads() as u64,
+        began: Instant::now(),
+        ended: AtomicU64::new(0),
+    };
+    let results = workers.broadcast(|_| OfThread::new(&shared).work(workers.simd()));
+    results.into_iter().collect()
 }
 
 /// The data that the threads share.
@@ -113,10 +100,8 @@ impl<'a> OfThread<'a> {
         let Shared { task, share, .. } = self.shared;
         self.ended.sort_unstable_by_key(|(run, _)| *run);
         for runs in self.ended.chunk_by(|a, b| a.0 + 1 == b.0) {
-            let first = runs[0].0;
             let records: Vec<Record> = runs.iter().map(|(_, record)| *record).collect();
-            let span = first..first + records.len() as u64;
-            share.deliver(span, || task.sink.put(first, &records))?;
+            task.deliver(*share, runs[0].0, &records)?;
         }
         self.ended.clear();
         Ok(())
@@ -204,45 +189,5 @@ fn lanes(simd: Simd, task: &Task<'_>, runs: &mut OfThread<'_>) {
         #[cfg(target_arch = "x86_64")]
         Simd::Scalar if trisolar_simd::has_fma() => unsafe { scalar_fma(task, runs) },
         _ => simd.run(Integration(task, runs)),
-    }
-}
-
-impl Engine for CpuEngine {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn device(&self) -> String {
-        self.workers.in_words()
-    }
-
-    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        together(&[self], None, task, monitor)
-    }
-}
-
-impl<'a> Worker<Task<'a>> for CpuEngine {
-    fn label(&self) -> String {
-        self.device()
-    }
-
-    fn capacity(&self, _: &Task<'a>) -> u64 {
-        (self.workers.threads() * self.workers.simd().lanes()) as u64
-    }
-
-    fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
-        if !share.ready() {
-            return share.check();
-        }
-        let shared = Shared {
-            task,
-            share,
-            threads: self.workers.threads() as u64,
-            began: Instant::now(),
-            ended: AtomicU64::new(0),
-        };
-        let simd = self.workers.simd();
-        let results = (self.workers).broadcast(|_| OfThread::new(&shared).work(simd));
-        results.into_iter().collect()
     }
 }

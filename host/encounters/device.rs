@@ -12,12 +12,12 @@ use kernels_gpu::encounters::{BodiesStart, Record};
 use kernels_gpu::kernels::Encounters;
 use kernels_gpu::number::Fast;
 
-use super::Precision;
-use super::engine::{Engine, Task, together};
+use super::{Precision, Task};
 use trisolar_device::{Buffer, Device, Entry, Grid, Plain, Residency};
+use trisolar_ensemble::GpuEngine;
 use trisolar_run::queue::Share;
-use trisolar_run::scheduler::{Ran, Worker};
-use trisolar_run::{EngineError, Monitor, device_names, machine, missing_gpu};
+use trisolar_run::scheduler::Worker;
+use trisolar_run::{EngineError, machine};
 
 /// Number of resident blocks per multiprocessor. With the 128 registers per thread that this allows, the kernel is fastest.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
@@ -36,10 +36,10 @@ const MAX_DELIVERY_INTERVAL: Duration = Duration::from_secs(20);
 /// The byte that fills the outcome of a run that has not ended. It is no [`Outcome`](super::Outcome).
 const NOT_ENDED: u8 = 0xff;
 
-/// Integrates encounters on devices: GPUs, or the emulator of the grid.
-#[derive(Debug)]
+/// Integrates encounters on a device: a GPU, or the emulator of the grid.
+#[derive(Clone, Debug)]
 pub struct DeviceEngine {
-    devices: Vec<Arc<dyn Device>>,
+    device: Arc<dyn Device>,
     /// Threads per block.
     block: u32,
     /// Largest number of blocks in a grid.
@@ -48,45 +48,18 @@ pub struct DeviceEngine {
     slice_ns: u64,
 }
 
+/// The limit of these devices: kicks per second if their `f64` units are always busy. `None` if the number of units is not known.
+pub fn device_kicks_limit<'a>(
+    devices: impl Iterator<Item = &'a dyn Device>,
+    precision: Precision,
+) -> Option<f64> {
+    let rates = devices.map(|device| device.info().f64_operations_per_second());
+    rates
+        .sum::<Option<f64>>()
+        .map(|rate| rate / precision.kick_operations())
+}
+
 impl DeviceEngine {
-    /// An engine on this many GPUs, or on all.
-    ///
-    /// # Errors
-    /// [`EngineError::NoGpu`] or [`EngineError::Gpu`]; [`EngineError::Refused`] if there are fewer GPUs.
-    pub fn on_gpus(count: Option<u32>) -> Result<Self, EngineError> {
-        let found = trisolar_device::devices();
-        if let Some(count) = count
-            && let Some((_, reason)) = missing_gpu(found.as_deref(), 0..count.max(1))
-        {
-            return Err(EngineError::refused("gpus", count, reason));
-        }
-        let count = count.unwrap_or(found?.len() as u32);
-        let devices = (0..count.max(1)).map(trisolar_device::open);
-        Ok(Self::on(devices.collect::<Result<_, _>>()?))
-    }
-
-    /// An engine on these devices.
-    ///
-    /// # Panics
-    /// If there are no devices.
-    pub fn on(devices: Vec<Arc<dyn Device>>) -> Self {
-        assert!(!devices.is_empty());
-        Self {
-            devices,
-            block: 128,
-            blocks: u32::MAX,
-            slice_ns: LAUNCH_NS,
-        }
-    }
-
-    /// The limit of the devices: kicks per second if their `f64` units are always busy. `None` if the number of units is not known.
-    pub fn kicks_limit(&self, precision: Precision) -> Option<f64> {
-        let rates = (self.devices.iter()).map(|d| d.info().f64_operations_per_second());
-        rates
-            .sum::<Option<f64>>()
-            .map(|rate| rate / precision.kick_operations())
-    }
-
     /// An engine under the emulator of the grid, with this number of blocks and of threads per block. Launches are as short as possible, so
     /// that threads are often interrupted. `seed` determines the random order in which the threads run.
     pub fn emulated(blocks: u32, block: u32, seed: Option<u64>) -> Self {
@@ -95,67 +68,44 @@ impl DeviceEngine {
             block,
             blocks,
             slice_ns: 0,
-            ..Self::on(vec![Arc::new(emulator)])
+            ..Self::on(Arc::new(emulator))
         }
     }
 }
 
-impl DeviceEngine {
-    /// Its devices as workers.
-    pub(super) fn gpus(&self) -> impl Iterator<Item = Gpu<'_>> {
-        let of = |device| Gpu {
-            engine: self,
+impl GpuEngine for DeviceEngine {
+    fn on(device: Arc<dyn Device>) -> Self {
+        Self {
             device,
-        };
-        self.devices.iter().map(of)
+            block: 128,
+            blocks: u32::MAX,
+            slice_ns: LAUNCH_NS,
+        }
+    }
+
+    fn emulated_gpu() -> Self {
+        Self::emulated(2, 32, None)
+    }
+
+    fn device(&self) -> &Arc<dyn Device> {
+        &self.device
     }
 }
 
-impl Engine for DeviceEngine {
-    fn name(&self) -> &'static str {
-        self.devices[0].name()
-    }
-
-    /// The names of the devices. Equal names are listed once, with their number.
-    fn device(&self) -> String {
-        device_names(
-            self.devices
-                .iter()
-                .map(|device| device.info().name.as_str()),
-        )
-    }
-
-    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        let gpus: Vec<Gpu<'_>> = self.gpus().collect();
-        let workers: Vec<&dyn Worker<Task<'_>>> = gpus.iter().map(|gpu| gpu as _).collect();
-        together(&workers, None, task, monitor)
-    }
-}
-
-/// A device of the engine.
-pub(super) struct Gpu<'a> {
-    engine: &'a DeviceEngine,
-    device: &'a Arc<dyn Device>,
-}
-
-impl<'a> Worker<Task<'a>> for Gpu<'_> {
+impl<'a> Worker<Task<'a>> for DeviceEngine {
     fn label(&self) -> String {
         let info = self.device.info();
         format!("GPU {}, {}", info.index, info.name)
     }
 
     fn capacity(&self, _: &Task<'a>) -> u64 {
-        let DeviceEngine { block, blocks, .. } = *self.engine;
-        let resident = self
-            .device
-            .info()
-            .multiprocessors
-            .saturating_mul(BLOCKS_PER_MULTIPROCESSOR);
-        RUNS_PER_THREAD * u64::from(resident.min(blocks)) * u64::from(block)
+        let multiprocessors = self.device.info().multiprocessors;
+        let resident = multiprocessors.saturating_mul(BLOCKS_PER_MULTIPROCESSOR);
+        RUNS_PER_THREAD * u64::from(resident.min(self.blocks)) * u64::from(self.block)
     }
 
     fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
-        let mut kernel = Kernel::new(self.engine, self.device, task, share)?;
+        let mut kernel = Kernel::new(self, task, share)?;
         if !share.ready() {
             return share.check();
         }
@@ -211,7 +161,6 @@ fn entry(precision: Precision) -> Entry<Arguments> {
 /// The kernel with its buffers.
 struct Kernel<'a> {
     engine: &'a DeviceEngine,
-    device: &'a Arc<dyn Device>,
     task: &'a Task<'a>,
     share: Share<'a>,
     entry: Entry<Arguments>,
@@ -230,11 +179,15 @@ struct Kernel<'a> {
 impl<'a> Kernel<'a> {
     fn new(
         engine: &'a DeviceEngine,
-        device: &'a Arc<dyn Device>,
         task: &'a Task<'a>,
         share: Share<'a>,
     ) -> Result<Self, EngineError> {
-        let &DeviceEngine { block, blocks, .. } = engine;
+        let &DeviceEngine {
+            ref device,
+            block,
+            blocks,
+            ..
+        } = engine;
         let grid = Grid::new(0, block).residency(Some(Residency {
             threads: block,
             blocks: BLOCKS_PER_MULTIPROCESSOR,
@@ -242,7 +195,7 @@ impl<'a> Kernel<'a> {
         let entry = entry(task.spec.specification().precision);
         let resident = device.resident_blocks(entry, grid)?;
         let most = task
-            .runs()
+            .items()
             .min(MAX_RUNS_PER_JOB)
             .div_ceil(block.into())
             .max(1);
@@ -257,7 +210,6 @@ impl<'a> Kernel<'a> {
         let words = (blocks * block) as usize * size_of::<Thread>().div_ceil(8);
         Ok(Self {
             engine,
-            device,
             task,
             share,
             entry,
@@ -280,7 +232,7 @@ impl<'a> Kernel<'a> {
 
     /// Integrates runs that this device has drawn and delivers their records.
     fn integrate(&mut self, runs: &[Range<u64>]) -> Result<(), EngineError> {
-        let (task, device) = (self.task, self.device);
+        let (task, device) = (self.task, &self.engine.device);
         let count: u64 = runs.iter().map(|span| span.end - span.start).sum();
         let room = count as usize;
         let bodies = match (task.spec.given_bodies(), runs) {
@@ -360,8 +312,7 @@ impl<'a> Kernel<'a> {
             records.download(host)?;
         }
         missing.take(host, |span, records| {
-            let put = || self.task.sink.put(span.start, records);
-            self.share.deliver(span.clone(), put)
+            self.task.deliver(self.share, span.start, records)
         })
     }
 }
@@ -429,8 +380,9 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::{CpuEngine, Limits, Sink, Specification, Validated, same_bits};
-    use trisolar_run::Unattended;
+    use crate::{CpuEngine, Limits, Specification, Validated, same_bits};
+    use trisolar_ensemble::{Engine as _, Sink, together};
+    use trisolar_run::{Monitor, Unattended};
 
     const RUNS: u64 = 80;
 
@@ -446,20 +398,11 @@ mod tests {
         specification.validate().unwrap()
     }
 
-    /// Two emulated devices.
-    fn two() -> DeviceEngine {
-        let one = DeviceEngine::emulated(1, 32, None);
-        DeviceEngine {
-            devices: vec![one.devices[0].clone(), one.devices[0].clone()],
-            ..one
-        }
-    }
-
     /// Records by the numbers of their runs; each run must come once.
     #[derive(Default)]
     struct Found(Mutex<Vec<(u64, Record)>>);
 
-    impl Sink for Found {
+    impl Sink<Validated> for Found {
         fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
             let mut all = self.0.lock().unwrap();
             all.extend((first..).zip(records.iter().copied()));
@@ -506,12 +449,8 @@ mod tests {
     fn devices_and_the_cpu_together_give_the_records_of_one_also_where_one_fails() {
         let spec = valid();
         let cpu = CpuEngine::new(Some(2)).unwrap();
-        let expected = cpu.integrate(&spec, &Unattended).unwrap();
-        let engine = two();
-        let [one, other] = [&engine, &engine].map(|e| Gpu {
-            engine: e,
-            device: &e.devices[0],
-        });
+        let expected = cpu.compute(&spec, &Unattended).unwrap().values;
+        let [one, other] = [1, 1].map(|blocks| DeviceEngine::emulated(blocks, 32, None));
         // A task that leaves out some runs between others.
         for spans in [vec![0..RUNS], vec![3..4, 10..50, 60..61, 79..80]] {
             for number in 0..4 {
@@ -524,9 +463,9 @@ mod tests {
                     &[&cpu, &Failing, &other],
                 ];
                 let group = groups[number];
-                let ran = together(group, None, &task, &Unattended).unwrap();
+                let ran = together(group, None, &task, &Unattended, None).unwrap();
                 let asked: Vec<u64> = spans.iter().cloned().flatten().collect();
-                assert_eq!(ran.portions.iter().map(|p| p.1).sum::<u64>(), task.runs());
+                assert_eq!(ran.portions.iter().map(|p| p.1).sum::<u64>(), task.items());
                 let failed = group.iter().filter(|w| w.label() == "a bad GPU").count();
                 assert_eq!(ran.notes.len(), failed);
                 let named =
@@ -539,7 +478,7 @@ mod tests {
         let found = Found::default();
         let whole = [0..RUNS];
         let task = Task::new(&spec, &whole, &found);
-        let ran = together(&[&Failing], Some(&cpu), &task, &Unattended).unwrap();
+        let ran = together(&[&Failing], Some(&cpu), &task, &Unattended, None).unwrap();
         assert!(
             ran.notes[0].ends_with("the CPU computes the 10 runs that it had begun, and the rest")
         );
@@ -557,7 +496,7 @@ mod tests {
         }
         let spec = valid();
         let cpu = CpuEngine::new(Some(1)).unwrap();
-        let expected = cpu.integrate(&spec, &Unattended).unwrap();
+        let expected = cpu.compute(&spec, &Unattended).unwrap().values;
         let engine = DeviceEngine::emulated(1, 32, None);
         let found = Found::default();
         let whole = [0..RUNS];

@@ -1,14 +1,20 @@
-//! Integrated encounters, and a function that computes them in one call.
+//! Integrated encounters, and the ensemble that they are.
 
 use std::ops::{Deref, Range};
+use std::path::Path;
 use std::sync::Arc;
 
 use kernels_gpu::encounters::Record;
 
-use super::engine::{Executor, Options, Streamed, in_memory};
-use super::store::Mapped;
-use super::{Devices, Specification, Validated};
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use super::store::{self, EncounterContents};
+use super::{DeviceEngine, Devices, Executor, Specification, Task, Validated, cpu};
+use trisolar_bodies::Points;
+use trisolar_ensemble::{Computed, Ensemble, Report};
+use trisolar_run::partial::{Layout, Mapped};
+use trisolar_run::queue::Share;
+use trisolar_run::{EngineError, Monitor, RunOptions, Workers};
+use trisolar_simd::Simd;
+use trisolar_spec::SpecError;
 
 /// The records of an ensemble, one for each run, in the order of the runs.
 #[derive(Clone, Debug)]
@@ -31,23 +37,23 @@ impl Deref for Records {
     fn deref(&self) -> &[Record] {
         match self {
             Self::Memory(records) => records,
-            Self::File(records) => records.records(),
+            Self::File(mapped) => store::records_in(mapped.bytes()),
         }
     }
 }
 
 /// Integrated encounters.
 #[derive(Clone, Debug)]
-pub struct Ensemble {
+pub struct Encounters {
     /// Their specification.
     pub specification: Specification,
     /// One record for each run, in the order of the runs.
     pub records: Records,
     /// How they were integrated.
-    pub streamed: Streamed,
+    pub report: Report,
 }
 
-impl Ensemble {
+impl Encounters {
     /// Total number of steps of the runs with these numbers.
     pub fn steps(&self, spans: &[Range<u64>]) -> u64 {
         let of = |span: &Range<u64>| {
@@ -63,33 +69,115 @@ impl Ensemble {
     }
 }
 
-/// Computes encounters on the engine that `options` select. With [`Backend::Auto`](trisolar_run::Backend::Auto), GPUs that cannot be used
-/// are skipped, and if all GPUs fail the CPU integrates the remaining runs. The notes mention both.
-///
-/// # Errors
-/// See [`Engine::integrate`](super::Engine::integrate).
-pub fn run(
-    spec: &Validated,
-    options: &Options,
-    monitor: &dyn Monitor,
-) -> Result<Ensemble, EngineError> {
-    run_on(&Devices, spec, &options.checked()?, monitor)
+impl Ensemble for Validated {
+    // For fewer runs a GPU is not worth the seconds that it takes to open it and compile the kernel.
+    const AUTO_GPU_ITEMS: u64 = 20_000;
+    const GPU_PIECE: u64 = 1;
+    const MEASURES_ENERGY: bool = false;
+
+    type Contents = EncounterContents;
+    type Slice<'a> = &'a [Record];
+    type Values = Vec<Record>;
+    type Gpu = DeviceEngine;
+
+    fn contents(&self) -> EncounterContents {
+        EncounterContents::of(self)
+    }
+
+    fn of_contents(
+        contents: &EncounterContents,
+        points: impl FnOnce() -> Result<Points, SpecError>,
+    ) -> Result<Self, SpecError> {
+        let points = contents.has_points().then(points).transpose()?;
+        contents.specification.validated(points.as_ref())
+    }
+
+    fn layout(&self, _: &Path) -> Layout {
+        store::layout(self)
+    }
+
+    fn items(&self) -> u64 {
+        self.runs()
+    }
+
+    fn steps(&self) -> u64 {
+        1
+    }
+
+    fn bytes_needed(&self) -> u64 {
+        // As much memory again must be free for the buffers of the engines.
+        self.runs().saturating_mul(2 * size_of::<Record>() as u64)
+    }
+
+    fn blank(&self) -> Option<Vec<Record>> {
+        let mut records = Vec::new();
+        let count = usize::try_from(self.runs()).ok()?;
+        records.try_reserve_exact(count).ok()?;
+        records.resize(count, Record::default());
+        Some(records)
+    }
+
+    fn put(all: &mut Vec<Record>, first: usize, records: &[Record]) {
+        all[first..][..records.len()].copy_from_slice(records);
+    }
+
+    fn slice(records: &Vec<Record>) -> &[Record] {
+        records
+    }
+
+    fn of_bytes(&self, bytes: &[u8]) -> Option<Vec<Record>> {
+        store::records_of(bytes)
+    }
+
+    fn lanes(&self, simd: Simd) -> usize {
+        simd.lanes()
+    }
+
+    fn on_lanes(task: &Task<'_>, workers: &Workers, share: Share<'_>) -> Result<(), EngineError> {
+        cpu::on_lanes(task, workers, share)
+    }
+
+    fn note_on_gpus(&self, with_cpu: bool) -> Option<String> {
+        let precision = self.specification().precision;
+        let devices = if with_cpu {
+            ", and from run to run on which runs the CPU integrates"
+        } else {
+            ""
+        };
+        (!precision.is_portable()).then(|| {
+            format!(
+                "with --precision {precision} the bits of the records depend on the kind of GPU{devices}; the statistics do not"
+            )
+        })
+    }
 }
 
-/// Computes encounters in memory, as [`run`] does here.
+/// Computes encounters on the engine that `options` select.
+///
+/// # Errors
+/// See [`Executor::stream`], and [`EngineError::OutOfMemory`] if there is too little memory for the records.
+pub fn run(
+    spec: &Validated,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Encounters, EngineError> {
+    run_on(&Devices::new(), spec, options, monitor)
+}
+
+/// Computes encounters in memory on these devices, as [`run`] does.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_on(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     spec: &Validated,
     options: &RunOptions,
     monitor: &dyn Monitor,
-) -> Result<Ensemble, EngineError> {
-    let (records, streamed) = in_memory(spec, |task| executor.stream(task, options, monitor))?;
-    Ok(Ensemble {
+) -> Result<Encounters, EngineError> {
+    let Computed { values, report } = trisolar_ensemble::compute(executor, spec, options, monitor)?;
+    Ok(Encounters {
         specification: spec.specification().clone(),
-        records: records.into(),
-        streamed,
+        records: values.into(),
+        report,
     })
 }

@@ -7,7 +7,7 @@ use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
 use super::pictures::{self, Look};
-use super::{Ensemble, Validated};
+use super::{Encounters, Validated};
 use trisolar_io::PictureFormat;
 use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
 use trisolar_io::{IoError, atomic};
@@ -53,7 +53,7 @@ impl Format {
         self,
         path: &Path,
         spec: &Validated,
-        ensemble: &Ensemble,
+        ensemble: &Encounters,
         look: &Look,
     ) -> Result<(), IoError> {
         match self {
@@ -114,7 +114,7 @@ pub fn parameter_columns(spec: &Validated) -> Vec<(usize, String)> {
 ///
 /// # Errors
 /// The file cannot be written. No part of it remains.
-pub fn npz(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoError> {
+pub fn npz(path: &Path, spec: &Validated, ensemble: &Encounters) -> Result<(), IoError> {
     let records: &[Record] = &ensemble.records;
     let shape = match spec.specification().size {
         Some([width, height]) => vec![height as usize, width as usize],
@@ -146,7 +146,7 @@ pub fn npz(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoE
 ///
 /// # Errors
 /// As [`npz`].
-pub fn csv(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoError> {
+pub fn csv(path: &Path, spec: &Validated, ensemble: &Encounters) -> Result<(), IoError> {
     let parameters = parameter_columns(spec);
     atomic::write_with(path, |file| {
         let names = WHOLES.iter().map(|(name, _)| *name);

@@ -9,31 +9,34 @@ mod adjustable;
 mod course;
 mod cpu;
 mod device;
-mod devices;
-mod engine;
 mod ensemble;
 pub mod files;
 mod overrides;
 pub mod parameter;
 pub mod pictures;
-mod ranks;
-
 mod spec;
 pub mod store;
 pub mod summary;
 
 pub use adjustable::Adjustable;
 pub use course::{Course, Place};
-pub use cpu::CpuEngine;
-pub use device::DeviceEngine;
-pub use devices::Devices;
-pub use engine::{Engine, Executor, Options, Portion, Sink, Streamed, Task};
-pub use ensemble::{Ensemble, Records, run, run_on};
+pub use cpu::kicks_limit;
+pub use device::{DeviceEngine, device_kicks_limit};
+pub use ensemble::{Encounters, Records, run, run_on};
 pub use files::same_bits;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use overrides::Overrides;
 pub use parameter::{Choice, Parameter, Setup};
-pub use ranks::{Leader, Local, lead, serve};
 pub use spec::{Jump, Limits, Order, Precision, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Share, Summary};
+pub use trisolar_ensemble::{Engine, Executor, Sink};
 pub use trisolar_spec::read::whole_number;
+
+/// Integrates encounters on the CPU.
+pub type CpuEngine = trisolar_ensemble::CpuEngine<Validated>;
+/// Devices that stay open from one ensemble to the next.
+pub type Devices = trisolar_ensemble::Devices<Validated>;
+/// Integrates encounters on several GPUs, with or without the CPU.
+pub type MultiDeviceEngine = trisolar_ensemble::MultiDeviceEngine<Validated>;
+/// Runs to integrate.
+pub type Task<'a> = trisolar_ensemble::Task<'a, Validated>;

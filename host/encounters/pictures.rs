@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use kernels_gpu::encounters::{Outcome, Record};
 
 use super::summary::{body_name, is_open};
-use super::{Ensemble, Validated};
+use super::{Encounters, Validated};
 use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{
     Axis, Class, ClassMap, Labels, Theme, YDirection, bare_classes, classes,
@@ -57,7 +57,7 @@ pub struct Look {
 pub fn outcome_map(
     path: &Path,
     spec: &Validated,
-    ensemble: &Ensemble,
+    ensemble: &Encounters,
     look: &Look,
 ) -> Result<(), IoError> {
     let specification = spec.specification();
@@ -87,7 +87,7 @@ pub fn outcome_map(
 }
 
 /// What is said above every picture.
-fn title(ensemble: &Ensemble) -> String {
+fn title(ensemble: &Encounters) -> String {
     let (setup, runs) = (ensemble.specification.setup, ensemble.records.len());
     format!("{setup}, {runs} encounters")
 }
@@ -96,7 +96,7 @@ fn title(ensemble: &Ensemble) -> String {
 ///
 /// # Errors
 /// As [`outcome_map`].
-pub fn bare_outcome_map(path: &Path, ensemble: &Ensemble, y: YDirection) -> Result<(), IoError> {
+pub fn bare_outcome_map(path: &Path, ensemble: &Encounters, y: YDirection) -> Result<(), IoError> {
     let pixels = Pixels::of(path, ensemble, y)?;
     bare_classes(path, &pixels.map(), Some(&ensemble.specification.json()))
 }
@@ -111,7 +111,7 @@ struct Pixels {
 
 impl Pixels {
     /// The pixels, the top row of the picture first.
-    fn of(path: &Path, ensemble: &Ensemble, y: YDirection) -> Result<Self, IoError> {
+    fn of(path: &Path, ensemble: &Encounters, y: YDirection) -> Result<Self, IoError> {
         let Some(size) = ensemble.specification.size else {
             return Err(IoError::Data {
                 path: path.to_owned(),
@@ -176,7 +176,7 @@ const HISTOGRAM_BINS: usize = 50;
 /// An error of writing the file.
 pub fn histograms(
     folder: &Path,
-    ensemble: &Ensemble,
+    ensemble: &Encounters,
     theme: Theme,
     format: PictureFormat,
 ) -> Result<Vec<PathBuf>, IoError> {

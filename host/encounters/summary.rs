@@ -3,7 +3,7 @@
 use kernels_gpu::encounters::{Outcome, Record};
 use serde::{Deserialize, Serialize};
 
-use super::{Ensemble, Setup};
+use super::{Encounters, Setup};
 
 /// The share of the runs with a certain end, with its 95 % confidence interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,7 +139,7 @@ const MIN_TAIL_RUNS: usize = 50;
 
 impl Summary {
     /// Summarises the records of an ensemble.
-    pub fn of(ensemble: &Ensemble) -> Self {
+    pub fn of(ensemble: &Encounters) -> Self {
         let records = &ensemble.records;
         let all = records.len() as u64;
         let count = |f: &dyn Fn(&Record) -> bool| records.iter().filter(|r| f(r)).count() as u64;
@@ -269,7 +269,7 @@ impl Summary {
 }
 
 /// A body's number, with its mass where that is the same in all runs.
-pub fn body_name(ensemble: &Ensemble, body: u8) -> String {
+pub fn body_name(ensemble: &Encounters, body: u8) -> String {
     let number = body + 1;
     let spec = &ensemble.specification;
     let mass = match spec.setup {

@@ -46,9 +46,7 @@ pub use backend::Backend;
 pub use error::EngineError;
 pub use gpus::{device_names, open_all};
 pub use monitor::{LONGEST_REACTION, Monitor, Unattended};
-pub use options::{
-    Driver, GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads,
-};
+pub use options::{GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads};
 
 pub use part::Part;
 

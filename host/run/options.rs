@@ -102,17 +102,7 @@ pub fn missing_gpu(
     Some((missing, reason))
 }
 
-/// How several GPUs are driven.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Driver {
-    /// A thread for each, which draws from a common queue: all finish together.
-    #[default]
-    Threads,
-    /// One thread for all GPUs, each of which computes an equal part of the pixels.
-    Single,
-}
-
-/// Options of a computation, none of which changes the values of a map.
+/// Options of a computation, none of which changes its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// The engine.
@@ -125,8 +115,6 @@ pub struct RunOptions {
     pub with_cpu: bool,
     /// The GPUs.
     pub gpus: GpuChoice,
-    /// How the GPUs are driven.
-    pub driver: Driver,
 }
 
 impl RunOptions {
@@ -135,20 +123,9 @@ impl RunOptions {
     /// # Errors
     /// [`EngineError::Refused`] for the first option that contradicts another.
     pub fn check(&self) -> Result<(), EngineError> {
-        let on_cpu = self.backend == Backend::Cpu;
-        if on_cpu && self.gpus != GpuChoice::Auto {
+        if self.backend == Backend::Cpu && self.gpus != GpuChoice::Auto {
             let reason = "--backend cpu uses no GPU; remove one of the two options";
             return Err(EngineError::refused(self.gpus.option(), self.gpus, reason));
-        }
-        if self.driver == Driver::Single {
-            let reason = match (on_cpu, self.with_cpu) {
-                (false, false) => return Ok(()),
-                (true, _) => {
-                    "it drives GPUs, and --backend cpu uses none; remove one of the two options"
-                }
-                (_, true) => "it only drives GPUs, and --backend gpu+cpu also uses the CPU",
-            };
-            return Err(EngineError::refused("driver", "single", reason));
         }
         Ok(())
     }
@@ -209,19 +186,6 @@ impl FromStr for GpuChoice {
                 Err(_) => allowed,
             }
         })
-    }
-}
-
-/// `threads` or `single`.
-impl FromStr for Driver {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "threads" => Ok(Self::Threads),
-            "single" => Ok(Self::Single),
-            _ => Err("must be threads or single".into()),
-        }
     }
 }
 

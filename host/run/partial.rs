@@ -514,7 +514,7 @@ impl<C: Contents> PartialFile<C> {
     ///
     /// # Errors
     /// [`EngineError::Sink`] if the items, or the last record, could not be written.
-    pub fn put(&self, first: u64, bytes: &[u8]) -> Result<(), EngineError> {
+    pub fn put_bytes(&self, first: u64, bytes: &[u8]) -> Result<(), EngineError> {
         if let Some(failed) = &self.lock().failed {
             return Err(EngineError::Sink(failed.clone()));
         }

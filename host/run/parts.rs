@@ -271,7 +271,7 @@ fn copy<C: Contents>(
         bytes.resize(count as usize * item, 0);
         reader.read_exact(&mut bytes).map_err(failed)?;
         whole
-            .put(next, &bytes)
+            .put_bytes(next, &bytes)
             .map_err(|error| PartsError::refused(whole.part(), error.to_string()))?;
         next += count;
     }

@@ -171,3 +171,6 @@ fn take_part<T>(worker: &dyn Worker<T>, task: &T, share: Share<'_>) -> Option<De
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
 //! - [`accuracy`]: errors of results, and the limits above which they are reported
 //! - [`encounters`]: complete three-body encounters by a regularised integrator
+//! - [`ensemble`]: what maps and encounters have in common
 //! - [`bodies`]: bodies, start models, files and diagnostics
 //! - [`spec`]: what all specifications have in common
 //! - [`simd`]: the lanes of the CPU engines
@@ -25,6 +26,7 @@ pub use trisolar_bodies as bodies;
 pub use trisolar_cluster as hermite;
 pub use trisolar_device as gpu;
 pub use trisolar_encounters as encounters;
+pub use trisolar_ensemble as ensemble;
 pub use trisolar_io as io;
 pub use trisolar_map as divergence;
 pub use trisolar_map::{config, output, store};

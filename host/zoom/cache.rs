@@ -13,10 +13,11 @@ use super::frame::{self, Effort, Error};
 use super::partial::Partial;
 use super::runner::{Board, Outcome, Settings, Watch, in_flight, most_steps, one, steps};
 use super::sequence::Frame;
+use trisolar_ensemble::Report;
 use trisolar_io::{IoError, npy};
 use trisolar_map::{
-    DivergenceMap, EngineError, Executor, Monitor, Quantity, Ran, RunOptions, Streamed, Validated,
-    ValueSlice, beside,
+    DivergenceMap, EngineError, Executor, Monitor, Quantity, RunOptions, Validated, ValueSlice,
+    beside,
 };
 
 /// The pixels that are reused.
@@ -101,7 +102,7 @@ pub struct RoundedCache {
 /// # Errors
 /// As [`run`](super::run); [`EngineError::Refused`] for a part of the sequence.
 pub fn run_rounded(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     frames: &[Frame],
     folder: &Folder,
     settings: &Settings,
@@ -144,7 +145,7 @@ impl RoundedCache {
     /// Those of the engine; [`EngineError::Refused`] for a map whose pixels cannot be reused.
     pub fn map(
         &mut self,
-        executor: &dyn Executor,
+        executor: &dyn Executor<Validated>,
         spec: &Validated,
         options: &RunOptions,
         monitor: &dyn Monitor,
@@ -159,24 +160,22 @@ impl RoundedCache {
             "" => ("cpu", "all pixels were known".to_owned()),
             engine => (engine, effort.device),
         };
-        let streamed = Streamed {
+        let report = Report {
             engine,
             device,
-            ran: Ran {
-                elapsed: effort.elapsed,
-                notes: effort.notes,
-                ..Ran::default()
-            },
+            elapsed: effort.elapsed,
+            notes: effort.notes,
+            ..Report::default()
         };
-        Ok(DivergenceMap::new(spec, partial.into_values(), streamed)
-            .with_resolution(Some(unresolved)))
+        let map = DivergenceMap::new(spec, partial.into_values(), report);
+        Ok(map.with_resolution(Some(unresolved)))
     }
 
     /// Computes the pixels of a map that are not in the cache, fills in the others, and computes some of these as well to determine
     /// their error.
     fn compute(
         &mut self,
-        executor: &dyn Executor,
+        executor: &dyn Executor<Validated>,
         spec: &Validated,
         partial: &Partial,
         options: &RunOptions,
@@ -208,7 +207,7 @@ impl RoundedCache {
     /// Computes some of the reused pixels as well, and adds their errors to the report.
     fn check(
         &mut self,
-        executor: &dyn Executor,
+        executor: &dyn Executor<Validated>,
         spec: &Validated,
         hits: &[usize],
         found: &Partial,
@@ -264,7 +263,7 @@ impl RoundedCache {
 
 /// Computes these pixels, in ascending order, and puts them into `partial`.
 fn stream(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     spec: &Validated,
     pixels: &[usize],
     partial: &Partial,

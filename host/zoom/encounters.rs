@@ -22,9 +22,10 @@ use super::vary::Vary;
 use trisolar_encounters::pictures::{self, Look};
 use trisolar_encounters::store::{self, Store};
 use trisolar_encounters::{
-    Adjustable, Ensemble, Executor, Records, Share, Specification, Streamed, Summary, Task,
-    Validated, files,
+    Adjustable, Encounters, Executor, Records, Share, Specification, Summary, Task, Validated,
+    files,
 };
+use trisolar_ensemble::Report;
 use trisolar_io::atomic::stage;
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
 use trisolar_io::{IoError, PictureFormat};
@@ -173,7 +174,7 @@ pub struct EncounterSummary {
 /// # Errors
 /// The first error of any frame; finished frames and the records of the others remain.
 pub fn run_encounters(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     frames: &[EncounterFrame],
     folder: &Folder,
     settings: &EncounterSettings,
@@ -197,7 +198,7 @@ pub fn run_encounters(
 
 /// Computes what is missing of a frame, and writes its files.
 fn one(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     frame: &EncounterFrame,
     folder: &Folder,
     settings: &EncounterSettings,
@@ -236,16 +237,16 @@ fn one(
         FrameState::Unfinished => None,
         FrameState::Damaged(what) => Some(what),
     };
-    let store = match Store::resume(&main, spec)? {
+    let store = match store::resume(&main, spec)? {
         Some(store) => store,
-        None => Store::begin(&main, spec, None)?,
+        None => store::begin(&main, spec, None)?,
     };
     let missing = store.missing();
-    let streamed = compute(executor, spec, &store, &missing, settings, monitor)?;
-    let ensemble = Ensemble {
+    let report = compute(executor, spec, &store, &missing, settings, monitor)?;
+    let ensemble = Encounters {
         specification: spec.specification().clone(),
-        records: Records::File(Arc::new(store.records()?)),
-        streamed,
+        records: Records::File(Arc::new(store.mapped()?)),
+        report,
     };
     let ((), written) = stage(|| {
         if settings.npz {
@@ -272,13 +273,13 @@ fn one(
     };
     finished::commit(frame.index, parts, &summary, written, folder)?;
     let steps = ensemble.steps(&missing);
-    let Streamed {
+    let Report {
         engine,
         device,
         elapsed,
         mut notes,
         ..
-    } = ensemble.streamed;
+    } = ensemble.report;
     notes.extend(damage.map(|what| computed_anew(&what)));
     notes.extend(store.damage());
     let effort = Effort {
@@ -294,29 +295,29 @@ fn one(
 
 /// Integrates the runs of a frame that are missing.
 fn compute(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     spec: &Validated,
     store: &Store,
     missing: &[Range<u64>],
     settings: &EncounterSettings,
     monitor: &dyn Monitor,
-) -> Result<Streamed, Error> {
+) -> Result<Report, Error> {
     if missing.is_empty() {
-        return Ok(Streamed::nothing());
+        return Ok(Report::nothing("all records were there"));
     }
     let task = Task::new(spec, missing, store);
     let part = PartProgress {
         monitor,
-        before: spec.runs() - task.runs(),
-        count: task.runs(),
+        before: spec.runs() - task.items(),
+        count: task.items(),
         total: spec.runs(),
     };
-    let (streamed, recorded) = store.recording(settings.checkpoint, || {
+    let (report, recorded) = store.recording(settings.checkpoint, || {
         executor.stream(&task, &settings.options, &part)
     });
-    let streamed = streamed?;
+    let report = report?;
     recorded?;
-    Ok(streamed)
+    Ok(report)
 }
 
 /// The shares in a table: of all runs, and of all escapes.

@@ -227,7 +227,7 @@ pub enum Error {
 /// cancellation or a failure.
 ///
 /// # Errors
-/// Those of [`stream`](trisolar_map::stream), and a record that cannot be written.
+/// Those of [`Executor::stream`], and a record that cannot be written.
 pub fn compute(
     frame: &Frame,
     partial: &Partial,
@@ -242,7 +242,7 @@ pub fn compute(
 /// # Errors
 /// As [`compute`].
 pub fn compute_on(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     frame: &Frame,
     partial: &Partial,
     options: &RunOptions,
@@ -261,7 +261,7 @@ pub fn compute_on(
 
 /// Computes these pixels of a map and puts them into `partial`.
 pub(super) fn stream_on(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     spec: &Validated,
     missing: &[Range<u64>],
     partial: &Partial,
@@ -275,19 +275,19 @@ pub(super) fn stream_on(
     let steps = spec.specification().steps;
     let part = PartProgress {
         monitor,
-        before: (spec.pixels() - task.pixels()).saturating_mul(steps),
-        count: task.pixels().saturating_mul(steps),
+        before: (spec.pixels() - task.items()).saturating_mul(steps),
+        count: task.items().saturating_mul(steps),
         total: spec.pixels().saturating_mul(steps),
     };
     let result = executor.stream(&task, options, &part);
     partial.flush()?;
-    let streamed = result?;
+    let report = result?;
     Ok(Effort {
-        elapsed: streamed.ran.elapsed,
+        elapsed: report.elapsed,
         steps: partial.steps_taken(),
-        engine: streamed.engine,
-        device: streamed.device,
-        notes: streamed.ran.notes,
+        engine: report.engine,
+        device: report.device,
+        notes: report.notes,
     })
 }
 

@@ -174,7 +174,7 @@ impl Partial {
     }
 }
 
-impl Sink for Partial {
+impl Sink<Validated> for Partial {
     fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let mut state = self.lock();
         let first = first as usize;

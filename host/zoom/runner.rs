@@ -14,7 +14,7 @@ use super::partial::Partial;
 use super::sequence::Frame;
 use trisolar_device::Stopwatch;
 use trisolar_map::{
-    Backend, Devices, EngineError, Executor, GpuChoice, Monitor, RunOptions, beside,
+    Backend, Devices, EngineError, Executor, GpuChoice, Monitor, RunOptions, Validated, beside,
 };
 use trisolar_run::Part;
 
@@ -115,7 +115,7 @@ pub fn run(
 /// # Errors
 /// As [`run`].
 pub fn run_on(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     frames: &[Frame],
     folder: &Folder,
     settings: &Settings,
@@ -204,7 +204,7 @@ pub(super) fn in_flight<V: Sync, S: Clone + Send>(
 
 /// The GPUs of the frames in flight, in turn. If there are at least as many frames as GPUs, each frame has a GPU of its own, because
 /// a device works best on a whole frame.
-fn gpus(executor: &dyn Executor, options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
+fn gpus(executor: &dyn Executor<Validated>, options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
     let asked = options.gpus;
     let all = match options.backend {
         Backend::Cpu => Vec::new(),

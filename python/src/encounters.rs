@@ -6,15 +6,14 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use trisolar::divergence::{MapBackend, Points};
+use trisolar::bodies::Points;
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
 use trisolar::encounters::pictures::Look;
 use trisolar::encounters::summary::outcome_name;
-use trisolar::encounters::{
-    self, Adjustable, Ensemble, Options, Outcome, Overrides, Summary, Validated,
-};
+use trisolar::encounters::{self, Adjustable, Encounters, Outcome, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
+use trisolar::run::{Backend, GpuChoice, MapBackend, RunOptions};
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::{self, EncounterBase, EncounterFrame};
 
@@ -76,12 +75,16 @@ impl EncountersProblem {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EncountersFound> {
         let MapBackend { backend, with_cpu } = values::option(backend, "--backend", str::parse)?;
-        let options = Options {
-            backend,
+        let gpus = gpus.map(values::gpu_count).transpose()?;
+        let options = RunOptions {
+            backend: match (gpus, backend) {
+                (Some(_), Backend::Auto) => Backend::Gpu,
+                (_, backend) => backend,
+            },
             with_cpu,
             threads: values::threads(threads)?,
             simd: values::simd(simd)?,
-            gpus: gpus.map(values::gpu_count).transpose()?,
+            gpus: gpus.map_or(GpuChoice::Auto, GpuChoice::First),
         };
         let valid = Arc::clone(&self.valid);
         let ensemble = watch::run(py, progress, move |monitor| {
@@ -193,7 +196,7 @@ type Axis = (&'static str, &'static str);
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct EncountersFound {
     valid: Arc<Validated>,
-    ensemble: Ensemble,
+    ensemble: Encounters,
     summary: Summary,
     max_error: Option<f64>,
 }
@@ -245,19 +248,19 @@ impl EncountersFound {
     /// `cpu` or `gpu`.
     #[getter]
     fn engine(&self) -> &'static str {
-        self.ensemble.streamed.engine
+        self.ensemble.report.engine
     }
 
     /// The device in words.
     #[getter]
     fn device(&self) -> &str {
-        &self.ensemble.streamed.device
+        &self.ensemble.report.device
     }
 
     /// Seconds of the computation itself.
     #[getter]
     fn seconds(&self) -> f64 {
-        self.ensemble.streamed.elapsed.as_secs_f64()
+        self.ensemble.report.elapsed.as_secs_f64()
     }
 
     /// Warnings: reasons why the results may not be what the user intended.
@@ -275,7 +278,7 @@ impl EncountersFound {
     /// Notes for the user, such as that no GPU could be used.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.ensemble.streamed.notes.clone()
+        self.ensemble.report.notes.clone()
     }
 
     /// Checks that no energy error exceeds the limit.

@@ -120,19 +120,19 @@ impl Map {
     /// `cpu` or `gpu`.
     #[getter]
     fn engine(&self) -> &'static str {
-        self.0.engine
+        self.0.report.engine
     }
 
     /// The device in words.
     #[getter]
     fn device(&self) -> &str {
-        &self.0.device
+        &self.0.report.device
     }
 
     /// Seconds of the computation itself.
     #[getter]
     fn seconds(&self) -> f64 {
-        self.0.elapsed.as_secs_f64()
+        self.0.report.elapsed.as_secs_f64()
     }
 
     /// Steps taken.
@@ -181,7 +181,7 @@ impl Map {
     /// Notes for the user, such as that the CPU took over from a GPU that failed.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.0.notes.clone()
+        self.0.report.notes.clone()
     }
 
     /// The warning about characters of the title for which the picture at `path` has only a box.

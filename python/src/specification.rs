@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Devices, DivergenceMap, EngineError, GpuChoice, MapBackend, Overrides, Points, Ran,
-    Resolution, RunOptions, SpecError, Streamed, Validated,
+    self, Devices, DivergenceMap, EngineError, GpuChoice, MapBackend, Overrides, Points,
+    Resolution, RunOptions, SpecError, Validated,
 };
+use trisolar::ensemble::Report;
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::{self, Cache, Preset, RoundedCache};
 
@@ -115,7 +116,7 @@ impl Specification {
         let (valid, devices) = (Arc::clone(&self.valid), options.devices.clone());
         let options = options.run;
         watch::run(py, progress.as_ref(), move |monitor| {
-            devices.run(&valid, &options, monitor)
+            divergence::run_on(&devices, &valid, &options, monitor)
         })
         .map(Map::new)
     }
@@ -133,15 +134,13 @@ impl Specification {
     ) -> PyResult<Map> {
         let damaged = |what: &str| PyValueError::new_err(format!("no pickled map: {what}"));
         let engine = ["cpu", "gpu", "gpu+cpu"].into_iter().find(|e| *e == engine);
-        let streamed = Streamed {
+        let report = Report {
             engine: engine.ok_or_else(|| damaged("an engine that does not exist"))?,
             device,
-            ran: Ran {
-                elapsed: Duration::try_from_secs_f64(seconds)
-                    .map_err(|_| damaged("seconds are out of range"))?,
-                notes,
-                ..Ran::default()
-            },
+            elapsed: Duration::try_from_secs_f64(seconds)
+                .map_err(|_| damaged("seconds are out of range"))?,
+            notes,
+            ..Report::default()
         };
         let steps = self.valid.specification().steps;
         let of = self.valid.value_type();
@@ -152,7 +151,7 @@ impl Specification {
         if steps_together.iter().any(|t| u64::from(*t) > steps) {
             return Err(damaged("step counts beyond the number of steps"));
         }
-        let map = DivergenceMap::new(&self.valid, values, streamed);
+        let map = DivergenceMap::new(&self.valid, values, report);
         let found = resolution.map(|(sample, unresolved)| Resolution::new(sample, unresolved));
         Ok(Map::new(map.with_resolution(found)))
     }
@@ -169,14 +168,13 @@ pub(crate) struct Options {
 impl Options {
     /// Reads the options in the form of the command line; `gpus` and `device` are texts.
     #[new]
-    #[pyo3(signature = (backend, threads, simd, gpus, device, driver))]
+    #[pyo3(signature = (backend, threads, simd, gpus, device))]
     fn new(
         backend: &str,
         threads: Option<i64>,
         simd: Option<&str>,
         gpus: Option<&str>,
         device: Option<&str>,
-        driver: &str,
     ) -> PyResult<Self> {
         let MapBackend { backend, with_cpu } = values::option(backend, "--backend", str::parse)?;
         let how_many = gpus.map(|gpus| values::option(gpus, "--gpus", str::parse));
@@ -192,7 +190,6 @@ impl Options {
             threads: values::threads(threads)?,
             simd: values::simd(simd)?,
             gpus: how_many.or(which).unwrap_or_default(),
-            driver: values::option(driver, "--driver", str::parse)?,
         };
         let devices = Devices::new();
         Ok(Self { run, devices })
@@ -275,7 +272,7 @@ impl ZoomCache {
         let (devices, options) = (options.devices.clone(), options.run);
         watch::run(py, None, move |monitor| {
             let Some(cache) = cache else {
-                return devices.run(&valid, &options, monitor);
+                return divergence::run_on(&devices, &valid, &options, monitor);
             };
             let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
             let computed = cache.map(&devices, &valid, &options, monitor);

@@ -128,7 +128,7 @@ def test_options_match_the_specification_and_are_documented(small: trisolar.Dive
     # That of a regularised integrator alone contains the steps per period.
     names_of_values.remove("steps_per_period")
     assert names_of_values == list(small.spec)
-    assert names[-8:] == ["max_error", "backend", "gpus", "device", "driver", "threads", "simd", "progress"]
+    assert names[-7:] == ["max_error", "backend", "gpus", "device", "threads", "simd", "progress"]
     documented = inspect.getdoc(trisolar.divergence) or ""
     assert all(f":param {name}:" in documented for name in names)
 

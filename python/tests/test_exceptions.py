@@ -42,13 +42,11 @@ import trisolar
         ({"gpus": 1.5}, TypeError, "gpus must be"),
         ({"gpus": True}, TypeError, "gpus must be"),
         ({"backend": 3}, TypeError, "backend must be a string, not 3"),
-        ({"driver": None}, TypeError, "driver must be a string, not None"),
         ({"threads": 1.5}, TypeError, "threads must be a whole number, not 1.5"),
         ({"masses": [[1, 2], [3]]}, ValueError, "masses: "),
         ({"points": [["a", "b", "c"]]}, TypeError, "points must be numbers"),
         ({"points": [[1j, 2, 3]]}, TypeError, "points must be numbers, not complex128"),
         ({"gpus": [0, "x"]}, TypeError, "gpus must be"),
-        ({"driver": "both"}, ValueError, "'both' for '--driver': must be threads or single"),
         ({"preset": "moon"}, ValueError, "'moon' for '--preset': must be accurate, headline or panorama"),
         ({"threads": 0}, ValueError, "'--threads': must be a whole number from 1 to 4096"),
         ({"threads": 5000}, ValueError, "'5000' for '--threads'"),
@@ -109,7 +107,6 @@ def test_a_full_disk_is_an_os_error(small: trisolar.DivergenceMap, tmp_path: Pat
     [
         {"backend": "gpu"},
         {"backend": "gpu+cpu"},
-        {"backend": "gpu", "driver": "single"},
     ],
     ids=lambda options: "-".join(map(str, options)),
 )
@@ -147,7 +144,6 @@ def test_a_missing_gpu_that_is_requested_by_number_is_a_value_error() -> None:
     [
         ("divergence", {"device": 0}, "--device 0: --backend cpu uses no GPU"),
         ("divergence", {"gpus": "all"}, "--gpus all: --backend cpu uses no GPU"),
-        ("divergence", {"driver": "single"}, "--driver single: "),
         ("nbody", {"gpus": 1}, "--gpus 1: --backend cpu uses no GPU"),
         ("nbody", {"device": 0}, "--device 0: --backend cpu uses no GPU"),
         ("cluster", {"gpus": 1}, "'1' for '--gpus': --backend cpu uses no GPU"),

@@ -67,7 +67,6 @@ def test_progress_counts_frames_and_may_end_the_zoom() -> None:
         ({"progress": 5}, TypeError, "progress"),
         ({"backend": "tpu"}, ValueError, "'tpu' for '--backend': must be auto, cpu, gpu or gpu"),
         ({"gpus": "0;1"}, ValueError, "'0;1' for '--gpus': must be all"),
-        ({"driver": "both"}, ValueError, "'both' for '--driver'"),
         ({"threads": 0}, ValueError, "'0' for '--threads'"),
         ({"set": [5]}, TypeError, r"set\[0\] must be a string"),
         ({"set": "span"}, ValueError, "'span' for '--set'"),

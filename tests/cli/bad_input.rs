@@ -257,10 +257,6 @@ fn invalid_devices_and_drivers() {
         refused(&["--device", given], &words);
     }
     refused(
-        &["--driver", "two"],
-        &["--driver", "two", "threads or single"],
-    );
-    refused(
         &["--backend", "cpu+gpu"],
         &["--backend", "auto, cpu, gpu or gpu+cpu"],
     );

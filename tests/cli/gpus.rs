@@ -93,15 +93,6 @@ fn gpus_with_a_backend_that_uses_none_are_rejected() {
             refused(&format!("{map} --backend cpu {gpus}"), &words);
         }
     }
-    let single = "divergence --size 4 --driver single --backend";
-    refused(
-        &format!("{single} cpu"),
-        &["--driver single", "--backend cpu"],
-    );
-    refused(
-        &format!("{single} gpu+cpu"),
-        &["--driver single", "gpu+cpu"],
-    );
     refused(
         "nbody --backend cpu --device 0",
         &["--device 0: ", "--backend cpu"],

@@ -9,7 +9,7 @@ use trisolar::divergence::{
 };
 use trisolar::simd::Simd;
 
-fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
+fn times(engine: &dyn Engine<Validated>, spec: &Validated) -> Vec<u32> {
     engine
         .compute(spec, &Unattended)
         .expect("computes")
@@ -229,7 +229,7 @@ impl Monitor for Watch {
 fn progress_increases_to_the_total() {
     let spec = lively([64, 48]).validate().expect("valid");
     for engine in [
-        &CpuEngine::new(Some(2)).expect("threads") as &dyn Engine,
+        &CpuEngine::new(Some(2)).expect("threads") as &dyn Engine<Validated>,
         &EmulatorEngine::new(DivergenceKernel::Fetch),
     ] {
         let watch = Watch(std::sync::Mutex::new(Vec::new()));

@@ -334,7 +334,7 @@ fn methods() -> Vec<(Integrator, Start)> {
     list
 }
 
-fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
+fn times(engine: &dyn Engine<Validated>, spec: &Validated) -> Vec<u32> {
     engine
         .compute(spec, &Unattended)
         .expect("computes")

@@ -76,7 +76,7 @@ fn in_order(s: &Specification) -> Vec<usize> {
     (0..(s.size[0] * s.size[1]) as usize).collect()
 }
 
-fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
+fn times(engine: &dyn Engine<Validated>, spec: &Validated) -> Vec<u32> {
     engine
         .compute(spec, &Unattended)
         .expect("computes")

@@ -7,7 +7,7 @@ use trisolar::divergence::{
 };
 use trisolar::simd::Simd;
 
-fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
+fn times(engine: &dyn Engine<Validated>, spec: &Validated) -> Vec<u32> {
     engine
         .compute(spec, &Unattended)
         .expect("computes")

@@ -14,7 +14,7 @@ use trisolar::simd::Simd;
 
 fn fastest(spec: &Validated) -> Vec<Record> {
     let engine = CpuEngine::new(None).unwrap();
-    engine.integrate(spec, &Unattended).unwrap()
+    engine.compute(spec, &Unattended).unwrap().values
 }
 
 /// Runs with every kind of drawn parameter, and with collisions.
@@ -105,11 +105,11 @@ fn all_engines_give_the_same_bits() {
     let mut seen = [false; 6];
     for valid in cases.map(Result::unwrap) {
         let reference = CpuEngine::with_simd(Some(1), Simd::Scalar).unwrap();
-        let expected = reference.integrate(&valid, &Unattended).unwrap();
+        let expected = reference.compute(&valid, &Unattended).unwrap().values;
         expected
             .iter()
             .for_each(|r| seen[usize::from(r.outcome)] = true);
-        let mut engines: Vec<(String, Box<dyn Engine>)> = Vec::new();
+        let mut engines: Vec<(String, Box<dyn Engine<Validated>>)> = Vec::new();
         for simd in Simd::available() {
             let engine = CpuEngine::with_simd(Some(3), simd).unwrap();
             engines.push((simd.to_string(), Box::new(engine)));
@@ -121,7 +121,7 @@ fn all_engines_give_the_same_bits() {
             engines.push((name, Box::new(engine)));
         }
         for (name, engine) in engines {
-            let got = engine.integrate(&valid, &Unattended).unwrap();
+            let got = engine.compute(&valid, &Unattended).unwrap().values;
             for (run, (a, b)) in got.iter().zip(&expected).enumerate() {
                 assert!(same_bits(a, b), "{name}, run {run}: {a:?}\n{b:?}");
             }
@@ -936,7 +936,7 @@ fn the_fast_kernel_takes_fast_steps() {
         let spec = spec.validate().unwrap();
         let expected = in_fast(&spec);
         let engine = DeviceEngine::emulated(2, 32, Some(3));
-        let got = engine.integrate(&spec, &Unattended).unwrap();
+        let got = engine.compute(&spec, &Unattended).unwrap().values;
         for (run, (a, b)) in got.iter().zip(&expected).enumerate() {
             assert!(same_bits(a, b), "run {run}: {a:?}\n{b:?}");
         }
@@ -1038,7 +1038,7 @@ fn the_tail_of_lifetimes_of_equal_masses_has_the_known_slope() {
         ..Specification::default()
     };
     let valid = spec.validate().unwrap();
-    let engine = trisolar::encounters::Options::default();
+    let engine = trisolar::run::RunOptions::default();
     let ensemble = trisolar::encounters::run(&valid, &engine, &Unattended).unwrap();
     let summary = trisolar::encounters::Summary::of(&ensemble);
     let tail = summary.lifetimes.tail.expect("enough runs");

@@ -15,7 +15,7 @@ fn valid(specification: Specification) -> Validated {
     specification.validate().expect("valid")
 }
 
-fn values(engine: &dyn Engine, spec: &Validated) -> Vec<f64> {
+fn values(engine: &dyn Engine<Validated>, spec: &Validated) -> Vec<f64> {
     let computed = engine.compute(spec, &Unattended).expect("computes");
     computed.values.into().expect("f64")
 }
@@ -695,7 +695,7 @@ fn every_quantity_has_a_method_in_f64() {
 #[test]
 fn an_interrupted_map_resumes_to_the_same_bytes() {
     use trisolar::divergence::{Sink, ValueSlice};
-    use trisolar::store::Store;
+    use trisolar::store;
 
     for quantity in OTHERS {
         let folder = tempfile::tempdir().expect("a folder");
@@ -723,10 +723,11 @@ fn an_interrupted_map_resumes_to_the_same_bytes() {
         });
         let some = values(&cpu(), &spec);
         let path = folder.path().join("map.npy");
-        let store = Store::begin(&path, &spec, None).expect("begins");
+        let store = store::begin(&path, &spec, None).expect("begins");
         let every = std::time::Duration::from_secs(1);
-        let (put, recorded) =
-            store.recording(every, || store.put(17, ValueSlice::F64(&some[17..60])));
+        let (put, recorded) = store.recording(every, || {
+            Sink::<Validated>::put(&store, 17, ValueSlice::F64(&some[17..60]))
+        });
         put.expect("takes");
         recorded.expect("writes");
         drop(store);
@@ -736,7 +737,7 @@ fn an_interrupted_map_resumes_to_the_same_bytes() {
         let read = |name: &str| std::fs::read(folder.path().join(name)).expect("there");
         assert!(read("map.npy") == read("whole.npy"), "{quantity}");
         // A map of another quantity is a different map.
-        let store = Store::begin(&path.with_file_name("b.npy"), &spec, None).expect("begins");
+        let store = store::begin(&path.with_file_name("b.npy"), &spec, None).expect("begins");
         drop(store);
         let out = trisolar(folder.path())
             .args([

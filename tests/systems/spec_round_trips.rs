@@ -226,8 +226,15 @@ fn a_pixel_at_the_place_of_a_body_is_allowed_and_parts_when_it_becomes_nan() {
         .unwrap()
         .compute(&valid, &Unattended)
         .unwrap();
-    assert_eq!(map.steps_together()[4], 2);
-    assert!(map.steps_together().iter().filter(|t| **t == 50).count() >= 4);
+    assert_eq!(map.values.steps_together()[4], 2);
+    assert!(
+        map.values
+            .steps_together()
+            .iter()
+            .filter(|t| **t == 50)
+            .count()
+            >= 4
+    );
 }
 
 /// Names from files of earlier versions are read; current names are written.

@@ -6,10 +6,10 @@ use std::ptr::null;
 
 use serde_json::json;
 use trisolar::config;
-use trisolar::divergence::{Backend, Driver, GpuChoice, Points, SpecError};
+use trisolar::divergence::{Backend, GpuChoice, Points, SpecError};
 use trisolar::encounters::files::{Format, REALS, WHOLES};
 use trisolar::encounters::pictures::Look;
-use trisolar::encounters::{self, Devices, Ensemble, Overrides, Summary, Validated};
+use trisolar::encounters::{self, Devices, Encounters as Computed, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 
 use crate::boundary::{self, CallFailure, Status, guard, input, text};
@@ -18,7 +18,7 @@ use crate::{Options, keep_kernels, max_error_of, refused, run_and_monitor};
 /// `trisolar_encounters`.
 pub struct Encounters {
     valid: Validated,
-    ensemble: Ensemble,
+    ensemble: Computed,
     records: Vec<EncounterRecord>,
     json: CString,
 }
@@ -101,18 +101,12 @@ fn compute(
     let most = max_error_of(options, overrides.max_error)?;
     // SAFETY: the caller guarantees this, see the library.
     let (mut run, callback) = unsafe { run_and_monitor(options)? };
-    if run.driver == Driver::Single {
-        let reason = "must be threads, or NULL: encounters have no other driver";
-        return Err(CallFailure::input(format!(
-            "invalid value 'single' for 'driver': {reason}"
-        )));
-    }
     if run.backend == Backend::Auto && run.gpus != GpuChoice::Auto {
         // Naming GPUs selects the GPU backend.
         run.backend = Backend::Gpu;
     }
     keep_kernels();
-    let ensemble = encounters::run_on(&Devices, &valid, &run, &callback)?;
+    let ensemble = encounters::run_on(&Devices::new(), &valid, &run, &callback)?;
     let summary = Summary::of(&ensemble);
     let found = Encounters::new(valid, ensemble, &summary);
     *out = Box::into_raw(Box::new(found));
@@ -120,18 +114,18 @@ fn compute(
 }
 
 impl Encounters {
-    fn new(valid: Validated, ensemble: Ensemble, summary: &Summary) -> Self {
+    fn new(valid: Validated, ensemble: Computed, summary: &Summary) -> Self {
         let record = |record| EncounterRecord {
             reals: REALS.map(|(_, value)| value(record)),
             wholes: WHOLES.map(|(_, value)| value(record)),
             unused: 0,
         };
-        let streamed = &ensemble.streamed;
+        let streamed = &ensemble.report;
         let json = json!({
             "specification": ensemble.specification,
             "engine": streamed.engine,
             "device": streamed.device,
-            "devices": streamed.portions,
+            "devices": streamed.portions_json("runs"),
             "seconds": streamed.elapsed.as_secs_f64(),
             "summary": summary,
             "warnings": summary.warnings(),

@@ -64,8 +64,6 @@ pub struct Options {
     pub user: *mut c_void,
     /// How many GPUs, as on the command line; NULL for as many as the map can keep busy.
     pub gpus: *const c_char,
-    /// How they are driven, as on the command line; NULL for `threads`.
-    pub driver: *const c_char,
     /// The share of unresolved pixels above which a map is a failure; 0 for the limit of the specification, if it has one.
     pub max_error: f64,
     /// Which GPUs, by number, as on the command line, instead of `gpus`; NULL for none in particular.
@@ -301,11 +299,10 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
         })?),
     };
     // SAFETY: the caller guarantees this.
-    let (gpus, device, driver) = unsafe {
+    let (gpus, device) = unsafe {
         (
             named(options.gpus, "gpus", str::parse)?,
             named(options.device, "device", GpuChoice::by_number)?,
-            named(options.driver, "driver", str::parse)?,
         )
     };
     if gpus.is_some() && device.is_some() {
@@ -318,7 +315,6 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
         simd: None,
         with_cpu,
         gpus: gpus.or(device).unwrap_or_default(),
-        driver: driver.unwrap_or_default(),
     })
 }
 
@@ -345,10 +341,10 @@ impl Map {
     fn new(map: DivergenceMap) -> Result<Self, CallFailure> {
         let json = map.specification_json();
         Ok(Self {
-            engine: boundary::c_string(map.engine),
-            device: boundary::c_string(&map.device),
+            engine: boundary::c_string(map.report.engine),
+            device: boundary::c_string(&map.report.device),
             warnings: boundary::c_string(&map.warnings.join("\n")),
-            notes: boundary::c_string(&map.notes.join("\n")),
+            notes: boundary::c_string(&map.report.notes.join("\n")),
             spec_json: boundary::c_string(&json),
             map,
         })
@@ -372,7 +368,7 @@ pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> 
             height,
             pixel_steps: map.map.statistics.pixel_steps,
             never_parted: map.map.statistics.never_parted.unwrap_or(0),
-            seconds: map.map.elapsed.as_secs_f64(),
+            seconds: map.map.report.elapsed.as_secs_f64(),
             engine: map.engine.as_ptr(),
             device: map.device.as_ptr(),
             notes: map.notes.as_ptr(),

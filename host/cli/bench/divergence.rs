@@ -170,19 +170,16 @@ impl Args {
 }
 
 fn measure(
-    engine: &dyn Engine,
+    engine: &dyn Engine<Validated>,
     valid: &Validated,
     label: String,
 ) -> Result<(Row, Vec<u32>), EngineError> {
     let progress = Progress::new(&label, false);
     let computed = engine.compute(valid, &progress)?;
-    let pixel_steps = computed
-        .steps_together()
-        .iter()
-        .map(|t| u64::from(*t))
-        .sum();
-    let row = row(label, valid.pixels(), pixel_steps, computed.elapsed);
-    Ok((row, computed.steps_together().to_vec()))
+    let steps = computed.values.steps_together();
+    let pixel_steps = steps.iter().map(|t| u64::from(*t)).sum();
+    let row = row(label, valid.pixels(), pixel_steps, computed.report.elapsed);
+    Ok((row, steps.to_vec()))
 }
 
 fn row(engine: String, pixels: u64, pixel_steps: u64, elapsed: Duration) -> Row {

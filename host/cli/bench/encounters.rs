@@ -6,7 +6,12 @@ use serde_json::json;
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::encounters::{
     CpuEngine, Engine, Jump, Limits, Order, Precision, Record, Specification, Validated,
+    kicks_limit,
 };
+#[cfg(feature = "gpu")]
+use trisolar::encounters::{MultiDeviceEngine, device_kicks_limit};
+#[cfg(feature = "gpu")]
+use trisolar::run::{GpuChoice, RunOptions};
 use trisolar::simd::Simd;
 
 use crate::cpu_args::CpuArgs;
@@ -93,8 +98,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (gpu, notes) = match args.backend {
         Backend::Cpu => (None, Vec::new()),
         backend => {
-            match trisolar::encounters::DeviceEngine::on_gpus(Some(args.gpus.unwrap_or(1))) {
-                Ok(engine) => (Some(engine), Vec::new()),
+            let options = RunOptions {
+                backend: Backend::Gpu,
+                gpus: GpuChoice::First(args.gpus.unwrap_or(1)),
+                ..RunOptions::default()
+            };
+            match MultiDeviceEngine::open(u64::MAX, &options) {
+                Ok((engine, notes)) => (Some(engine), notes),
                 Err(error) if backend == Backend::Gpu || args.gpus.is_some() => {
                     return Err(error.into());
                 }
@@ -119,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             let spec = |n, precision| specification(n, *order, *jumps, precision);
             let mut before: Vec<Record> = Vec::new();
             let mut add = |name: String,
-                           engine: &dyn Engine,
+                           engine: &dyn Engine<Validated>,
                            limit: Option<f64>,
                            n: u64,
                            precision: Precision| {
@@ -143,7 +153,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                         simd.to_string(),
                         &engine,
                         // The compiler vectorises scalar code, so the scalar peak is not a limit.
-                        (simd != Simd::Scalar).then(|| engine.kicks_limit(PEAK_TIME)),
+                        (simd != Simd::Scalar).then(|| kicks_limit(engine.workers(), PEAK_TIME)),
                         args.cpu_n,
                         Precision::F64,
                     )?;
@@ -154,13 +164,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 for precision in &args.precision {
                     // The driver compiles the kernel on first use.
                     let warm = spec(1024, *precision)?;
-                    engine.integrate(&warm, &Progress::new("", true))?;
+                    engine.compute(&warm, &Progress::new("", true))?;
                     let name = if precision.is_portable() {
                         "GPU".into()
                     } else {
                         format!("GPU {precision}")
                     };
-                    let limit = engine.kicks_limit(*precision);
+                    let limit = device_kicks_limit(engine.gpus(), *precision);
                     add(name, engine, limit, args.n, *precision)?;
                 }
             }
@@ -221,13 +231,13 @@ fn specification(
 
 fn measure(
     name: String,
-    engine: &dyn Engine,
+    engine: &dyn Engine<Validated>,
     spec: &Validated,
     before: &[Record],
 ) -> Result<(Rate, Vec<Record>), EngineError> {
     let progress = Progress::new(&name, false);
     let start = Instant::now();
-    let records = engine.integrate(spec, &progress)?;
+    let records = engine.compute(spec, &progress)?.values;
     let seconds = start.elapsed().as_secs_f64();
     progress.finish();
     let order = spec.specification().order;

@@ -1,10 +1,9 @@
 //! The report on a computed map: the summary and the JSON object.
 
 use std::path::Path;
-use std::time::Duration;
 
-use trisolar::divergence::{DivergenceMap, Portion, Quantity, Resolution, Statistics};
-use trisolar::gpu::Energy;
+use trisolar::divergence::{DivergenceMap, Quantity, Resolution, Statistics};
+use trisolar::ensemble::Report;
 
 use crate::report::{self, Common, Lines};
 
@@ -16,9 +15,7 @@ pub(super) struct MapOutcome {
     pub pixels: u64,
     /// Whether its pixels are points that the user gave.
     pub of_points: bool,
-    pub engine: &'static str,
-    pub device: String,
-    pub elapsed: Duration,
+    pub report: Report,
     pub quantity: Quantity,
     /// The statistics of the whole map.
     pub statistics: Statistics,
@@ -30,9 +27,6 @@ pub(super) struct MapOutcome {
     pub resolution: Option<Resolution>,
     /// Warnings: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
-    pub notes: Vec<String>,
-    pub portions: Vec<Portion>,
-    pub energy: Option<Energy>,
 }
 
 impl MapOutcome {
@@ -43,18 +37,13 @@ impl MapOutcome {
             method: map.specification.method(),
             pixels: map.values.len() as u64,
             of_points: map.points.is_some(),
-            engine: map.engine,
-            device: map.device.clone(),
-            elapsed: map.elapsed,
+            report: map.report.clone(),
             quantity: map.specification.quantity,
             statistics: map.statistics,
             computed_steps: map.statistics.pixel_steps,
             resumed: None,
             resolution: map.resolution,
             warnings: map.warnings.clone(),
-            notes: map.notes.clone(),
-            portions: map.portions.clone(),
-            energy: map.energy,
         }
     }
 
@@ -66,7 +55,7 @@ impl MapOutcome {
 
     /// Pixel-steps per second of the computation itself.
     fn rate(&self) -> f64 {
-        let seconds = self.elapsed.as_secs_f64();
+        let seconds = self.report.elapsed.as_secs_f64();
         if seconds > 0.0 {
             self.computed_steps as f64 / seconds
         } else {
@@ -78,7 +67,7 @@ impl MapOutcome {
     fn all_notes(&self) -> impl Iterator<Item = String> {
         let nothing = self.pixels > 0 && self.statistics.never_parted == Some(self.pixels);
         let advice = nothing.then(|| more_steps("", self.warnings.is_empty()));
-        self.notes.iter().cloned().chain(advice)
+        self.report.notes.iter().cloned().chain(advice)
     }
 
     /// The JSON object.
@@ -86,11 +75,8 @@ impl MapOutcome {
         let common = Common {
             specification: serde_json::json!(self.specification),
             files: files.iter().map(|file| file.to_path_buf()).collect(),
-            devices: match &self.portions[..] {
-                [] => report::device(&self.device),
-                portions => serde_json::json!(portions),
-            },
-            seconds: self.elapsed.as_secs_f64(),
+            devices: report::portions(&self.report, "pixels"),
+            seconds: self.report.elapsed.as_secs_f64(),
             rate: Some(self.rate()),
             rate_unit: "pixel-steps/s",
             errors: serde_json::json!({ "unresolved": self.resolution.map(|r| r.share) }),
@@ -98,8 +84,8 @@ impl MapOutcome {
             notes: self.all_notes().collect(),
         };
         let mut object = common.with(serde_json::json!({
-            "engine": self.engine,
-            "device": self.device,
+            "engine": self.report.engine,
+            "device": self.report.device,
             "pixel_steps": self.statistics.pixel_steps,
             "unresolved": self.resolution,
         }));
@@ -113,7 +99,7 @@ impl MapOutcome {
                 object["not_finite"] = found.not_finite.into();
             }
         }
-        if let Some(energy) = self.energy {
+        if let Some(energy) = self.report.energy {
             object["energy"] = serde_json::json!(energy);
         }
         if let Some(pixels) = self.resumed {
@@ -125,16 +111,19 @@ impl MapOutcome {
     /// The summary.
     pub fn summary(&self, files: &[&Path]) -> Lines {
         let mut lines = Lines::default();
-        lines.add("engine", &format!("{}: {}", self.engine, self.device));
+        lines.add(
+            "engine",
+            &format!("{}: {}", self.report.engine, self.report.device),
+        );
         lines.add("method", &self.method);
-        if let Some(shares) = self.shares() {
+        if let Some(shares) = report::shares(&self.report) {
             lines.add("shares", &shares);
         }
         lines.add("pixel-steps", &report::grouped(self.statistics.pixel_steps));
-        lines.add("time", &report::time(self.elapsed.as_secs_f64()));
+        lines.add("time", &report::time(self.report.elapsed.as_secs_f64()));
         lines.add("rate", &format!("{:.3e} pixel-steps/s", self.rate()));
-        if let Some(energy) = self.energy {
-            let of = if self.engine == "gpu+cpu" {
+        if let Some(energy) = self.report.energy {
+            let of = if self.report.engine == "gpu+cpu" {
                 " (GPUs alone)"
             } else {
                 ""
@@ -188,19 +177,6 @@ impl MapOutcome {
             lines.add("note", &note);
         }
         lines
-    }
-
-    /// The share of each device, if there are several.
-    fn shares(&self) -> Option<String> {
-        let all: u64 = self.portions.iter().map(|p| p.pixels).sum();
-        let share = |p: &Portion| {
-            let percent = 100.0 * p.pixels as f64 / all.max(1) as f64;
-            // A GPU is identified by its number; its name is left out.
-            let name = p.device.split(',').next().unwrap_or_default();
-            format!("{name} {percent:.1} %")
-        };
-        let shares: Vec<String> = self.portions.iter().map(share).collect();
-        (shares.len() > 1).then(|| shares.join(", "))
     }
 }
 

@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use trisolar::divergence::{
-    Executor, RunOptions, Specification, Statistics, Task, beside, resolution_of,
+    Executor, RunOptions, Specification, Statistics, Task, Validated, beside, resolution_of,
 };
+use trisolar::ensemble::Report;
 use trisolar::io::atomic::stage;
 use trisolar::output::{Output, Values};
 use trisolar::run::{self, Part};
@@ -22,7 +23,7 @@ const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Computes a map in a file beside the first npy output, or else beside the first output; then writes the outputs from that file.
 pub(super) fn run(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     job: &MapJob,
     resume: bool,
     options: &RunOptions,
@@ -39,15 +40,14 @@ pub(super) fn run(
     let there = done(&items, &missing);
     let mut outcome = compute(executor, job, &store, &missing, options, quiet)?;
     outcome.resumed = resumed.then_some(there);
-    outcome.notes.extend(store.damage());
+    outcome.report.notes.extend(store.damage());
     if resume && !resumed {
-        outcome
-            .notes
-            .push("there was no unfinished map to resume; a new map was begun".into());
+        let notes = &mut outcome.report.notes;
+        notes.push("there was no unfinished map to resume; a new map was begun".into());
     }
 
-    let mapped = store.values()?;
-    let all = mapped.as_slice();
+    let mapped = store.mapped()?;
+    let all = valid.value_type().cast(mapped.bytes());
     let Specification {
         quantity, steps, ..
     } = *valid.specification();
@@ -88,7 +88,7 @@ pub(super) fn run(
 fn open(main: &Output, job: &MapJob, resume: bool) -> Result<(Store, bool), Failure> {
     let path = main.path();
     let outputs = || job.outputs.iter().map(Output::path);
-    if resume && let Some(store) = Store::resume(path, &job.valid).map_err(refuse)? {
+    if resume && let Some(store) = store::resume(path, &job.valid).map_err(refuse)? {
         if let Some(run) = store.run() {
             for output in outputs().filter(|output| !store.is_named(output)) {
                 run.check("--out", output)?;
@@ -101,7 +101,7 @@ fn open(main: &Output, job: &MapJob, resume: bool) -> Result<(Store, bool), Fail
     let mut run = run::Record::new(COMMAND, &record);
     run.set(OUTPUT, &job.output)?;
     run.allow_what_is_there(outputs())?;
-    let store = Store::begin(path, &job.valid, Some(run)).map_err(refuse)?;
+    let store = store::begin(path, &job.valid, Some(run)).map_err(refuse)?;
     Ok((store, false))
 }
 
@@ -110,7 +110,7 @@ fn open_part(main: &Output, job: &MapJob, part: Part) -> Result<(Store, bool), F
     let name = part.path(main.path());
     let mut run = run::Record::new(COMMAND, &store::working_files(&name)[1]);
     run.set(OUTPUT, &job.output)?;
-    let store = Store::part(main.path(), &job.valid, part, Some(run)).map_err(refuse)?;
+    let store = store::part(main.path(), &job.valid, part, Some(run)).map_err(refuse)?;
     if let Some(run) = store.run() {
         part::refuse_others(store.part(), &run.get(OUTPUT)?, &job.output)?;
     }
@@ -120,7 +120,7 @@ fn open_part(main: &Output, job: &MapJob, part: Part) -> Result<(Store, bool), F
 
 /// Computes the missing pixels.
 fn compute(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     job: &MapJob,
     store: &Store,
     missing: &[Range<u64>],
@@ -134,9 +134,7 @@ fn compute(
         specification: serde_json::from_str(&valid.json()).unwrap_or_default(),
         method: valid.specification().method(),
         pixels,
-        engine: "none",
-        device: "all pixels were already computed".into(),
-        elapsed: Duration::ZERO,
+        report: Report::nothing("all pixels were already computed"),
         quantity: valid.specification().quantity,
         statistics: Statistics::default(),
         computed_steps: 0,
@@ -144,9 +142,6 @@ fn compute(
         of_points: valid.points().is_some(),
         resolution: None,
         warnings: valid.warnings(),
-        notes: Vec::new(),
-        portions: Vec::new(),
-        energy: None,
     };
     if missing.is_empty() {
         if job.part.is_none() {
@@ -181,14 +176,9 @@ fn compute(
     });
     progress.finish();
     let hint = how_to_go_on(store, job.part);
-    let (streamed, resolution) = ended(streamed, recorded, &hint, quiet)?;
+    let (report, resolution) = ended(streamed, recorded, &hint, quiet)?;
     outcome.found(resolution);
-    outcome.engine = streamed.engine;
-    outcome.device = streamed.device;
-    outcome.elapsed = streamed.ran.elapsed;
-    outcome.notes = streamed.ran.notes;
-    outcome.portions = streamed.ran.portions;
-    outcome.energy = streamed.ran.energy;
+    outcome.report = report;
     Ok(outcome)
 }
 

@@ -1,7 +1,6 @@
 //! Options of the devices that integrate encounters, for single ensembles and sequences.
 
-use trisolar::divergence::MapBackend;
-use trisolar::encounters::Options;
+use trisolar::run::{Backend, GpuChoice, MapBackend, RunOptions};
 
 use crate::cpu_args::CpuArgs;
 use crate::values;
@@ -22,13 +21,16 @@ pub(crate) struct EncounterDevices {
 
 impl EncounterDevices {
     /// The options of a computation on these devices.
-    pub(super) fn options(&self) -> Options {
-        Options {
-            backend: self.backend.backend,
+    pub(super) fn options(&self) -> RunOptions {
+        RunOptions {
+            backend: match (self.gpus, self.backend.backend) {
+                (Some(_), Backend::Auto) => Backend::Gpu,
+                (_, backend) => backend,
+            },
             with_cpu: self.backend.with_cpu,
             threads: self.cpu.threads,
             simd: self.cpu.simd(),
-            gpus: self.gpus,
+            gpus: self.gpus.map_or(GpuChoice::Auto, GpuChoice::First),
         }
     }
 }

@@ -4,15 +4,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use trisolar::divergence::{EngineError, Points, RunOptions};
 use trisolar::encounters::files::Format;
 use trisolar::encounters::pictures::Look;
-use trisolar::encounters::store::{self, Begun, StoreError};
-use trisolar::encounters::{
-    self, Ensemble, Executor, Overrides, Portion, Summary, Validated, pictures,
-};
+use trisolar::encounters::store::{self, EncounterContents, StoreError};
+use trisolar::encounters::{self, Encounters, Executor, Overrides, Summary, Validated, pictures};
 use trisolar::io::IoError;
-use trisolar::run::{self, Claim, Part, RecordError};
+use trisolar::run::partial::Begun;
+use trisolar::run::{self, Claim, EngineError, Part, RecordError, RunOptions};
 
 use super::cpu_args::warn_of_one_lane;
 use super::part;
@@ -184,7 +182,7 @@ impl EncountersJob {
     /// Writes the files that are made from the records, each by `write`, and returns those that were written.
     fn write(
         &self,
-        ensemble: &Ensemble,
+        ensemble: &Encounters,
         mut write: impl FnMut(&mut dyn FnMut() -> Result<Vec<PathBuf>, IoError>) -> Result<(), Failure>,
     ) -> Result<Vec<PathBuf>, Failure> {
         let (mut written, theme) = (Vec::new(), self.output.theme);
@@ -226,7 +224,7 @@ impl Args {
     }
 
     /// The computation to resume, if it exists; see `--resume`.
-    fn begun(&self) -> Result<Option<Begun>, Failure> {
+    fn begun(&self) -> Result<Option<Begun<EncounterContents>>, Failure> {
         let Some(name) = &self.resume else {
             let kept = self.stream || self.part.part.is_some();
             return match self.output.out.is_empty() && kept {
@@ -263,7 +261,7 @@ const NO_OUT: &str = "--stream, --part and --resume keep records beside a file t
 
 /// Integrated encounters, with the figures of this run for the report.
 struct EncountersOutcome {
-    ensemble: Ensemble,
+    ensemble: Encounters,
     /// The part of the ensemble; `None` for all of it.
     part: Option<Part>,
     /// The encounters of the ensemble, or of the part, that this run integrated.
@@ -282,11 +280,8 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
     }
     let options = args.devices.options();
     let communicator = Communicator::join()?;
-    let points = || {
-        let path = args.points_of_the_run().ok_or("there is no --points")?;
-        Points::read(&path)
-    };
-    let result = communicator.encounters(options.checked(), &points, |executor, options| {
+    let points = || part::points(args.points_of_the_run());
+    let result = communicator.compute(&options, false, &points, |executor, options| {
         run_on(args, typed, executor, &options)
     });
     communicator.end(result)
@@ -295,9 +290,10 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
 fn run_on(
     args: &Args,
     typed: &Typed,
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     options: &RunOptions,
 ) -> Result<(), Failure> {
+    executor.check(options)?;
     let job = EncountersJob::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
@@ -330,7 +326,7 @@ fn run_on(
     };
     let summary = Summary::of(&outcome.ensemble);
     if !args.quiet {
-        for note in &outcome.ensemble.streamed.notes {
+        for note in &outcome.ensemble.report.notes {
             report::to_stderr(&format!("note: {note}"));
         }
         for warning in summary.warnings() {
@@ -351,25 +347,11 @@ fn run_on(
 impl EncountersOutcome {
     /// Seconds of this run, and encounters and kicks per second.
     fn rates(&self) -> [f64; 3] {
-        let seconds = self.ensemble.streamed.elapsed.as_secs_f64();
+        let seconds = self.ensemble.report.elapsed.as_secs_f64();
         let runs: u64 = self.computed.iter().map(|s| s.end - s.start).sum();
         let kicks = self.ensemble.kicks(&self.computed);
         let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
         [seconds, rate(runs as f64), rate(kicks)]
-    }
-
-    /// The share of each device, if there are several.
-    fn shares(&self) -> Option<String> {
-        let portions = &self.ensemble.streamed.portions;
-        let all: u64 = portions.iter().map(|p| p.runs).sum();
-        let share = |p: &Portion| {
-            let percent = 100.0 * p.runs as f64 / all.max(1) as f64;
-            // A GPU is identified by its number; its name is left out.
-            let name = p.device.split(',').next().unwrap_or_default();
-            format!("{name} {percent:.1} %")
-        };
-        let shares: Vec<String> = portions.iter().map(share).collect();
-        (shares.len() > 1).then(|| shares.join(", "))
     }
 }
 
@@ -382,20 +364,17 @@ fn object(outcome: &EncountersOutcome, summary: &Summary) -> serde_json::Value {
     let common = Common {
         specification: json!(ensemble.specification),
         files: written.clone(),
-        devices: match &ensemble.streamed.portions[..] {
-            [] => report::device(&ensemble.streamed.device),
-            portions => json!(portions),
-        },
+        devices: report::portions(&ensemble.report, "runs"),
         seconds,
         rate: Some(encounters),
         rate_unit: "encounters/s",
         errors: json!(summary.errors),
         warnings: summary.warnings(),
-        notes: ensemble.streamed.notes.clone(),
+        notes: ensemble.report.notes.clone(),
     };
     let mut object = common.with(json!({
-        "engine": ensemble.streamed.engine,
-        "device": ensemble.streamed.device,
+        "engine": ensemble.report.engine,
+        "device": ensemble.report.device,
         "encounters_per_second": encounters,
         "kicks_per_second": kicks,
         "summary": summary,
@@ -465,12 +444,9 @@ fn text(job: &EncountersJob, outcome: &EncountersOutcome, summary: &Summary) -> 
         "failed",
         &format!("{} runs", report::grouped(summary.failed)),
     );
-    let streamed = &ensemble.streamed;
-    lines.add(
-        "engine",
-        &format!("{}: {}", streamed.engine, streamed.device),
-    );
-    if let Some(shares) = outcome.shares() {
+    let used = &ensemble.report;
+    lines.add("engine", &format!("{}: {}", used.engine, used.device));
+    if let Some(shares) = report::shares(used) {
         lines.add("shares", &shares);
     }
     let [seconds, encounters, kicks] = outcome.rates();

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trisolar::divergence::RunOptions;
 use trisolar::encounters::pictures::Look;
-use trisolar::encounters::{Executor, Overrides, Specification, store};
+use trisolar::encounters::{Executor, Overrides, Specification, Validated, store};
 use trisolar::io::PictureFormat;
-use trisolar::run::{Part, Paths, Record};
+use trisolar::run::{Part, Paths, Record, RunOptions};
 use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
 
 use super::devices::EncounterDevices;
@@ -21,7 +20,7 @@ use crate::ranks::Communicator;
 use crate::report::Common;
 use crate::resume::{Typed, differing_options};
 use crate::sequence::{FolderArgs, ZoomLookArgs, checkpoint};
-use crate::{Failure, interrupt, report, sequence};
+use crate::{Failure, interrupt, part, report, sequence};
 
 /// Options of a sequence of ensembles.
 #[derive(Debug, clap::Args)]
@@ -70,11 +69,11 @@ impl SequenceArgs {
     /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
     pub(super) fn on_all_ranks(
         &self,
-        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor<Validated>, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
-        let no_points = || Err("frames have no points".into());
         let communicator = Communicator::join()?;
-        let result = communicator.encounters(self.devices.options().checked(), &no_points, lead);
+        let options = self.devices.options();
+        let result = communicator.compute(&options, false, &|| part::points(None), lead);
         communicator.end(result)
     }
 
@@ -208,7 +207,7 @@ impl SequenceArgs {
     pub(super) fn compute(
         &self,
         command: &str,
-        executor: &dyn Executor,
+        executor: &dyn Executor<Validated>,
         frames: &[EncounterFrame],
         folder: &Folder,
         settings: &EncounterSettings,

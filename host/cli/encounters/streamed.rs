@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use trisolar::divergence::RunOptions;
 use trisolar::encounters::store::{self, COMMAND, Store, StoreError};
-use trisolar::encounters::{Ensemble, Executor, Records, Streamed, Task};
+use trisolar::encounters::{Encounters, Executor, Records, Task, Validated};
+use trisolar::ensemble::Report;
 use trisolar::io::atomic::stage;
-use trisolar::run::{self, Part};
+use trisolar::run::{self, Part, RunOptions};
 
 use super::{Args, EncountersJob, EncountersOutcome, OUTPUT, plots};
 use crate::progress::{Progress, Rest};
@@ -21,7 +21,7 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Integrates encounters into a file beside the output `main`; then writes the outputs from that file.
 pub(super) fn run(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     job: &EncountersJob,
     main: &Path,
     args: &Args,
@@ -35,16 +35,16 @@ pub(super) fn run(
     let items = store.items();
     let missing = store.missing();
     let there = done(&items, &missing);
-    let mut streamed = compute(executor, job, &store, &missing, options, quiet, args.quiet)?;
-    streamed.notes.extend(store.damage());
+    let mut report = compute(executor, job, &store, &missing, options, quiet, args.quiet)?;
+    report.notes.extend(store.damage());
     if args.resume.is_some() && !resumed && job.part.is_none() {
         let note = "there was nothing to go on with: the computation was begun anew";
-        streamed.notes.push(note.into());
+        report.notes.push(note.into());
     }
-    let ensemble = Ensemble {
+    let ensemble = Encounters {
         specification: job.valid.specification().clone(),
-        records: Records::File(Arc::new(store.records()?)),
-        streamed,
+        records: Records::File(Arc::new(store.mapped()?)),
+        report,
     };
     let computed = missing
         .iter()
@@ -79,7 +79,7 @@ fn open_part(main: &Path, job: &EncountersJob, part: Part) -> Result<(Store, boo
     let name = part.path(main);
     let mut run = run::Record::new(COMMAND, &store::working_files(&name)[1]);
     run.set(OUTPUT, &job.output)?;
-    let store = Store::part(main, &job.valid, part, Some(run)).map_err(refuse)?;
+    let store = store::part(main, &job.valid, part, Some(run)).map_err(refuse)?;
     if let Some(run) = store.run() {
         part::refuse_others(store.part(), &run.get(OUTPUT)?, &job.output)?;
     }
@@ -93,7 +93,7 @@ fn open(main: &Path, job: &EncountersJob, resume: bool) -> Result<(Store, bool),
     let out = job.output.out.iter().map(|path| ("--out", path));
     let outputs = out.chain(plots.iter().map(|path| ("--plots", path)));
     let paths = || outputs.clone().map(|(_, path)| path.as_path());
-    if resume && let Some(store) = Store::resume(main, &job.valid).map_err(refuse)? {
+    if resume && let Some(store) = store::resume(main, &job.valid).map_err(refuse)? {
         if let Some(run) = store.run() {
             for (option, path) in outputs.clone() {
                 run.check(option, path)?;
@@ -106,22 +106,22 @@ fn open(main: &Path, job: &EncountersJob, resume: bool) -> Result<(Store, bool),
     let mut run = run::Record::new(COMMAND, &record);
     run.set(OUTPUT, &job.output)?;
     run.allow_what_is_there(paths())?;
-    let store = Store::begin(main, &job.valid, Some(run)).map_err(refuse)?;
+    let store = store::begin(main, &job.valid, Some(run)).map_err(refuse)?;
     Ok((store, false))
 }
 
 /// Integrates the missing runs.
 fn compute(
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     job: &EncountersJob,
     store: &Store,
     missing: &[Range<u64>],
     options: &RunOptions,
     quiet: bool,
     no_hints: bool,
-) -> Result<Streamed, Failure> {
+) -> Result<Report, Failure> {
     if missing.is_empty() {
-        return Ok(Streamed::nothing());
+        return Ok(Report::nothing("all records were there"));
     }
     let progress = Progress::new("encounters", quiet);
     let rest = Rest::new(&progress, done(&store.items(), missing));

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::RunOptions;
-use trisolar::encounters::{Adjustable, Executor, Overrides, Share};
-use trisolar::run::Paths;
+use trisolar::encounters::{Adjustable, Executor, Overrides, Share, Validated};
+use trisolar::run::{Paths, RunOptions};
 use trisolar::zoom::{
     self, EncounterBase, EncounterFrame, EncounterSummary, Outcome, Vary, draw_shares,
     encounter_csv, short,
@@ -90,9 +89,10 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
 fn run_on(
     args: &Args,
     typed: &Typed,
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     options: RunOptions,
 ) -> Result<(), Failure> {
+    executor.check(&options)?;
     let sequence = &args.sequence;
     let describe = |base: &Overrides, max_error| Sweep {
         base: base.clone(),

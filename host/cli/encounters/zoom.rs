@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::RunOptions;
-use trisolar::encounters::{Adjustable, Executor, Overrides};
-use trisolar::run::Paths;
+use trisolar::encounters::{Adjustable, Executor, Overrides, Validated};
+use trisolar::run::{Paths, RunOptions};
 use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{
     ENCOUNTER_ZOOM_FRAMES, EncounterBase, EncounterFrame, Rule, variables_in_words,
@@ -119,9 +118,10 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
 fn run_on(
     args: &Args,
     typed: &Typed,
-    executor: &dyn Executor,
+    executor: &dyn Executor<Validated>,
     options: RunOptions,
 ) -> Result<(), Failure> {
+    executor.check(&options)?;
     let sequence = &args.sequence;
     let describe = |base: &Overrides, max_error| Zoom {
         base: base.clone(),

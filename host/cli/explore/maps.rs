@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, Overrides, Points, RunOptions, Sink, Specification, Task,
-    Validated, ValueSlice, ValueType, resolution_of, step_check, values_on,
+    Backend, Devices, EngineError, Executor as _, Overrides, Points, RunOptions, Sink,
+    Specification, Task, Validated, ValueSlice, ValueType, resolution_of, step_check,
 };
+use trisolar::encounters;
+use trisolar::ensemble::compute;
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::output::Shown;
 use trisolar::simd::Simd;
@@ -36,6 +38,8 @@ enum NamedDevices {
 /// Opens maps of this process's devices.
 pub(super) struct Maps {
     devices: Devices,
+    /// Those of encounters.
+    outcome_devices: encounters::Devices,
     options: RunOptions,
     place: NamedDevices,
 }
@@ -71,6 +75,7 @@ impl Maps {
         };
         Ok(Self {
             devices: Devices::new(),
+            outcome_devices: encounters::Devices::new(),
             options,
             place,
         })
@@ -126,7 +131,7 @@ impl Engine for Maps {
             .get(key)
             .is_some_and(|system| system == encounters)
         {
-            let map = OutcomeMap::new(specification, self.options)?;
+            let map = OutcomeMap::new(specification, self.options, self.outcome_devices.clone())?;
             return Ok(Arc::new(map));
         }
         let overrides: Overrides = read(specification, &declaration::names())?;
@@ -193,8 +198,8 @@ fn all(
     options: &RunOptions,
     cancel: &dyn Cancel,
 ) -> Result<Values, EngineError> {
-    let (values, _) = values_on(devices, spec, options, &StopWhenUnwanted(cancel))?;
-    Ok(values_of(values.as_slice()))
+    let computed = compute(devices, spec, options, &StopWhenUnwanted(cancel))?;
+    Ok(values_of(computed.values.as_slice()))
 }
 
 /// A map whose rectangle is not fixed yet.
@@ -424,7 +429,7 @@ struct ToTiles<'a> {
     sink: &'a dyn TileSink,
 }
 
-impl Sink for ToTiles<'_> {
+impl Sink<Validated> for ToTiles<'_> {
     fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let (n, width) = (self.block.pixels(), self.block.width());
         let mut at = 0;

@@ -135,6 +135,7 @@ pub(super) struct OutcomeMap {
     overrides: Overrides,
     axes: [&'static Parameter; 2],
     options: RunOptions,
+    devices: Devices,
 }
 
 impl OutcomeMap {
@@ -142,7 +143,11 @@ impl OutcomeMap {
     ///
     /// # Errors
     /// The first value that is not allowed.
-    pub fn new(specification: &Value, options: RunOptions) -> Result<Self, Refusal> {
+    pub fn new(
+        specification: &Value,
+        options: RunOptions,
+        devices: Devices,
+    ) -> Result<Self, Refusal> {
         let mut given = specification.clone();
         let object = given.as_object_mut();
         let object = object.expect("an object names its system");
@@ -178,6 +183,7 @@ impl OutcomeMap {
             overrides,
             axes: [x, y],
             options,
+            devices,
         })
     }
 
@@ -222,7 +228,7 @@ struct ToTile<'a> {
     sink: &'a dyn TileSink,
 }
 
-impl Sink for ToTile<'_> {
+impl Sink<Validated> for ToTile<'_> {
     fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
         let values = Values::Pairs(records.iter().map(pair).collect());
         self.sink.put(self.tile, first as usize, &values);
@@ -319,7 +325,9 @@ impl TileEngine for OutcomeMap {
             }
             let sink = ToTile { tile: number, sink };
             let task = Task::new(&valid, &spans, &sink);
-            let ran = Devices.stream(&task, &self.options, &StopWhenUnwanted(cancel));
+            let ran = self
+                .devices
+                .stream(&task, &self.options, &StopWhenUnwanted(cancel));
             ran.map_err(ended)?;
         }
         Ok(())
@@ -360,7 +368,7 @@ impl OutcomeMap {
     /// The records of these encounters.
     fn records(&self, spec: &Validated, cancel: &dyn Cancel) -> Result<Vec<Record>, Ended> {
         let monitor = StopWhenUnwanted(cancel);
-        let ran = trisolar::encounters::run_on(&Devices, spec, &self.options, &monitor);
+        let ran = trisolar::encounters::run_on(&self.devices, spec, &self.options, &monitor);
         Ok(ran.map_err(ended)?.records.to_vec())
     }
 }

@@ -7,6 +7,7 @@ use trisolar::encounters::{
     Choice, CpuEngine, DeviceEngine, Engine, Jump, Order, Record, Setup, Specification, Validated,
     same_bits,
 };
+use trisolar::ensemble::GpuEngine as _;
 use trisolar::simd::Simd;
 
 use super::{Failure, Outcome, Sizes, interrupt};
@@ -106,29 +107,30 @@ pub(super) fn outcomes(simds: &[Simd], sizes: &Sizes) -> Result<Vec<Outcome>, Fa
     let mut list = Vec::new();
     let gpus: Vec<_> = (trisolar::gpu::devices().unwrap_or_default().iter())
         .map(|device| {
-            let engine = trisolar::gpu::open(device.index).map(|gpu| DeviceEngine::on(vec![gpu]));
+            let engine = trisolar::gpu::open(device.index).map(DeviceEngine::on);
             (device.index, engine.map_err(EngineError::from))
         })
         .collect();
     for case in cases(sizes) {
         let valid = case.valid()?;
         let reference = CpuEngine::with_simd(Some(1), Simd::Scalar)?;
-        let expected = reference.integrate(&valid, &Unattended)?;
-        let mut add =
-            |name: String, engine: Result<&dyn Engine, EngineError>, valid: &Validated| {
-                let start = Instant::now();
-                let got = engine.and_then(|engine| engine.integrate(valid, &Unattended));
-                list.push(Outcome {
-                    map: case.name.into(),
-                    engine: name,
-                    pixels: valid.runs(),
-                    different: got
-                        .map(|got| different(&got, &expected))
-                        .map_err(|e| e.to_string()),
-                    seconds: start.elapsed().as_secs_f64(),
-                });
-                interrupt::check()
-            };
+        let expected = reference.compute(&valid, &Unattended)?.values;
+        let mut add = |name: String,
+                       engine: Result<&dyn Engine<Validated>, EngineError>,
+                       valid: &Validated| {
+            let start = Instant::now();
+            let got = engine.and_then(|engine| engine.compute(valid, &Unattended));
+            list.push(Outcome {
+                map: case.name.into(),
+                engine: name,
+                pixels: valid.runs(),
+                different: got
+                    .map(|got| different(&got.values, &expected))
+                    .map_err(|e| e.to_string()),
+                seconds: start.elapsed().as_secs_f64(),
+            });
+            interrupt::check()
+        };
         for &simd in simds {
             let engine = CpuEngine::with_simd(Some(2), simd)?;
             add(format!("cpu, {simd}, 2 threads"), Ok(&engine), &valid)?;
@@ -157,7 +159,7 @@ pub(super) fn outcomes(simds: &[Simd], sizes: &Sizes) -> Result<Vec<Outcome>, Fa
             )?;
         }
         for (index, engine) in &gpus {
-            let engine = engine.as_ref().map(|e| e as &dyn Engine);
+            let engine = engine.as_ref().map(|e| e as &dyn Engine<Validated>);
             add(format!("gpu {index}"), engine.map_err(Clone::clone), &valid)?;
         }
     }

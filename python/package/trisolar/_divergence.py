@@ -375,7 +375,6 @@ def divergence(
     backend: str = "auto",
     gpus: Gpus = None,
     device: Numbered = None,
-    driver: str = "threads",
     threads: Optional[int] = None,
     simd: Optional[str] = None,
     progress: Progress = None,
@@ -438,8 +437,6 @@ def divergence(
         together).
     :param gpus: how many GPUs, 1 to 64, from number 0 on, or "all" [all, but only as many as the map can keep busy].
     :param device: which GPUs, by their numbers as :func:`devices` shows them, such as 0, (0, 2) or "0,2", instead of ``gpus``.
-    :param driver: how several GPUs are driven: "threads" (a thread for each, with pixels handed out on demand, so that
-        all finish together) or "single" (one thread, with an equal part for each GPU).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
     :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param progress: a function that is called a few times a second, in the calling thread, with the number of steps
@@ -456,7 +453,7 @@ def divergence(
     is too long for the bodies gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
     """
     options = parameters("divergence", locals())
-    how = run_options(backend, threads, gpus, device, driver, simd)
+    how = run_options(backend, threads, gpus, device, simd)
     options, states = _states(spec, preset, options, points)
     specification = _specification(spec, preset, options, states)
     warn_of_doubts([*specification.warnings, _trisolar.cpu_warning(backend)], stacklevel=2)

@@ -113,14 +113,13 @@ def options(
     threads: Optional[int],
     gpus: Gpus,
     device: Numbered,
-    driver: str = "threads",
     simd: Optional[str] = None,
 ) -> _trisolar.Options:
     """Checks the options of computations."""
-    names(backend=backend, driver=driver)
+    names(backend=backend)
     names_or_none(simd=simd)
     wholes(threads=threads)
-    return _trisolar.Options(backend, threads, simd, _gpus("gpus", gpus), _gpus("device", device), driver)
+    return _trisolar.Options(backend, threads, simd, _gpus("gpus", gpus), _gpus("device", device))
 
 
 def names(**given: object) -> None:

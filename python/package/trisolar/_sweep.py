@@ -21,7 +21,6 @@ def sweep(
     backend: str = "auto",
     gpus: Gpus = None,
     device: Numbered = None,
-    driver: str = "threads",
     threads: Optional[int] = None,
     simd: Optional[str] = None,
     progress: Progress = None,
@@ -44,7 +43,6 @@ def sweep(
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
     :param gpus: how many GPUs, as for :func:`divergence`.
     :param device: which GPUs, as for :func:`divergence`.
-    :param driver: how several GPUs are driven, as for :func:`divergence`.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
     :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param progress: a function that is called after each map with the number of maps done and the total number; an
@@ -61,7 +59,7 @@ def sweep(
     """
     given = source(spec)
     checked(progress)
-    how = run_options(backend, threads, gpus, device, driver, simd)
+    how = run_options(backend, threads, gpus, device, simd)
     found, units, doubts = _trisolar.sweep_frames(
         merged(given, options), given.toml, given.file, vary_texts(vary)
     )

@@ -299,7 +299,6 @@ class Options:
         simd: Optional[str],
         gpus: Optional[str],
         device: Optional[str],
-        driver: str,
     ) -> Options: ...
 
 @final

@@ -25,7 +25,6 @@ def zoom(
     backend: str = "auto",
     gpus: Gpus = None,
     device: Numbered = None,
-    driver: str = "threads",
     threads: Optional[int] = None,
     simd: Optional[str] = None,
     progress: Progress = None,
@@ -50,7 +49,6 @@ def zoom(
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
     :param gpus: how many GPUs, as for :func:`divergence`.
     :param device: which GPUs, as for :func:`divergence`.
-    :param driver: how several GPUs are driven, as for :func:`divergence`.
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
     :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
     :param progress: a function that is called after each frame with the number of frames done and the total number; an
@@ -67,7 +65,7 @@ def zoom(
     """
     given = source(spec)
     checked(progress)
-    how = run_options(backend, threads, gpus, device, driver, simd)
+    how = run_options(backend, threads, gpus, device, simd)
     names(preset=preset)
     wholes(frames=frames)
     names(cache=cache)

@@ -173,7 +173,7 @@ static void bad_input_is_told(void)
     trisolar_map *map = NULL;
     uint32_t width, height;
     trisolar_options bad_backend = {.backend = 9}, bad_threads = {.threads = 5000};
-    trisolar_options bad_gpus = {.gpus = "0,2"}, both = {.gpus = "1", .device = "0"}, bad_driver = {.driver = "both"}, not_text = {.gpus = "\xff"};
+    trisolar_options bad_gpus = {.gpus = "0,2"}, both = {.gpus = "1", .device = "0"}, not_text = {.gpus = "\xff"};
 
     CHECK(trisolar_spec_from_toml("dt = -1", &spec) == TRISOLAR_BAD_INPUT && spec == NULL);
     CHECK(says("invalid value '-1' for 'dt'"));
@@ -193,8 +193,6 @@ static void bad_input_is_told(void)
     CHECK(trisolar_divergence_run(spec, &bad_gpus, &map) == TRISOLAR_BAD_INPUT);
     CHECK(says("'0,2' for 'gpus': must be all, or how many GPUs, from 1 to 64"));
     CHECK(trisolar_divergence_run(spec, &both, &map) == TRISOLAR_BAD_INPUT && says("'device'"));
-    CHECK(trisolar_divergence_run(spec, &bad_driver, &map) == TRISOLAR_BAD_INPUT);
-    CHECK(says("'both' for 'driver': must be threads or single"));
     CHECK(trisolar_divergence_run(spec, &not_text, &map) == TRISOLAR_BAD_INPUT && says("not UTF-8"));
     trisolar_spec_free(spec);
 }
@@ -307,9 +305,6 @@ static void encounters_have_records_and_a_summary(const char *folder)
     CHECK(trisolar_encounters_run("x", &cpu, &drawn) == TRISOLAR_BAD_INPUT);
     CHECK(trisolar_encounters_run(NULL, &cpu, &drawn) == TRISOLAR_BAD_INPUT && says("'NULL' for 'toml'"));
     CHECK(trisolar_encounters_points("n = 3", start, 1, &cpu, &drawn) == TRISOLAR_BAD_INPUT && says("points"));
-    cpu.driver = "single";
-    CHECK(trisolar_encounters_run("", &cpu, &drawn) == TRISOLAR_BAD_INPUT && drawn == NULL);
-    cpu.driver = NULL;
     cpu.max_error = 1e-300;
     CHECK(trisolar_encounters_run("n = 4", &cpu, &drawn) == TRISOLAR_FAILED && drawn != NULL && says("max-error"));
     CHECK(trisolar_encounters_records(NULL, &count) == NULL && count == 0 && trisolar_encounters_json(NULL) == NULL);

@@ -1,0 +1,21 @@
+//! Ensembles: items, such as the pixels of a map or encounters, each of which has a value that follows from the specification and the number
+//! of the item alone.
+//!
+//! A system implements [`Ensemble`] for its validated specification and [`GpuEngine`] for its kernel. In return it has engines for CPUs and
+//! GPUs, which share the items of a [`Task`] ([`CpuEngine`], [`MultiDeviceEngine`]), [`Devices`] that stay open between computations,
+//! computations by several processes ([`Leader`], [`serve`]), and files in which unfinished computations are kept ([`store`]).
+
+mod contract;
+mod devices;
+mod engine;
+mod executor;
+mod lease;
+mod ranks;
+pub mod store;
+
+pub use contract::{Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task};
+pub use devices::Devices;
+pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, together};
+pub use executor::{Executor, compute};
+pub use lease::Lease;
+pub use ranks::{Leader, Local, ReadPoints, lead, serve};
