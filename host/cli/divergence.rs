@@ -10,14 +10,14 @@ use trisolar::divergence::{
 use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{Theme, YDirection};
 use trisolar::output::{self, Look, Output, Shown, Style};
-use trisolar::run::partial::Begun;
-use trisolar::run::{self, Claim, Part, Paths, RecordError};
+use trisolar::run::Paths;
 use trisolar::spec::Parameters as _;
-use trisolar::store::{self, MapContents, StoreError};
+use trisolar::store::{self, MapContents};
 
 use self::outcome::MapOutcome;
 pub(crate) use self::outcome::more_steps;
 use super::cpu_args::warn_of_one_lane;
+use super::ensemble::{EnsembleJob, JobArgs, OutputOptions};
 use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::part::{self, PartArgs};
@@ -200,9 +200,6 @@ fn dpi(text: &str) -> Result<u32, String> {
     }
 }
 
-/// The group of these options in the record of an unfinished map.
-pub(crate) const OUTPUT: &str = "output";
-
 impl Paths for OutputArgs {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         let others = [&mut self.points, &mut self.save_config];
@@ -323,49 +320,49 @@ impl Args {
         Ok((valid.map_err(refused)?, most))
     }
 
-    /// The file of points, also that of a resumed run.
-    fn points_of_the_run(&self) -> Option<PathBuf> {
-        let of_the_begun = || {
-            let begun = self.begun().ok().flatten()?;
-            let kept: OutputArgs = begun.run.get(OUTPUT).ok()?;
-            kept.points
-        };
-        self.points.clone().or_else(of_the_begun)
+    fn of_job(&self) -> JobArgs<'_> {
+        JobArgs {
+            points: &self.points,
+            config: &self.config,
+            stream: self.stream,
+            resume: &self.resume,
+            part: self.part.part,
+        }
+    }
+}
+
+impl OutputOptions for OutputArgs {
+    const OF_SPECIFICATION: &'static [&'static str] =
+        &["Specification", "max_error", "points", "config", "preset"];
+
+    fn out(&self) -> &[PathBuf] {
+        &self.out
     }
 
-    /// The run to resume, if it exists; see `--resume`.
-    fn begun(&self) -> Result<Option<Begun<MapContents>>, Failure> {
-        let Some(name) = &self.resume else {
-            return Ok(None);
-        };
-        let given = name.as_deref().map(store::name_of);
-        let main = match &given {
-            Some(name) => name.clone(),
-            None => {
-                let usual = ["divergence.npy".into()];
-                let out = match &self.output.out[..] {
-                    [] => &usual,
-                    out => out,
-                };
-                main_of(out).to_owned()
-            }
-        };
-        let refused = |e: StoreError| refuse(&main, "--resume", &e.to_string());
-        let run = match Begun::read(&main) {
-            // If all options are given again, no record is needed.
-            Err(StoreError::Run(RecordError::None { .. })) if given.is_none() => None,
-            begun => begun.map_err(refused)?,
-        };
-        match (run, given) {
-            (None, Some(name)) => {
-                let reason = match name.exists() {
-                    true => "that map is complete; there is nothing to resume",
-                    false => "there is no unfinished map of that name",
-                };
-                Err(refuse(&name, "--resume", reason))
-            }
-            (run, _) => Ok(run),
+    fn main(&self) -> Option<&Path> {
+        match &self.out[..] {
+            [] => Some(Path::new("divergence.npy")),
+            out => Some(main_of(out)),
         }
+    }
+
+    fn files(&self) -> Vec<(&'static str, PathBuf)> {
+        self.out
+            .iter()
+            .map(|path| ("--out", path.clone()))
+            .collect()
+    }
+
+    fn save_config(&self) -> Option<&Path> {
+        self.save_config.as_deref()
+    }
+
+    fn points(&mut self) -> &mut Option<PathBuf> {
+        &mut self.points
+    }
+
+    fn max_error(&mut self) -> &mut Option<f64> {
+        &mut self.max_error
     }
 }
 
@@ -386,7 +383,10 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let options = args.devices.options();
     let communicator = Communicator::join()?;
-    let points = || part::points(args.points_of_the_run());
+    let points = || {
+        let args_of_job = args.of_job();
+        part::points(args_of_job.points_of_the_run::<Validated, _>(&args.output))
+    };
     let result = communicator.compute(&options, false, &points, |executor, options| {
         run_on(&args, typed, executor, &options)
     });
@@ -394,108 +394,28 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 }
 
 /// A map, its files, and its unfinished run.
-struct MapJob {
-    valid: Validated,
-    output: OutputArgs,
-    outputs: Vec<Output>,
-    /// The file in which it is built, if it is streamed.
-    streamed: Option<PathBuf>,
-    /// Whether an earlier run has begun it.
-    begun: bool,
-    /// The part of it to compute; `None` for all.
-    part: Option<Part>,
-}
+type MapJob = EnsembleJob<Validated, OutputArgs>;
 
 impl MapJob {
-    fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
-        let begun = args.begun()?;
-        let mut output = OutputArgs {
-            points: args.points.clone(),
-            ..args.output.clone()
-        };
-        if let Some(begun) = &begun {
-            let had: OutputArgs = begun.run.get(OUTPUT)?;
-            let name = args.resume.clone().flatten();
-            let file = name.unwrap_or_else(|| main_of(&had.out).to_owned());
-            typed.refuse_other_outputs(
-                &file,
-                &had,
-                &output,
-                &["Specification", "max_error", "points", "config", "preset"],
-            )?;
-            // Changed points are recognised by their checksum, not by the name of their file.
-            let points = args.points.clone().or(had.points);
-            output = OutputArgs { points, ..had };
-        }
-        let under = begun.as_ref().map(|begun| &begun.contents.specification);
-        let (valid, most) = args.specification(under, output.points.as_deref())?;
-        output.max_error = most.or(output.max_error);
-        if output.out.is_empty() {
-            let usual = ["divergence.png", "divergence.npy"].map(PathBuf::from);
-            let picture = valid
-                .points()
-                .is_none_or(|points| points.shape().len() == 2);
-            output.out = usual[if picture { 0 } else { 1 }..].to_vec();
-        }
-        let outputs = output.outputs(valid.points().map(AsRef::as_ref))?;
-        output.check_look(valid.specification().quantity, &outputs)?;
-        let part = args.part.part.or(begun.as_ref().and_then(|b| b.part));
-        let streams = args.stream || args.resume.is_some() || part.is_some();
-        Ok(Self {
-            part,
-            valid,
-            streamed: streams.then(|| main_of(&output.out).to_owned()),
-            output,
-            outputs,
-            begun: begun.is_some(),
-        })
-    }
-
-    /// The file of the map, or of its part, in which it is built, with the option that asked for it; if it is streamed.
-    fn kept_as(&self) -> Option<(&'static str, PathBuf)> {
-        let main = self.streamed.as_ref()?;
-        Some(part::kept_as(self.part, main))
-    }
-
-    /// The files of the map, locked for this run. Those of a part are not locked, because only the merged map has them.
-    fn claim(&self, args: &Args) -> Result<Claim, Failure> {
-        let mut declared = run::Outputs::new();
-        for path in &self.output.out {
-            declared.file("--out", path);
-        }
-        if let Some(path) = &self.output.save_config {
-            declared.file("--save-config", path);
-        }
-        if let Some((option, name)) = self.kept_as() {
-            for path in store::working_files(&name) {
-                declared.working(option, &path);
-            }
-        }
-        for (option, path) in [
-            ("--config", &args.config),
-            ("--points", &self.output.points),
-        ] {
-            if let Some(path) = path {
-                declared.input(option, path);
-            }
-        }
-        match (self.part, self.kept_as()) {
-            (Some(_), Some((_, name))) => {
-                let config = self.output.save_config.as_deref();
-                part::claim(&declared, &name, config)
-            }
-            _ => Ok(declared.claim()?),
-        }
-    }
-
     /// The files that this run has written.
     fn written(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = match (self.part, self.kept_as()) {
-            (Some(_), Some((_, name))) => store::working_files(&name)[..1].to_vec(),
+        let mut files: Vec<PathBuf> = match (self.part, &self.streamed) {
+            (Some(part), Some(main)) => store::working_files(&part.path(main))[..1].to_vec(),
             _ => self.output.out.clone(),
         };
         files.extend(self.output.save_config.clone());
         files
+    }
+}
+
+/// Adds the files of a map for which nobody has named any.
+fn usual_outputs(valid: &Validated, output: &mut OutputArgs) {
+    if output.out.is_empty() {
+        let usual = ["divergence.png", "divergence.npy"].map(PathBuf::from);
+        let picture = valid
+            .points()
+            .is_none_or(|points| points.shape().len() == 2);
+        output.out = usual[if picture { 0 } else { 1 }..].to_vec();
     }
 }
 
@@ -506,36 +426,39 @@ fn run_on(
     options: &RunOptions,
 ) -> Result<(), Failure> {
     executor.check(options)?;
-    let job = MapJob::new(args, typed)?;
-    let _claim = job.claim(args)?;
+    let specify = |under: Option<&MapContents>, points: Option<&Path>| {
+        args.specification(under.map(|under| &under.specification), points)
+    };
+    let job = MapJob::new(&args.of_job(), &args.output, typed, specify, usual_outputs)?;
+    let valid = &job.valid;
+    let outputs = job.output.outputs(valid.points().map(AsRef::as_ref))?;
+    job.output
+        .check_look(valid.specification().quantity, &outputs)?;
+    let _claim = job.claim()?;
     interrupt::watch()?;
 
-    let MapJob { valid, outputs, .. } = &job;
     if !args.quiet {
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
-        if let Some(warning) = job.output.glyph_warning(outputs) {
+        if let Some(warning) = job.output.glyph_warning(&outputs) {
             report::to_stderr(&format!("warning: {warning}"));
         }
         warn_of_one_lane(args.devices.options().backend);
     }
     let most = job.output.max_error;
-    if let Some(path) = &job.output.save_config
-        // An earlier run has written the file, and its user may have changed it since.
-        && !(job.begun && path.exists())
-    {
+    if let Some(path) = job.config_to_save() {
         config::save(path, valid, most)?;
     }
 
     let style = job.output.style();
     let outcome = match &job.streamed {
-        Some(_) => streamed::run(executor, &job, args.resume.is_some(), options, args.quiet)?,
+        Some(main) => streamed::run(executor, &job, main, &outputs, options, args.quiet)?,
         None => {
             let progress = Progress::new("divergence", args.quiet);
             let map = divergence::run_on(executor, valid, options, &progress)?;
             progress.finish();
-            for output in outputs {
+            for output in &outputs {
                 interrupt::check()?;
                 output.write(&map, &style)?;
             }

@@ -31,7 +31,6 @@ impl MapDevices {
             threads: self.cpu.threads,
             simd: self.cpu.simd(),
             gpus: self.gpus.or(self.device).unwrap_or_default(),
-            ..RunOptions::default()
         }
     }
 }

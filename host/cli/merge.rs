@@ -4,15 +4,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use trisolar::ensemble::Ensemble;
+use trisolar::divergence::Validated as Map;
+use trisolar::encounters::{self, Validated as Encounters};
+use trisolar::ensemble::{Ensemble, store};
+use trisolar::run::partial::{Contents as _, working_files};
 use trisolar::run::parts::{self, Parts, PartsError};
-use trisolar::run::{self, Outputs, Paths, Record};
+use trisolar::run::{Outputs, Record};
 use trisolar::zoom::{FolderError, NAMES, PartFolders};
-use trisolar::{encounters, store};
 
 use super::cpu_args::CpuArgs;
+use super::ensemble::{OUTPUT, OutputOptions};
 use super::unfinished::refuse;
-use super::{Failure, divergence, execute_words, interrupt, part};
+use super::{Failure, execute_words, interrupt, part};
 
 /// Make one result of the parts that commands with --part have computed: all files that one run of the command would have written, with
 /// the same bytes, where its --out says. The parts remain.
@@ -40,11 +43,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         folders(&args.parts)?
     } else {
         match parts::command_of(first)?.as_deref() {
-            Some(encounters::store::COMMAND) => {
-                (encounters::store::COMMAND.into(), ensemble(&args.parts)?)
+            Some(command @ encounters::store::COMMAND) => {
+                let name = merged::<Encounters, super::encounters::OutputArgs>(&args.parts)?;
+                (command.into(), name)
             }
             // All other files are refused as parts of a map.
-            _ => (store::COMMAND.into(), map(&args.parts)?),
+            _ => {
+                let name = merged::<Map, super::divergence::OutputArgs>(&args.parts)?;
+                (trisolar::store::COMMAND.into(), name)
+            }
         }
     };
     execute_words(args.finish(&command, &name))
@@ -69,57 +76,23 @@ impl Args {
     }
 }
 
-/// The outputs of the whole run, which may replace what is there now.
-fn record<T: Paths>(
-    command: &str,
-    main: &Path,
-    group: &str,
-    output: &T,
-    files: &[PathBuf],
-) -> Result<Record, Failure> {
-    let [_, record] = store::working_files(main);
-    let mut run = run::Record::new(command, &record);
-    run.set(group, output)?;
-    run.allow_what_is_there(files.iter().map(PathBuf::as_path))?;
-    Ok(run)
-}
-
-/// Makes an unfinished map of parts; returns its name.
-fn map(files: &[PathBuf]) -> Result<PathBuf, Failure> {
-    use divergence::{OUTPUT, OutputArgs, main_of};
-    let parts = Parts::read(files)?;
-    let output: OutputArgs = parts.run.get(OUTPUT)?;
-    let main = main_of(&output.out).to_owned();
-    let run = record(store::COMMAND, &main, OUTPUT, &output, &output.out)?;
-    merged::<trisolar::divergence::Validated>(&main, &parts, output.points.clone(), run)?;
-    Ok(main)
-}
-
-/// Makes unfinished encounters of parts; returns their name.
-fn ensemble(files: &[PathBuf]) -> Result<PathBuf, Failure> {
-    use super::encounters::{OUTPUT, OutputArgs, main_of, outputs};
-    let parts = Parts::read(files)?;
-    let output: OutputArgs = parts.run.get(OUTPUT)?;
-    let Some(main) = main_of(&output.out).map(Path::to_owned) else {
+/// Makes the unfinished result of all parts of an ensemble; returns its name.
+fn merged<E: Ensemble, O: OutputOptions>(files: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let parts = Parts::<E::Contents>::read(files)?;
+    let mut output: O = parts.run.get(OUTPUT)?;
+    let Some(main) = output.main().map(Path::to_owned) else {
         return Err(PartsError::refused(&files[0], "its run has no --out").into());
     };
-    let all = outputs(&output);
-    let run = record(encounters::store::COMMAND, &main, OUTPUT, &output, &all)?;
-    merged::<encounters::Validated>(&main, &parts, output.points.clone(), run)?;
-    Ok(main)
-}
-
-/// Makes the unfinished result for the output `main` of all parts of an ensemble.
-fn merged<E: Ensemble>(
-    main: &Path,
-    parts: &Parts<E::Contents>,
-    points: Option<PathBuf>,
-    run: Record,
-) -> Result<(), Failure> {
+    let mut run = Record::new(E::Contents::COMMAND, &working_files(&main)[1]);
+    run.set(OUTPUT, &output)?;
+    // The outputs of the whole run may replace what is there now.
+    let outputs = output.files();
+    run.allow_what_is_there(outputs.iter().map(|(_, path)| path.as_path()))?;
+    let points = output.points().take();
     let valid = E::of_contents(&parts.contents, || part::points(points));
     let valid = valid.map_err(|e| Failure::specification(&e, true, None))?;
-    store::merged(main, &valid, parts, Some(run))?;
-    Ok(())
+    store::merged(&main, &valid, &parts, Some(run))?;
+    Ok(main)
 }
 
 /// Makes an unfinished sequence of the folders of its parts; returns the command and the folder.

@@ -13,6 +13,7 @@ mod cpu_args;
 mod devices;
 mod divergence;
 mod encounters;
+mod ensemble;
 #[cfg(feature = "explore")]
 mod explore;
 #[cfg(not(feature = "explore"))]

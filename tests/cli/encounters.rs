@@ -396,7 +396,7 @@ fn an_interrupted_computation_resumes_to_the_same_bytes() {
         ("--resume a.npz --out b.csv", "the run of a.npz has"),
         (
             "--resume b.npz",
-            "no computation has begun a file of that name",
+            "there is no unfinished ensemble of encounters of that name",
         ),
     ] {
         encounters(path, other)

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use trisolar::encounters::files::Format;
 use trisolar::encounters::pictures::Look;
-use trisolar::encounters::store::{self, EncounterContents, StoreError};
+use trisolar::encounters::store::EncounterContents;
 use trisolar::encounters::{self, Encounters, Executor, Overrides, Summary, Validated, pictures};
 use trisolar::io::IoError;
-use trisolar::run::partial::Begun;
-use trisolar::run::{self, Claim, EngineError, Part, RecordError, RunOptions};
+use trisolar::run::{EngineError, Outputs, Part, RunOptions};
 
 use super::cpu_args::warn_of_one_lane;
+use super::ensemble::{EnsembleJob, JobArgs, OutputOptions};
 use super::part;
 use super::plots::PLOTS;
 use super::progress::Progress;
@@ -33,13 +33,6 @@ use options::Sequence;
 pub(crate) use options::{Args, OutputArgs};
 use specification::validated;
 
-/// The group of these options in the record of an unfinished computation.
-pub(crate) const OUTPUT: &str = "output";
-
-fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
-    Failure::value(&path.display().to_string(), option, reason)
-}
-
 /// The file beside which the records grow: the first npz file, or else the first file.
 pub(crate) fn main_of(out: &[PathBuf]) -> Option<&Path> {
     let is_npz = |path: &&PathBuf| path.extension().is_some_and(|e| e == "npz");
@@ -54,134 +47,57 @@ fn plots(output: &OutputArgs) -> Vec<PathBuf> {
     paths.collect()
 }
 
-/// The files of `--out` and `--plots`.
-pub(crate) fn outputs(output: &OutputArgs) -> Vec<PathBuf> {
-    output.out.iter().cloned().chain(plots(output)).collect()
-}
+/// Encounters, their files, and their unfinished computation.
+type EncountersJob = EnsembleJob<Validated, OutputArgs>;
 
-/// An ensemble, its files, and its unfinished computation.
-struct EncountersJob {
-    valid: Validated,
-    output: OutputArgs,
-    /// The files of `--out`.
-    out: Vec<(PathBuf, Format)>,
-    /// The file beside which the records grow, if they are streamed.
-    streamed: Option<PathBuf>,
-    /// Whether an earlier run has begun it.
-    begun: bool,
-    /// The part of it to compute; `None` for all.
-    part: Option<Part>,
+impl OutputOptions for OutputArgs {
+    const OF_SPECIFICATION: &'static [&'static str] = &[
+        "Start",
+        "Integration",
+        "Ends",
+        "max_error",
+        "points",
+        "config",
+    ];
+
+    fn out(&self) -> &[PathBuf] {
+        &self.out
+    }
+
+    fn main(&self) -> Option<&Path> {
+        main_of(&self.out)
+    }
+
+    fn files(&self) -> Vec<(&'static str, PathBuf)> {
+        let out = self.out.iter().map(|path| ("--out", path.clone()));
+        let plots = plots(self).into_iter().map(|path| ("--plots", path));
+        out.chain(plots).collect()
+    }
+
+    fn declare(&self, outputs: &mut Outputs) {
+        if let Some(folder) = &self.plots {
+            outputs.folder("--plots", folder, PLOTS);
+        }
+    }
+
+    fn save_config(&self) -> Option<&Path> {
+        self.save_config.as_deref()
+    }
+
+    fn points(&mut self) -> &mut Option<PathBuf> {
+        &mut self.points
+    }
+
+    fn max_error(&mut self) -> &mut Option<f64> {
+        &mut self.max_error
+    }
 }
 
 impl EncountersJob {
-    fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
-        let begun = args.begun()?;
-        let mut output = OutputArgs {
-            points: args.points.clone(),
-            ..args.output.clone()
-        };
-        if let Some(begun) = &begun {
-            let had: OutputArgs = begun.run.get(OUTPUT)?;
-            let name = args.resume.clone().flatten();
-            let main = main_of(&had.out).unwrap_or(Path::new(""));
-            typed.refuse_other_outputs(
-                name.as_deref().unwrap_or(main),
-                &had,
-                &output,
-                &[
-                    "Start",
-                    "Integration",
-                    "Ends",
-                    "max_error",
-                    "points",
-                    "config",
-                ],
-            )?;
-            // Changed points are recognised by their checksum, not by the name of their file.
-            let points = args.points.clone().or(had.points);
-            output = OutputArgs { points, ..had };
-        }
-        let under = begun.as_ref().map(|begun| &begun.contents.specification);
-        let config = args.config.as_deref();
-        let points = output.points.as_deref();
-        let (valid, most) = validated(&args.overrides.values, config, under, points)?;
-        output.max_error = most.or(output.max_error);
-        let mut out = Vec::new();
-        for path in &output.out {
-            let format = Format::of(path, &valid).map_err(|e| refuse(path, "--out", e))?;
-            out.push((path.clone(), format));
-        }
-        let part = args.part.part.or(begun.as_ref().and_then(|b| b.part));
-        let streams = args.stream || args.resume.is_some() || part.is_some();
-        let main = main_of(&output.out).filter(|_| streams);
-        Ok(Self {
-            part,
-            streamed: main.map(Path::to_owned),
-            begun: begun.is_some(),
-            valid,
-            output,
-            out,
-        })
-    }
-
-    /// The file in which it, or its part, grows, with the option that asked for it; if it is streamed.
-    fn kept_as(&self) -> Option<(&'static str, PathBuf)> {
-        let main = self.streamed.as_ref()?;
-        Some(part::kept_as(self.part, main))
-    }
-
-    /// Its files, locked for this run. Those of a part are not locked, because only the merged ensemble has them.
-    fn claim(&self, args: &Args) -> Result<Claim, Failure> {
-        let mut declared = run::Outputs::new();
-        for path in &self.output.out {
-            declared.file("--out", path);
-        }
-        if let Some(folder) = &self.output.plots {
-            declared.folder("--plots", folder, PLOTS);
-        }
-        if let Some(path) = &self.output.save_config {
-            declared.file("--save-config", path);
-        }
-        if let Some((option, name)) = self.kept_as() {
-            for path in store::working_files(&name) {
-                declared.working(option, &path);
-            }
-        }
-        for (option, path) in [
-            ("--config", &args.config),
-            ("--points", &self.output.points),
-        ] {
-            if let Some(path) = path {
-                declared.input(option, path);
-            }
-        }
-        match (self.part, self.kept_as()) {
-            (Some(_), Some((_, name))) => {
-                let config = self.output.save_config.as_deref();
-                part::claim(&declared, &name, config)
-            }
-            _ => Ok(declared.claim()?),
-        }
-    }
-
-    /// Writes the specification, unless an earlier run has written it: its user may have changed the file since.
-    fn save_config(&self) -> Result<(), Failure> {
-        let Some(path) = &self.output.save_config else {
-            return Ok(());
-        };
-        if self.begun && path.exists() {
-            return Ok(());
-        }
-        let values = Overrides {
-            max_error: self.output.max_error,
-            ..Overrides::of(self.valid.specification())
-        };
-        specification::write_config(path, values)
-    }
-
     /// Writes the files that are made from the records, each by `write`, and returns those that were written.
     fn write(
         &self,
+        out: &[(PathBuf, Format)],
         ensemble: &Encounters,
         mut write: impl FnMut(&mut dyn FnMut() -> Result<Vec<PathBuf>, IoError>) -> Result<(), Failure>,
     ) -> Result<Vec<PathBuf>, Failure> {
@@ -190,7 +106,7 @@ impl EncountersJob {
             theme,
             y: self.output.y_axis.unwrap_or_default(),
         };
-        for (path, format) in &self.out {
+        for (path, format) in out {
             interrupt::check()?;
             write(&mut || {
                 format.write(path, &self.valid, ensemble, &look)?;
@@ -213,51 +129,16 @@ impl EncountersJob {
 }
 
 impl Args {
-    /// The file of points, also that of a resumed computation.
-    fn points_of_the_run(&self) -> Option<PathBuf> {
-        let of_the_begun = || {
-            let begun = self.begun().ok().flatten()?;
-            let kept: OutputArgs = begun.run.get(OUTPUT).ok()?;
-            kept.points
-        };
-        self.points.clone().or_else(of_the_begun)
-    }
-
-    /// The computation to resume, if it exists; see `--resume`.
-    fn begun(&self) -> Result<Option<Begun<EncounterContents>>, Failure> {
-        let Some(name) = &self.resume else {
-            let kept = self.stream || self.part.part.is_some();
-            return match self.output.out.is_empty() && kept {
-                true => Err(Failure::BadInput(NO_OUT.into())),
-                false => Ok(None),
-            };
-        };
-        let given = name.as_deref().map(store::name_of);
-        let main = match (&given, main_of(&self.output.out)) {
-            (Some(name), _) => name.clone(),
-            (None, Some(main)) => main.to_owned(),
-            (None, None) => return Err(Failure::BadInput(NO_OUT.into())),
-        };
-        let refused = |e: StoreError| refuse(&main, "--resume", &e.to_string());
-        let run = match Begun::read(&main) {
-            // If all options are given again, no record is needed.
-            Err(StoreError::Run(RecordError::None { .. })) if given.is_none() => None,
-            begun => begun.map_err(refused)?,
-        };
-        match (run, given) {
-            (None, Some(name)) => {
-                let reason = match name.exists() {
-                    true => "that file is complete: there is nothing to go on with",
-                    false => "no computation has begun a file of that name",
-                };
-                Err(refuse(&name, "--resume", reason))
-            }
-            (run, _) => Ok(run),
+    fn of_job(&self) -> JobArgs<'_> {
+        JobArgs {
+            points: &self.points,
+            config: &self.config,
+            stream: self.stream,
+            resume: &self.resume,
+            part: self.part.part,
         }
     }
 }
-
-const NO_OUT: &str = "--stream, --part and --resume keep records beside a file that is to be written: --out is missing";
 
 /// Integrated encounters, with the figures of this run for the report.
 struct EncountersOutcome {
@@ -280,7 +161,10 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
     }
     let options = args.devices.options();
     let communicator = Communicator::join()?;
-    let points = || part::points(args.points_of_the_run());
+    let points = || {
+        let args_of_job = args.of_job();
+        part::points(args_of_job.points_of_the_run::<Validated, _>(&args.output))
+    };
     let result = communicator.compute(&options, false, &points, |executor, options| {
         run_on(args, typed, executor, &options)
     });
@@ -294,16 +178,32 @@ fn run_on(
     options: &RunOptions,
 ) -> Result<(), Failure> {
     executor.check(options)?;
-    let job = EncountersJob::new(args, typed)?;
-    let _claim = job.claim(args)?;
+    let specify = |under: Option<&EncounterContents>, points: Option<&Path>| {
+        let under = under.map(|under| &under.specification);
+        let config = args.config.as_deref();
+        validated(&args.overrides.values, config, under, points)
+    };
+    let job = EncountersJob::new(&args.of_job(), &args.output, typed, specify, |_, _| {})?;
+    let mut out = Vec::new();
+    for path in &job.output.out {
+        let refuse = |e| Failure::value(&path.display().to_string(), "--out", e);
+        out.push((path.clone(), Format::of(path, &job.valid).map_err(refuse)?));
+    }
+    let _claim = job.claim()?;
     interrupt::watch()?;
-    job.save_config()?;
+    if let Some(path) = job.config_to_save() {
+        let values = Overrides {
+            max_error: job.output.max_error,
+            ..Overrides::of(job.valid.specification())
+        };
+        specification::write_config(path, values)?;
+    }
     if !args.quiet {
         warn_of_one_lane(options.backend);
     }
     let quiet = args.quiet || args.json;
     let outcome = match &job.streamed {
-        Some(main) => streamed::run(executor, &job, main, args, options, quiet)?,
+        Some(main) => streamed::run(executor, &job, main, &out, options, [quiet, args.quiet])?,
         None => {
             let progress = Progress::new("encounters", quiet);
             let ensemble = encounters::run_on(executor, &job.valid, options, &progress);
@@ -314,7 +214,7 @@ fn run_on(
                 error => error.into(),
             })?;
             progress.finish();
-            let written = job.write(&ensemble, |write| Ok(write().map(drop)?))?;
+            let written = job.write(&out, &ensemble, |write| Ok(write().map(drop)?))?;
             EncountersOutcome {
                 ensemble,
                 part: None,
