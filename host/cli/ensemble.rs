@@ -14,11 +14,11 @@ use trisolar::run::{
     Claim, EngineError, Monitor, Outputs, Part, Paths, Record, RecordError, RunOptions,
 };
 
+use super::Failure;
 use super::part;
 use super::progress::{Progress, Rest};
 use super::resume::Typed;
 use super::unfinished::{done, ended, kept, refuse};
-use super::Failure;
 
 /// The group of the options of outputs in the record of an unfinished computation.
 pub(crate) const OUTPUT: &str = "output";

@@ -1,6 +1,7 @@
 //! The parts that `trisolar zoom` and `trisolar sweep` have in common: a folder of frames, and their computation.
 
 use std::fmt::Display;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use trisolar::divergence::{
     Executor, Overrides, Resolution, RunOptions, SpecError, Specification, Validated, differences,
 };
-use trisolar::io::atomic::stage;
+use trisolar::io::atomic::{stage, write_with};
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{Theme, YDirection};
 use trisolar::io::{IoError, PictureFormat};
@@ -17,7 +18,8 @@ use trisolar::run::{Claim, Outputs, Part, Paths, Record};
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{
-    self, Colours, DATASET, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style,
+    self, Colours, DATASET, Folder, FolderError, Frame, NAMES, Outcome, SequenceParameter,
+    Settings, Style, Vary, short,
 };
 
 use super::cpu_args::warn_of_one_lane;
@@ -259,6 +261,139 @@ pub(crate) fn make_films(
         folder.commit(files)?;
     }
     Ok(())
+}
+
+/// The record of the zoom `here` by `command` in this folder, which may write its films. `before` is the record of the resumed zoom.
+pub(crate) fn record_with_films<T: Paths>(
+    command: &str,
+    folder: &Path,
+    here: &T,
+    before: Option<&Record>,
+    films: &[Animation],
+) -> Result<Record, Failure> {
+    let mut record = FolderArgs::record(command, folder, here)?;
+    for film in films {
+        before.map_or(Ok(()), |before| before.check("--film", film.path()))?;
+    }
+    record.allow_what_is_there(films.iter().map(Animation::path))?;
+    Ok(record)
+}
+
+/// Adds the frames of a zoom, its films and other `files` to its summary.
+pub(crate) fn add_zoom_lines<S>(
+    lines: &mut Lines,
+    outcome: &Outcome<S>,
+    folder: &Folder,
+    format: PictureFormat,
+    files: &[(&str, &Path)],
+) {
+    let last = outcome.summaries.len().saturating_sub(1);
+    let first = folder.file(0, format.extension());
+    lines.add_whole("frames", &format!("{} to {last:05}", first.display()));
+    for (what, path) in files {
+        lines.add_whole(what, &path.display().to_string());
+    }
+}
+
+/// The values of a sweep's parameters.
+pub(crate) fn varied<P: SequenceParameter>(texts: &[String]) -> Result<Vec<Vary<P>>, Failure> {
+    let parsed = texts.iter().map(|text| {
+        text.parse()
+            .map_err(|e: String| Failure::value(text, "--vary", &e))
+    });
+    let vary: Vec<Vary<P>> = parsed.collect::<Result<_, _>>()?;
+    Vary::check(&vary)
+        .map_err(|(parameter, reason)| Failure::value(&parameter.to_string(), "--vary", &reason))?;
+    Ok(vary)
+}
+
+/// The frames of a sweep.
+pub(crate) fn swept<B: zoom::Base>(
+    base: &B,
+    vary: &[Vary<B::Parameter>],
+) -> Result<Vec<Frame<B::Validated>>, Failure> {
+    zoom::sweep(base, vary).map_err(|e| {
+        let (parameter, value) = blamed(vary, base, e.frame);
+        let given = format!("{parameter}={}", short(value));
+        Failure::value(&given, "--vary", &e.reason)
+    })
+}
+
+/// For a frame that cannot be computed, the parameter that causes it: the one whose value alone is not allowed.
+fn blamed<B: zoom::Base>(vary: &[Vary<B::Parameter>], base: &B, frame: u32) -> (B::Parameter, f64) {
+    let mut rest = frame as usize;
+    let mut settings = Vec::new();
+    for Vary { parameter, values } in vary.iter().rev() {
+        settings.push((*parameter, values[rest % values.len()]));
+        rest /= values.len();
+    }
+    let alone = |(parameter, value): &&(B::Parameter, f64)| {
+        let mut specification = base.clone();
+        let set = specification.set(*parameter, *value);
+        set.is_err() || specification.checked().is_err()
+    };
+    *settings.iter().find(alone).unwrap_or(&settings[0])
+}
+
+/// Writes the tables of a sweep: `csv`, and the parameters, the `first` specification and all summaries, which are those of `ensembles` (such as
+/// `maps`), as JSON.
+pub(crate) fn write_tables<P: SequenceParameter, S: Serialize>(
+    folder: &Folder,
+    csv: &str,
+    vary: &[Vary<P>],
+    first: Value,
+    ensembles: &str,
+    summaries: &[S],
+) -> Result<Vec<PathBuf>, Failure> {
+    let files = ["table.csv", "table.json"].map(|name| folder.path().join(name));
+    write_with(&files[0], |file| {
+        file.write_all(csv.as_bytes()).map_err(|e| file.error(e))
+    })?;
+    let parameter = |v: &Vary<P>| json!({ "name": v.parameter.to_string(), "values": v.values });
+    let mut table = json!({
+        "parameters": vary.iter().map(parameter).collect::<Vec<_>>(),
+        "first": first,
+        ensembles: summaries,
+    });
+    // The form of earlier versions, which had sweeps of maps over one parameter.
+    if let ([only], "maps") = (vary, ensembles) {
+        table["parameter"] = only.parameter.to_string().into();
+    }
+    folder.write(&files[1], &table)?;
+    Ok(files.into())
+}
+
+/// Largest number of frames that a summary lists.
+const MAX_LISTED_FRAMES: usize = 20;
+
+/// The summary of a sweep: its first lines, a row for each frame under `titles`, files, and what is worth a note.
+pub(crate) fn sweep_summary<S>(
+    lines: &Lines,
+    titles: &str,
+    outcome: &Outcome<S>,
+    row: impl Fn(&S) -> String,
+    files: &[PathBuf],
+    warning: Option<String>,
+) -> String {
+    let mut text = format!("{}\n\n{titles}", lines.as_str());
+    for summary in outcome.summaries.iter().take(MAX_LISTED_FRAMES) {
+        text.push('\n');
+        text.push_str(&row(summary));
+    }
+    if outcome.summaries.len() > MAX_LISTED_FRAMES {
+        text.push_str("\n           ...");
+    }
+    text.push('\n');
+    for path in files {
+        text.push_str(&format!("\n{}", path.display()));
+    }
+    if let Some(warning) = warning {
+        text.push_str(&format!("\nwarning: {warning}"));
+    }
+    for note in &outcome.effort.notes {
+        text.push_str(&format!("\nnote: {note}"));
+    }
+    text
 }
 
 /// Writes the Zarr store of all maps in their folder by `write`, if it is wanted, and returns its path.

@@ -1,17 +1,13 @@
 //! `trisolar sweep`: a map for each value of a parameter or each pair of values of two, a contact sheet and a table.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::{Executor, Parameter, RunOptions, Specification, Validated};
-use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::Paths;
-use trisolar::zoom::{
-    self, Base, Colours, ContactSheet, Frame, Outcome, Style, Summary, Vary, short,
-};
+use trisolar::zoom::{self, Colours, ContactSheet, Outcome, Style, Summary, Vary, short};
 
 use super::progress::Progress;
 use super::resume::Typed;
@@ -133,24 +129,8 @@ fn run_on(
     // What is there must not be older than the maps.
     sweep.zarr |= begun.as_ref().is_some_and(|there| there.zarr);
     let base = &sweep.base;
-    let vary: Vec<Vary> = (sweep.vary.iter())
-        .map(|text| {
-            text.parse()
-                .map_err(|e: String| Failure::value(text, "--vary", &e))
-        })
-        .collect::<Result<_, _>>()?;
-    let refused = |parameter: Parameter, value: Option<f64>, reason: &str| {
-        let given = match value {
-            Some(value) => format!("{parameter}={}", short(value)),
-            None => parameter.to_string(),
-        };
-        Failure::value(&given, "--vary", reason)
-    };
-    Vary::check(&vary).map_err(|(parameter, reason)| refused(parameter, None, &reason))?;
-    let frames = zoom::sweep(base, &vary).map_err(|e| {
-        let (parameter, value) = blamed(&vary, base, e.frame);
-        refused(parameter, Some(value), &e.reason)
-    })?;
+    let vary: Vec<Vary> = sequence::varied(&sweep.vary)?;
+    let frames = sequence::swept(base, &vary)?;
     let style = Style {
         colormap: sweep.colormap,
         colours: sweep.colours,
@@ -220,13 +200,13 @@ fn run_on(
         sheet.write(path, &folder, &outcome.summaries)
     })?;
     outcome.effort.notes.extend(notes);
-    let [csv, json] = ["table.csv", "table.json"].map(|name| folder.path().join(name));
-    write_text(&csv, &zoom::csv(&outcome.summaries))?;
-    folder.write(&json, &table(&vary, &frames, &outcome))?;
+    let first = json!(frames.first().map(|f| f.specification.specification()));
+    let csv = zoom::csv(&outcome.summaries);
+    let tables = sequence::write_tables(&folder, &csv, &vary, first, "maps", &outcome.summaries)?;
     let dataset = sequence::make_dataset(sweep.zarr, &folder, |path| {
         zoom::write_sweep(path, &frames, &vary, &folder)
     })?;
-    let files: Vec<PathBuf> = [picture, csv, json].into_iter().chain(dataset).collect();
+    let files: Vec<PathBuf> = [vec![picture], tables, Vec::from_iter(dataset)].concat();
     if args.sequence.json {
         let mut object = sequence::object(&frames, &outcome, &folder, style.picture_format());
         report::add_files(&mut object, &files);
@@ -235,33 +215,6 @@ fn run_on(
         report::to_stdout(&summary(&vary, &outcome, &files))?;
     }
     sequence::check(&outcome, sweep.max_error)
-}
-
-pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    write_with(path, |file| {
-        file.write_all(text.as_bytes()).map_err(|e| file.error(e))
-    })?;
-    Ok(())
-}
-
-/// For a frame that cannot be computed, the parameter that causes it: the one whose value alone is not allowed.
-pub(crate) fn blamed<B: Base>(
-    vary: &[Vary<B::Parameter>],
-    base: &B,
-    frame: u32,
-) -> (B::Parameter, f64) {
-    let mut rest = frame as usize;
-    let mut settings = Vec::new();
-    for Vary { parameter, values } in vary.iter().rev() {
-        settings.push((*parameter, values[rest % values.len()]));
-        rest /= values.len();
-    }
-    let alone = |(parameter, value): &&(B::Parameter, f64)| {
-        let mut specification = base.clone();
-        let set = specification.set(*parameter, *value);
-        set.is_err() || specification.checked().is_err()
-    };
-    *settings.iter().find(alone).unwrap_or(&settings[0])
 }
 
 /// What varies, and the method, as far as it is the same in all maps.
@@ -287,23 +240,6 @@ fn heading(vary: &[Vary], base: &Specification) -> String {
     format!("{ranges}\n{method}")
 }
 
-fn table(vary: &[Vary], frames: &[Frame], outcome: &Outcome) -> serde_json::Value {
-    let base = frames.first().map(|f| f.specification.specification());
-    let parameter = |v: &Vary| json!({ "name": v.parameter.to_string(), "values": v.values });
-    let mut table = json!({
-        "parameters": vary.iter().map(parameter).collect::<Vec<_>>(),
-        "first": base,
-        "maps": outcome.summaries,
-    });
-    if let [only] = vary {
-        table["parameter"] = only.parameter.to_string().into();
-    }
-    table
-}
-
-/// Largest number of maps that a summary lists.
-pub(crate) const MAX_LISTED_MAPS: usize = 20;
-
 fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
     let lines = sequence::lines(outcome, "maps", "pixel-steps");
     let names: String = (vary.iter())
@@ -316,7 +252,7 @@ fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
         ["least", "greatest", "mean"]
     };
     let [a, b, c] = titles;
-    let mut text = format!("{}\n\n{names} {a:>14} {b:>12} {c:>14}", lines.as_str());
+    let titles = format!("{names} {a:>14} {b:>12} {c:>14}");
     let row = |s: &Summary| {
         let values: String = s
             .set
@@ -325,31 +261,14 @@ fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
             .collect();
         if let (Some(never), Some(shortest)) = (s.never_parted, s.shortest) {
             let never = 100.0 * never as f64 / s.pixels as f64;
-            return format!("\n{values} {never:>12.2} % {shortest:>12} {:>14.1}", s.mean);
+            return format!("{values} {never:>12.2} % {shortest:>12} {:>14.1}", s.mean);
         }
         let [least, greatest] = s.range.unwrap_or([f64::NAN; 2]);
         format!(
-            "\n{values} {least:>14.4e} {greatest:>12.4e} {:>14.4e}",
+            "{values} {least:>14.4e} {greatest:>12.4e} {:>14.4e}",
             s.mean
         )
     };
-    outcome
-        .summaries
-        .iter()
-        .take(MAX_LISTED_MAPS)
-        .for_each(|s| text.push_str(&row(s)));
-    if outcome.summaries.len() > MAX_LISTED_MAPS {
-        text.push_str("\n           ...");
-    }
-    text.push('\n');
-    for path in files {
-        text.push_str(&format!("\n{}", path.display()));
-    }
-    if let Some(warning) = sequence::unresolved(outcome) {
-        text.push_str(&format!("\nwarning: {warning}"));
-    }
-    for note in &outcome.effort.notes {
-        text.push_str(&format!("\nnote: {note}"));
-    }
-    text
+    let warning = sequence::unresolved(outcome);
+    sequence::sweep_summary(&lines, &titles, outcome, row, files, warning)
 }

@@ -8,7 +8,6 @@ use trisolar::divergence::{Executor, Parameter, RunOptions, Specification, Valid
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::MIN_CAPTIONED_PIXELS;
 use trisolar::run::{Paths, Record};
-use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{
     self, Cache, CacheReport, Colours, Folder, FolderError, Frame, Outcome, Preset, Rule, Style,
     variables_in_words,
@@ -177,13 +176,7 @@ fn run_on(
     let _claim = args.sequence.folder.claim(&path, part, &films)?;
     let style = zoom.style();
     let kind = json!({ "zoom": { "rounded": rounded } });
-    let mut record = FolderArgs::record("zoom", &path, &zoom)?;
-    if let Some(before) = before {
-        for film in &films {
-            before.check("--film", film.path())?;
-        }
-    }
-    record.allow_what_is_there(films.iter().map(Animation::path))?;
+    let record = sequence::record_with_films("zoom", &path, &zoom, before.as_ref(), &films)?;
     let differing = begun.map_or_else(Vec::new, |there| {
         let bases = [&there.base, &zoom.base];
         sequence::differing([&there, &zoom], bases, &REDRAWN)
@@ -399,17 +392,10 @@ impl Zoom {
         if let Some(report) = cached.filter(|report| report.pixels > 0) {
             lines.add("cache", &cache_in_words(report));
         }
-        let last = outcome.summaries.len().saturating_sub(1) as u32;
+        let films = self.film.iter().map(|film| ("film", film.as_path()));
+        let files: Vec<_> = films.chain(dataset.map(|path| ("dataset", path))).collect();
         let format = self.style().picture_format();
-        let first = folder.file(0, format.extension());
-        let frames = format!("{} to {last:05}", first.display());
-        lines.add_whole("frames", &frames);
-        for film in &self.film {
-            lines.add_whole("film", &film.display().to_string());
-        }
-        if let Some(path) = dataset {
-            lines.add_whole("dataset", &path.display().to_string());
-        }
+        sequence::add_zoom_lines(&mut lines, outcome, folder, format, &files);
         if let Some(warning) = sequence::unresolved(outcome) {
             lines.add("warning", &warning);
         }

@@ -435,7 +435,7 @@ fn an_interrupted_computation_resumes_to_the_same_bytes() {
     encounters(path, "--resume a.npz")
         .assert()
         .code(2)
-        .stderr(contains("that file is complete"));
+        .stderr(contains("that ensemble of encounters is complete"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod divergence_points;
 mod divergence_precision;
 mod divergence_presets;
 mod encounters;
+mod ensemble_example;
 mod hermite_ahmad_cohen;
 mod hermite_block_steps;
 mod hermite_close_pairs;

@@ -8,14 +8,16 @@ use serde_json::json;
 use trisolar::encounters::{Adjustable, Executor, Overrides, Share, Validated};
 use trisolar::run::{Paths, RunOptions};
 use trisolar::zoom::{
-    self, EncounterBase, EncounterFrame, EncounterSummary, Outcome, Vary, draw_shares,
-    encounter_csv, short,
+    EncounterBase, EncounterFrame, EncounterSummary, Outcome, Vary, draw_shares, encounter_csv,
+    short,
 };
 
 use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::resume::Typed;
-use crate::sequence::{FolderArgs, LookArgs, SequenceReport, ZoomLookArgs, reported_part};
-use crate::sweep::{MAX_LISTED_MAPS, blamed, write_text};
+use crate::sequence::{
+    FolderArgs, LookArgs, SequenceReport, ZoomLookArgs, reported_part, sweep_summary, swept,
+    varied, write_tables,
+};
 use crate::{Failure, report};
 
 /// Compute an ensemble for each value of a parameter, such as a mass, the eccentricity or the velocity at infinity, or for each pair of
@@ -102,7 +104,7 @@ fn run_on(
         look: args.look,
     };
     let (sweep, path, _) = sequence.described("encounters sweep", typed, &args.out, describe)?;
-    let vary = sweep.vary()?;
+    let vary: Vec<Vary<Adjustable>> = varied(&sweep.vary)?;
     let frames = sweep.frames(&vary)?;
     let part = sequence.folder.part()?;
     let _claim = sequence.folder.claim(&path, part, &[])?;
@@ -127,17 +129,9 @@ fn run_on(
     if reported_part(part, &folder, of_part, || lines(&outcome), report)? {
         return check(&outcome, sweep.max_error);
     }
-    let file = |name| folder.path().join(name);
-    let mut files = vec![file("table.csv"), file("table.json")];
-    write_text(&files[0], &encounter_csv(&outcome.summaries))?;
-    let parameter =
-        |v: &Vary<Adjustable>| json!({ "name": v.parameter.to_string(), "values": v.values });
-    let table = json!({
-        "parameters": vary.iter().map(parameter).collect::<Vec<_>>(),
-        "first": frames.first().map(|f| f.specification.specification()),
-        "ensembles": outcome.summaries,
-    });
-    folder.write(&files[1], &table)?;
+    let first = json!(frames.first().map(|f| f.specification.specification()));
+    let csv = encounter_csv(&outcome.summaries);
+    let mut files = write_tables(&folder, &csv, &vary, first, "ensembles", &outcome.summaries)?;
     if let [only] = &vary[..] {
         let (picture, notes) = folder.overview("shares", sweep.look.plot_format, |path| {
             draw_shares(path, only, &outcome.summaries, sweep.look.theme)
@@ -156,29 +150,12 @@ fn run_on(
 }
 
 impl Sweep {
-    /// The parameters and their values.
-    fn vary(&self) -> Result<Vec<Vary<Adjustable>>, Failure> {
-        let parsed = self.vary.iter().map(|text| {
-            text.parse()
-                .map_err(|e: String| Failure::value(text, "--vary", &e))
-        });
-        let vary: Vec<Vary<Adjustable>> = parsed.collect::<Result<_, _>>()?;
-        Vary::check(&vary).map_err(|(parameter, reason)| {
-            Failure::value(&parameter.to_string(), "--vary", &reason)
-        })?;
-        Ok(vary)
-    }
-
     /// The ensembles.
     fn frames(&self, vary: &[Vary<Adjustable>]) -> Result<Vec<EncounterFrame>, Failure> {
         let base = self.base.validated(None);
         let base = base.map_err(|e| Failure::BadInput(e.to_string()))?;
         let base = EncounterBase::centred(base.specification().clone());
-        zoom::sweep(&base, vary).map_err(|e| {
-            let (parameter, value) = blamed(vary, &base, e.frame);
-            let given = format!("{parameter}={}", short(value));
-            Failure::value(&given, "--vary", &e.reason)
-        })
+        swept(&base, vary)
     }
 }
 
@@ -190,19 +167,13 @@ fn summary(
     let names: String = (vary.iter())
         .map(|v| format!("{:>18}", v.parameter.to_string()))
         .collect();
-    let mut text = format!(
-        "{}\n\n{names} {:>10} {:>27} {:>14} {:>10}",
-        lines(outcome).as_str(),
-        "escapes",
-        "of bodies 1, 2, 3",
-        "median time",
-        "failed"
+    let titles = format!(
+        "{names} {:>10} {:>27} {:>14} {:>10}",
+        "escapes", "of bodies 1, 2, 3", "median time", "failed"
     );
-    for EncounterSummary { set, summary, .. } in outcome.summaries.iter().take(MAX_LISTED_MAPS) {
-        text.push('\n');
-        for setting in set {
-            text.push_str(&format!("{:>18}", short(setting.value)));
-        }
+    let row = |EncounterSummary { set, summary, .. }: &EncounterSummary| {
+        let values = set.iter().map(|s| format!("{:>18}", short(s.value)));
+        let values: String = values.collect();
         let escapes: u64 = summary.escapers.iter().map(|s| s.count).sum();
         let of_all = 100.0 * escapes as f64 / summary.runs as f64;
         let each = |s: &Share| format!("{:.2}", 100.0 * s.share);
@@ -213,19 +184,7 @@ fn summary(
         };
         let median = (summary.lifetimes.median).map_or("open".to_owned(), |t| format!("{t:.4}"));
         let failed = report::grouped(summary.failed);
-        text.push_str(&format!(
-            " {of_all:>8.2} % {each:>27} {median:>14} {failed:>10}"
-        ));
-    }
-    if outcome.summaries.len() > MAX_LISTED_MAPS {
-        text.push_str("\n               ...");
-    }
-    text.push('\n');
-    for path in files {
-        text.push_str(&format!("\n{}", path.display()));
-    }
-    for note in &outcome.effort.notes {
-        text.push_str(&format!("\nnote: {note}"));
-    }
-    text
+        format!("{values} {of_all:>8.2} % {each:>27} {median:>14} {failed:>10}")
+    };
+    sweep_summary(&lines(outcome), &titles, outcome, row, files, None)
 }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::encounters::{Adjustable, Executor, Overrides, Validated};
 use trisolar::run::{Paths, RunOptions};
-use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{
     ENCOUNTER_ZOOM_FRAMES, EncounterBase, EncounterFrame, Rule, variables_in_words,
 };
@@ -15,7 +14,8 @@ use super::sequence::{Description, SequenceArgs, check, lines, object};
 use crate::films::frames;
 use crate::resume::Typed;
 use crate::sequence::{
-    FilmArgs, FolderArgs, SequenceReport, ZoomLookArgs, films, make_films, reported_part,
+    FilmArgs, SequenceReport, ZoomLookArgs, add_zoom_lines, films, make_films, record_with_films,
+    reported_part,
 };
 use crate::{Failure, report, values};
 
@@ -142,13 +142,7 @@ fn run_on(
     let _claim = sequence.folder.claim(&path, part, &films)?;
     let settings = sequence.settings(options, zoom.look, zoom.npz, part);
     let begun = sequence.folder.begun::<Zoom>("encounters zoom", &path);
-    let mut record = FolderArgs::record("encounters zoom", &path, &zoom)?;
-    if let Some(before) = before {
-        for film in &films {
-            before.check("--film", film.path())?;
-        }
-    }
-    record.allow_what_is_there(films.iter().map(Animation::path))?;
+    let record = record_with_films("encounters zoom", &path, &zoom, before.as_ref(), &films)?;
     let kind = json!({ "encounters zoom": zoom.to });
     let folder = sequence.open(&path, &frames, &settings, &kind, record, (begun, &zoom))?;
     sequence.save_config(&zoom.base, zoom.max_error)?;
@@ -167,13 +161,18 @@ fn run_on(
         report::json(&object)?;
     } else if !sequence.quiet {
         let mut lines = lines(&outcome);
-        let last = outcome.summaries.len().saturating_sub(1) as u32;
-        let first = folder.file(0, settings.picture_format().extension());
-        let frames = format!("{} to {last:05}", first.display());
-        lines.add_whole("frames", &frames);
-        for film in &zoom.film {
-            lines.add_whole("film", &film.display().to_string());
-        }
+        let films: Vec<_> = zoom
+            .film
+            .iter()
+            .map(|film| ("film", film.as_path()))
+            .collect();
+        add_zoom_lines(
+            &mut lines,
+            &outcome,
+            &folder,
+            settings.picture_format(),
+            &films,
+        );
         for note in &outcome.effort.notes {
             lines.add("note", note);
         }
