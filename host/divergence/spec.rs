@@ -232,75 +232,53 @@ impl Overrides {
     }
 }
 
-impl From<&Specification> for Overrides {
-    /// Every value, without abbreviations. The limit of errors is not part of a specification.
-    fn from(s: &Specification) -> Self {
-        Self {
-            size: Some(OneOrTwo::Two(s.size)),
-            center: Some(s.center),
-            span: Some(OneOrTwo::Two(s.span)),
-            plane: Some(s.plane),
-            body: Some(s.body),
-            masses: Some(s.masses),
-            positions: Some(s.positions),
-            velocities: Some(s.velocities),
-            g: Some(s.g),
-            softening: Some(s.softening),
-            steps: Some(s.steps),
-            dt: Some(s.dt),
-            shift: Some(OneOrThree::Three(s.shift)),
-            critical_distance: Some(s.critical_distance),
-            quantity: Some(s.quantity),
-            precision: Some(s.precision),
-            integrator: Some(s.integrator),
-            start: Some(s.start),
-            steps_per_period: s.steps_per_period,
-            max_error: None,
+/// Conversions between what a user gives and the whole specification. The fields that are listed have no abbreviations.
+macro_rules! conversions {
+    ($($field:ident)*) => {
+        impl From<&Specification> for Overrides {
+            /// Every value, without abbreviations. The limit of errors is not part of a specification.
+            fn from(s: &Specification) -> Self {
+                Self {
+                    $($field: Some(s.$field),)*
+                    size: Some(OneOrTwo::Two(s.size)),
+                    span: Some(OneOrTwo::Two(s.span)),
+                    shift: Some(OneOrThree::Three(s.shift)),
+                    steps_per_period: s.steps_per_period,
+                    max_error: None,
+                }
+            }
         }
-    }
-}
 
-impl From<Overrides> for Specification {
-    fn from(overrides: Overrides) -> Self {
-        let default = Self::default();
-        let size = match overrides.size {
-            None => default.size,
-            Some(OneOrTwo::One(n)) => [n, n],
-            Some(OneOrTwo::Two(size)) => size,
-        };
-        let span = match overrides.span.unwrap_or(OneOrTwo::One(DEFAULT_SPAN)) {
-            OneOrTwo::One(first) => [first, first * (size[1] as f64 / size[0] as f64)],
-            OneOrTwo::Two(span) => span,
-        };
-        let shift = match overrides.shift {
-            None => default.shift,
-            Some(OneOrThree::One(d)) => DVec3::splat(d),
-            Some(OneOrThree::Three(shift)) => shift,
-        };
-        Self {
-            size,
-            center: overrides.center.unwrap_or(default.center),
-            span,
-            plane: overrides.plane.unwrap_or(default.plane),
-            body: overrides.body.unwrap_or(default.body),
-            masses: overrides.masses.unwrap_or(default.masses),
-            positions: overrides.positions.unwrap_or(default.positions),
-            velocities: overrides.velocities.unwrap_or(default.velocities),
-            g: overrides.g.unwrap_or(default.g),
-            softening: overrides.softening.unwrap_or(default.softening),
-            steps: overrides.steps.unwrap_or(default.steps),
-            dt: overrides.dt.unwrap_or(default.dt),
-            shift,
-            critical_distance: overrides
-                .critical_distance
-                .unwrap_or(default.critical_distance),
-            quantity: overrides.quantity.unwrap_or(default.quantity),
-            precision: overrides.precision.unwrap_or(default.precision),
-            integrator: overrides.integrator.unwrap_or(default.integrator),
-            start: overrides.start.unwrap_or(default.start),
-            steps_per_period: overrides.steps_per_period,
+        impl From<Overrides> for Specification {
+            fn from(given: Overrides) -> Self {
+                let default = Self::default();
+                let size = match given.size {
+                    None => default.size,
+                    Some(OneOrTwo::One(n)) => [n, n],
+                    Some(OneOrTwo::Two(size)) => size,
+                };
+                let span = match given.span.unwrap_or(OneOrTwo::One(DEFAULT_SPAN)) {
+                    OneOrTwo::One(first) => [first, first * (size[1] as f64 / size[0] as f64)],
+                    OneOrTwo::Two(span) => span,
+                };
+                let shift = match given.shift {
+                    None => default.shift,
+                    Some(OneOrThree::One(d)) => DVec3::splat(d),
+                    Some(OneOrThree::Three(shift)) => shift,
+                };
+                Self {
+                    $($field: given.$field.unwrap_or(default.$field),)*
+                    size,
+                    span,
+                    shift,
+                    steps_per_period: given.steps_per_period,
+                }
+            }
         }
-    }
+    };
+}
+conversions! {
+    center plane body masses positions velocities g softening steps dt critical_distance quantity precision integrator start
 }
 
 /// Two of the three coordinate axes: the map's columns run along the first, its rows along the second.

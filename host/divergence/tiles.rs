@@ -43,35 +43,6 @@ pub(super) trait Device {
     fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError>;
 }
 
-impl<D: Device + ?Sized> Device for Box<D> {
-    fn slots(&self) -> u32 {
-        (**self).slots()
-    }
-
-    fn launch(
-        &mut self,
-        set: usize,
-        position: u32,
-        tiles: &[Tile],
-        limit: u32,
-        slice: Duration,
-    ) -> Result<(), EngineError> {
-        (**self).launch(set, position, tiles, limit, slice)
-    }
-
-    fn is_over(&mut self, set: usize) -> Result<bool, EngineError> {
-        (**self).is_over(set)
-    }
-
-    fn counters(&self, set: usize) -> Counters<'_> {
-        (**self).counters(set)
-    }
-
-    fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError> {
-        (**self).results(runs, take)
-    }
-}
-
 /// The counters after a launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counters<'a> {
@@ -93,8 +64,8 @@ struct Open {
 }
 
 /// A device with its tiles and launches.
-pub(super) struct Pipeline<'q, D> {
-    device: D,
+pub(super) struct Pipeline<'q> {
+    device: Box<dyn Device>,
     task: &'q Task<'q>,
     share: Share<'q>,
     /// Steps of a pixel.
@@ -139,9 +110,9 @@ impl Meter {
     }
 }
 
-impl<'q, D: Device> Pipeline<'q, D> {
+impl<'q> Pipeline<'q> {
     /// A pipeline for an idle device whose counters are zero.
-    pub fn new(device: D, task: &'q Task<'q>, share: Share<'q>) -> Self {
+    pub fn new(device: Box<dyn Device>, task: &'q Task<'q>, share: Share<'q>) -> Self {
         let slots = device.slots();
         Self {
             device,
