@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use trisolar::divergence::{
-    self, Backend, Comparison, DivergenceMap, Integrator, Overrides, Precision, Quantity,
-    Resolution, RunOptions, SpecError, Specification, Validated, grain,
+    self, Comparison, DivergenceMap, Integrator, Overrides, Precision, Quantity, Resolution,
+    Specification, Validated, grain,
 };
 use trisolar::io::PictureFormat;
 use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{self, Map, PictureStyle, Theme, YDirection};
 use trisolar::output;
-use trisolar::run::Outputs;
-use trisolar::spec::Parameters as _;
+use trisolar::run::{Backend, Outputs, RunOptions};
+use trisolar::spec::{Parameters as _, SpecError};
 use trisolar::zoom::short;
 
 use super::cpu_args::{CpuArgs, warn_of_one_lane};

@@ -1,6 +1,7 @@
 //! Options of the CPU's part in a computation, which all commands that compute have in common.
 
-use trisolar::divergence::{Backend, cpu_warning};
+use trisolar::divergence::cpu_warning;
+use trisolar::run::Backend;
 use trisolar::simd::Simd;
 
 use super::{report, values};

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use trisolar::bodies::Points;
 use trisolar::divergence::{
-    self, Executor, Overrides, Points, Preset, Quantity, Resolution, RunOptions, SpecError,
-    Specification, Validated,
+    self, Executor, Overrides, Preset, Quantity, Resolution, Specification, Validated,
 };
 use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{Theme, YDirection};
 use trisolar::output::{self, Look, Output, Shown, Style};
-use trisolar::run::Paths;
-use trisolar::spec::Parameters as _;
+use trisolar::run::{Paths, RunOptions};
+use trisolar::spec::{Parameters as _, SpecError};
 use trisolar::store::{self, MapContents};
 
 use self::outcome::MapOutcome;

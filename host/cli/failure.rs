@@ -4,9 +4,10 @@ use std::io::{self, Write as _};
 
 use std::path::Path;
 
-use trisolar::divergence::{EngineError, SpecError};
 use trisolar::hermite::HermiteError;
 use trisolar::io::IoError;
+use trisolar::run::EngineError;
+use trisolar::spec::SpecError;
 
 /// The reason why a command failed.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
-use trisolar::divergence::Monitor as _;
 use trisolar::io::film::{Film, FilmError, RATES};
 use trisolar::io::plot::{self, Movie, Orbits, PictureSize, Trajectory, View};
+use trisolar::run::Monitor as _;
 
 use super::progress::Progress;
 use super::{Failure, interrupt};

@@ -1,6 +1,6 @@
 //! Options of the devices that compute maps, which `divergence`, `zoom`, `sweep` and `explore` have in common.
 
-use trisolar::divergence::{GpuChoice, MapBackend, RunOptions};
+use trisolar::run::{GpuChoice, MapBackend, RunOptions};
 
 use super::cpu_args::CpuArgs;
 use super::values;

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use trisolar::divergence::Monitor;
+use trisolar::run::Monitor;
 
 use super::interrupt;
 

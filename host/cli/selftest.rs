@@ -7,11 +7,12 @@ use std::time::Instant;
 use glam::DVec3;
 use serde_json::json;
 use trisolar::divergence::{
-    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, EngineError, Plane, Specification,
-    Unattended, Validated, ValueSlice, ValueVec,
+    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Plane, Specification, Validated,
+    ValueSlice, ValueVec,
 };
 use trisolar::gpu;
 use trisolar::machine;
+use trisolar::run::{EngineError, Unattended};
 use trisolar::simd::Simd;
 
 use super::cpu_args::SimdArgs;
@@ -210,7 +211,8 @@ fn engines(simds: &[Simd]) -> Result<(Vec<Candidate>, Vec<String>), Failure> {
 /// Every kernel on every GPU.
 #[cfg(feature = "gpu")]
 fn gpus() -> Result<Vec<Candidate>, EngineError> {
-    use trisolar::divergence::{Backend, DeviceEngine, GpuChoice, MultiDeviceEngine, RunOptions};
+    use trisolar::divergence::{DeviceEngine, MultiDeviceEngine};
+    use trisolar::run::{Backend, GpuChoice, RunOptions};
 
     let mut list = Vec::new();
     for device in trisolar::gpu::devices()? {

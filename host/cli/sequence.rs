@@ -8,14 +8,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Executor, Overrides, Resolution, RunOptions, SpecError, Specification, Validated, differences,
+    Executor, Overrides, Resolution, Specification, Validated, differences,
 };
 use trisolar::io::atomic::{stage, write_with};
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{Theme, YDirection};
 use trisolar::io::{IoError, PictureFormat};
-use trisolar::run::{Claim, Outputs, Part, Paths, Record};
-use trisolar::spec::Parameters as _;
+use trisolar::run::{Claim, Outputs, Part, Paths, Record, RunOptions};
+use trisolar::spec::{Parameters as _, SpecError};
 use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{
     self, Colours, DATASET, Folder, FolderError, Frame, NAMES, Outcome, SequenceParameter,

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Executor, Parameter, RunOptions, Specification, Validated};
+use trisolar::divergence::{Executor, Parameter, Specification, Validated};
 use trisolar::io::colour::ColourMap;
-use trisolar::run::Paths;
+use trisolar::run::{Paths, RunOptions};
 use trisolar::zoom::{self, Colours, ContactSheet, Outcome, Style, Summary, Vary, short};
 
 use super::progress::Progress;

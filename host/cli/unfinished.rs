@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use trisolar::divergence::EngineError;
+use trisolar::run::EngineError;
 use trisolar::run::partial::PartialError;
 
 use super::{Failure, report};

@@ -2,8 +2,8 @@
 //! whether a value is allowed is checked later, together with the others.
 
 pub(crate) use trisolar::divergence::steps;
-use trisolar::divergence::{Backend, GpuChoice, MapBackend};
 pub(crate) use trisolar::hermite::{order, particles};
+use trisolar::run::{Backend, GpuChoice, MapBackend};
 pub(crate) use trisolar::spec::read::{number, size};
 
 /// `auto`, `cpu` or `gpu`.

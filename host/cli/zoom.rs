@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Executor, Parameter, RunOptions, Specification, Validated};
+use trisolar::divergence::{Executor, Parameter, Specification, Validated};
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::MIN_CAPTIONED_PIXELS;
-use trisolar::run::{Paths, Record};
+use trisolar::run::{Paths, Record, RunOptions};
 use trisolar::zoom::{
     self, Cache, CacheReport, Colours, Folder, FolderError, Frame, Outcome, Preset, Rule, Style,
     variables_in_words,

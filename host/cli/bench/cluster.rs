@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trisolar::bodies::Model;
-use trisolar::divergence::Backend;
 use trisolar::gpu::{Device, Stopwatch};
 use trisolar::hermite::{
     BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Options, Order, Precision, Specification,
     Split, on_devices,
 };
 use trisolar::machine;
-use trisolar::run::Workers;
+use trisolar::run::{Backend, Workers};
 use trisolar::simd::Simd;
 
 use crate::cpu_args::CpuArgs;

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trisolar::divergence::yardstick;
-use trisolar::divergence::{
-    Backend, CpuEngine, Engine, EngineError, OneOrTwo, Specification, Validated,
-};
+use trisolar::divergence::{CpuEngine, Engine, OneOrTwo, Specification, Validated};
 use trisolar::machine;
+use trisolar::run::{Backend, EngineError};
 use trisolar::simd::Simd;
 use trisolar::simd::peak;
 
@@ -212,7 +211,7 @@ fn measure_plain(valid: &Validated) -> Result<(Row, Vec<(u64, u32)>), Failure> {
         interrupt::check()?;
         sample.push((pixel, yardstick::steps_together(valid, pixel)));
         pixel = (pixel + stride) % pixels;
-        trisolar::divergence::Monitor::progress(
+        trisolar::run::Monitor::progress(
             &progress,
             start.elapsed().as_millis() as u64,
             PLAIN_TIME.as_millis() as u64,
@@ -238,7 +237,8 @@ fn common_factor(a: u64, b: u64) -> u64 {
 /// Every GPU on a map that keeps it busy.
 #[cfg(feature = "gpu")]
 fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failure> {
-    use trisolar::divergence::{DeviceEngine, GpuChoice, MultiDeviceEngine, RunOptions};
+    use trisolar::divergence::{DeviceEngine, MultiDeviceEngine};
+    use trisolar::run::{GpuChoice, RunOptions};
 
     let valid = args.specification(1000)?;
     let devices = trisolar::gpu::devices().map_err(EngineError::from)?;
@@ -254,7 +254,7 @@ fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failur
         let warm_up = warm_up
             .validate()
             .map_err(|e| Failure::specification(&e, true, None))?;
-        engine.compute(&warm_up, &trisolar::divergence::Unattended)?;
+        engine.compute(&warm_up, &trisolar::run::Unattended)?;
         let (mut row, _) = measure(&engine, &valid, format!("gpu, {}", device.name))?;
         row.of_plain = plain_rate.map(|plain| row.rate / plain);
         rows.push(row);

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trisolar::divergence::{Backend, EngineError};
 use trisolar::encounters::{
     CpuEngine, Engine, Jump, Limits, Order, Precision, Record, Specification, Validated,
     kicks_limit,
@@ -12,6 +11,7 @@ use trisolar::encounters::{
 use trisolar::encounters::{MultiDeviceEngine, device_kicks_limit};
 #[cfg(feature = "gpu")]
 use trisolar::run::{GpuChoice, RunOptions};
+use trisolar::run::{Backend, EngineError};
 use trisolar::simd::Simd;
 
 use crate::cpu_args::CpuArgs;

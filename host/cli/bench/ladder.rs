@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.specification()?;
     let _ = (&args.blocks, args.json);
     let reason = "this program was built without the feature `gpu`".into();
-    Err(trisolar::divergence::EngineError::NoGpu(reason).into())
+    Err(trisolar::run::EngineError::NoGpu(reason).into())
 }
 
 #[cfg(feature = "gpu")]
@@ -74,7 +74,8 @@ mod on_gpu {
     use std::sync::Arc;
     use std::time::Instant;
 
-    use trisolar::divergence::{EngineError, Rung, Validated, climb};
+    use trisolar::divergence::{Rung, Validated, climb};
+    use trisolar::run::EngineError;
 
     use trisolar::gpu::{Device, open};
 

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use trisolar::divergence::{
-    Executor, RunOptions, Specification, Statistics, Validated, beside, resolution_of,
-};
+use trisolar::divergence::{Executor, Specification, Statistics, Validated, beside, resolution_of};
 use trisolar::ensemble::Report;
 use trisolar::output::{Output, Values};
+use trisolar::run::RunOptions;
 
 use super::MapJob;
 use super::outcome::MapOutcome;

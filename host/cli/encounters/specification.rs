@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use trisolar::divergence::{Points, SpecError};
+use trisolar::bodies::Points;
 use trisolar::encounters::{Overrides, Validated};
-use trisolar::spec::Parameters as _;
+use trisolar::spec::{Parameters as _, SpecError};
 
 use crate::Failure;
 

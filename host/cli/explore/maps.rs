@@ -4,14 +4,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use trisolar::bodies::Points;
 use trisolar::divergence::{
-    Backend, Devices, EngineError, Executor as _, Overrides, Points, RunOptions, Sink,
-    Specification, Task, Validated, ValueSlice, ValueType, resolution_of, step_check,
+    Devices, Executor as _, Overrides, Sink, Specification, Task, Validated, ValueSlice, ValueType,
+    resolution_of, step_check,
 };
 use trisolar::encounters;
 use trisolar::ensemble::compute;
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::output::Shown;
+use trisolar::run::{Backend, EngineError, RunOptions};
 use trisolar::simd::Simd;
 use trisolar::{config, machine, output};
 use trisolar_explore::{

@@ -7,12 +7,13 @@
 use std::ops::Range;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{OneOrTwo, Points, RunOptions};
+use trisolar::bodies::Points;
+use trisolar::divergence::OneOrTwo;
 use trisolar::encounters::{
     Course, Devices, Executor as _, Order, Overrides, Parameter, Record, Setup, Sink, Task,
     Validated, files, pictures, same_bits,
 };
-use trisolar::run::EngineError;
+use trisolar::run::{EngineError, RunOptions};
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar_explore::{
     Cancel, Ended, Orbit, OrbitEngine, Refusal, RequestEnd, Tile, TileEngine, TileSink, ValueKind,

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use trisolar::divergence::{EngineError, Monitor, SpecError};
+use trisolar::run::{EngineError, Monitor};
+use trisolar::spec::SpecError;
 use trisolar_explore::{Cancel, Ended, Refusal};
 
 /// Largest number of steps of a pixel; an orbit with this many takes seconds.

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
-use trisolar::divergence::{EngineError, Points, Unattended};
+use trisolar::bodies::Points;
 use trisolar::encounters::{
     Choice, CpuEngine, DeviceEngine, Engine, Jump, Order, Record, Setup, Specification, Validated,
     same_bits,
 };
 use trisolar::ensemble::GpuEngine as _;
+use trisolar::run::{EngineError, Unattended};
 use trisolar::simd::Simd;
 
 use super::{Failure, Outcome, Sizes, interrupt};

@@ -2,9 +2,9 @@
 //! masses of their own.
 
 use glam::DVec3;
-use trisolar::divergence::{
-    Integrator, Points, Precision, Quantity, SpecError, Specification, Start,
-};
+use trisolar::bodies::Points;
+use trisolar::divergence::{Integrator, Precision, Quantity, Specification, Start};
+use trisolar::spec::SpecError;
 
 use super::{Case, Outcome, Sizes, Spread};
 use crate::Failure;

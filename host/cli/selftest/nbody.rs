@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use serde_json::json;
 use trisolar::bodies::DVec3;
-use trisolar::divergence::{EngineError, Unattended};
 use trisolar::nbody::{
     Bodies, CpuEngine, DeviceEngine, Engine, Integrator, LaunchPlan, Model, NbodyKernel, Precision,
     Schedule, Solver, Specification, Validated,
 };
+use trisolar::run::{EngineError, Unattended};
 use trisolar::simd::Simd;
 
 use super::{Failure, Sizes, interrupt};

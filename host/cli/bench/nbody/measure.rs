@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use trisolar::divergence::{EngineError, Unattended};
 use trisolar::nbody::{
     CpuEngine, Engine, Integrator, Model, Precision, Schedule, Solver, Specification, Validated,
 };
+use trisolar::run::{EngineError, Unattended};
 
 use super::Args;
 use crate::{Failure, interrupt};

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::json;
-use trisolar::divergence::Backend;
 use trisolar::nbody::{MAX_BODIES, Precision};
-use trisolar::run::Outputs;
+use trisolar::run::{Backend, Outputs};
 
 use self::measure::{Bench, Tables};
 use crate::cpu_args::CpuArgs;

@@ -1,7 +1,7 @@
 //! Table 7.7: one core and a GPU.
 
-use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, CpuEngine, Options, Precision, Schedule, Solver};
+use trisolar::run::{Backend, EngineError};
 use trisolar::simd::Simd;
 
 use super::{Row, Tables, fastest, problem};

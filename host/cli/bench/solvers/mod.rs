@@ -10,14 +10,13 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::json;
-use trisolar::divergence::Unattended;
 use trisolar::io::IoError;
 use trisolar::io::atomic::write_with;
 use trisolar::machine;
 use trisolar::nbody::{
     Bodies, Engine, Integrator, Model, Precision, Solver, Specification, Validated,
 };
-use trisolar::run::Outputs;
+use trisolar::run::{Outputs, Unattended};
 
 use crate::cpu_args::CpuArgs;
 use crate::report::{self, Common};
