@@ -391,8 +391,16 @@ fn texts_with_another_meaning_are_refused_with_what_was_found() {
     }
     // Eight numbers may be those of another order.
     let text = "0.0 0.0 0.0 0.0 2e30 255 0 0\n1.5e11 0.0 0.0 3e4 6e24 0 0 255\n";
-    let file = read(&write(folder.path(), "princeton.txt", text)).unwrap();
-    assert!(file.notes[0].contains("(0.0 in the first line) is taken for the names"));
+    let error = read(&write(folder.path(), "princeton.txt", text)).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("(0.0 in the first line) is neither a name nor a number of the body"),
+        "{said}"
+    );
+    assert!(said.contains("such as x y vx vy mass r g b"), "{said}");
+    let named = format!("x y vx vy mass r g b\n{text}");
+    let file = read(&write(folder.path(), "princeton-named.txt", &named)).unwrap();
+    assert_eq!(file.bodies.mass, [2e30, 6e24]);
 }
 
 #[test]

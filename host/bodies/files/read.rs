@@ -155,9 +155,9 @@ impl Columns {
         for name in names {
             let Some(at) = of(name) else {
                 let reason = format!(
-                    "there is no column {name} among {}: expected {}",
+                    "there is no column {name} among {}: expected {}, or in a plane without z and vz",
                     all.join(", "),
-                    names.join(", ")
+                    SPACE.join(", ")
                 );
                 return Err((words[0].at, reason));
             };
@@ -530,13 +530,16 @@ impl<'a> TextReader<'a> {
         if (names.iter().enumerate()).any(|(i, name)| name.parse() != Ok(i))
             && carried.names.is_none()
         {
-            let looks_like_a_value = |name: &String| name.contains('.') && number(name).is_some();
-            if !columns.are_named && names.iter().all(looks_like_a_value) {
-                self.notes.push(format!(
-                    "the first of the 8 columns ({} in the first line) is taken for the names of the bodies; with the names of the \
-                     columns in the first line, they may have any order",
-                    names[0]
-                ));
+            let is_number = |name: &String| number(name).is_some();
+            let is_real = |name: &String| is_number(name) && name.parse::<i64>().is_err();
+            if !columns.are_named && names.iter().all(is_number) && names.iter().any(is_real) {
+                let reason = format!(
+                    "the first of the 8 columns ({} in the first line) is neither a name nor a number of the body, before {}: begin the file \
+                     with the names of its columns, such as x y vx vy mass r g b",
+                    names[0],
+                    SPACE.join(", ")
+                );
+                return Err((0, reason));
             }
             carried.names = Some(self.names);
         }
