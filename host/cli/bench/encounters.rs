@@ -9,9 +9,9 @@ use trisolar::encounters::{
 };
 #[cfg(feature = "gpu")]
 use trisolar::encounters::{MultiDeviceEngine, device_kicks_limit};
+use trisolar::run::{Backend, EngineError};
 #[cfg(feature = "gpu")]
 use trisolar::run::{GpuChoice, RunOptions};
-use trisolar::run::{Backend, EngineError};
 use trisolar::simd::Simd;
 
 use crate::cpu_args::CpuArgs;

@@ -171,7 +171,7 @@ fn history(path: &Path, file: &mut NpzReader, n: usize) -> Result<History, FileE
         || positions != [history.positions.len(), 1 + 3 * n]
     {
         return Err(contents(
-            "the arrays of its history are inconsistent".into(),
+            "the arrays of its history do not belong together; another version of the program may have written them, which can resume the run".into(),
         ));
     }
     if let Some(tracks) = Tracks::read(file)? {
