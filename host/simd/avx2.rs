@@ -13,60 +13,47 @@ use core::arch::x86_64::{
     _mm256_testz_si256, _mm256_xor_si256 as xor_int,
 };
 
-use super::lanes::lanes;
+use super::lanes::{functions, lanes};
 
-/// `a <= b`, lane by lane.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn at_most_raw(a: Double, b: Double) -> Answers {
-    _mm256_cmp_pd::<_CMP_LE_OQ>(a, b)
-}
+functions! {
+    "avx2,fma":
 
-/// `yes` where `answers` hold, otherwise `no`.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn select_raw(answers: Answers, yes: Double, no: Double) -> Double {
-    _mm256_blendv_pd(no, yes, answers)
-}
-
-/// The answers as bits.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn bits(a: Answers) -> u32 {
-    _mm256_movemask_pd(a) as u32
-}
-
-/// `b` where `test` is 0, otherwise `a`.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn blend(a: Double, b: Double, test: Double) -> Double {
-    _mm256_blendv_pd(a, b, _mm256_cmp_pd::<_CMP_EQ_OQ>(test, set1_pd(0.0)))
-}
-
-/// Whether no bit is set in both.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn none(a: Int, b: Int) -> bool {
-    _mm256_testz_si256(a, b) == 1
-}
-
-/// Returns the numbers unchanged, but makes the compiler compute all of them before anything that depends on any of them. The processor
-/// finds independent work only among the next instructions, and the compiler would otherwise place one chain of dependent instructions
-/// after the other.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn in_step(
-    mut a: Single,
-    mut b: Single,
-    mut c: Single,
-    mut d: Single,
-) -> (Single, Single, Single, Single) {
-    // SAFETY: the assembly is empty.
-    unsafe {
-        core::arch::asm!("/* {0} {1} {2} {3} */", inout(ymm_reg) a, inout(ymm_reg) b, inout(ymm_reg) c, inout(ymm_reg) d,
-            options(pure, nomem, nostack, preserves_flags));
+    /// `a <= b`, lane by lane.
+    fn at_most_raw(a: Double, b: Double) -> Answers {
+        _mm256_cmp_pd::<_CMP_LE_OQ>(a, b)
     }
-    (a, b, c, d)
+
+    /// `yes` where `answers` hold, otherwise `no`.
+    fn select_raw(answers: Answers, yes: Double, no: Double) -> Double {
+        _mm256_blendv_pd(no, yes, answers)
+    }
+
+    /// The answers as bits.
+    fn bits(a: Answers) -> u32 {
+        _mm256_movemask_pd(a) as u32
+    }
+
+    /// `b` where `test` is 0, otherwise `a`.
+    fn blend(a: Double, b: Double, test: Double) -> Double {
+        _mm256_blendv_pd(a, b, _mm256_cmp_pd::<_CMP_EQ_OQ>(test, set1_pd(0.0)))
+    }
+
+    /// Whether no bit is set in both.
+    fn none(a: Int, b: Int) -> bool {
+        _mm256_testz_si256(a, b) == 1
+    }
+
+    /// Returns the numbers unchanged, but makes the compiler compute all of them before anything that depends on any of them. The processor
+    /// finds independent work only among the next instructions, and the compiler would otherwise place one chain of dependent instructions
+    /// after the other.
+    fn in_step([mut a, mut b, mut c, mut d]: [Single; 4]) -> [Single; 4] {
+        // SAFETY: the assembly is empty.
+        unsafe {
+            core::arch::asm!("/* {0} {1} {2} {3} */", inout(ymm_reg) a, inout(ymm_reg) b, inout(ymm_reg) c, inout(ymm_reg) d,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
 }
 
 lanes!(

@@ -8,27 +8,26 @@ use core::arch::x86_64::{
     _mm256_sub_epi32 as sub_epi32, _mm256_sub_ps as sub_ps, _mm256_xor_si256 as xor_int,
 };
 
+use super::lanes::functions;
 use super::lanes_single::lanes_single;
 
-/// `a <= b`, lane by lane.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn at_most_raw(a: Register, b: Register) -> Answers {
-    _mm256_cmp_ps::<_CMP_LE_OQ>(a, b)
-}
+functions! {
+    "avx2,fma":
 
-/// `yes` where `answers` hold, otherwise `no`.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn select_raw(answers: Answers, yes: Register, no: Register) -> Register {
-    _mm256_blendv_ps(no, yes, answers)
-}
+    /// `a <= b`, lane by lane.
+    fn at_most_raw(a: Register, b: Register) -> Answers {
+        _mm256_cmp_ps::<_CMP_LE_OQ>(a, b)
+    }
 
-/// The answers as bits.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn bits(a: Answers) -> u32 {
-    _mm256_movemask_ps(a) as u32
+    /// `yes` where `answers` hold, otherwise `no`.
+    fn select_raw(answers: Answers, yes: Register, no: Register) -> Register {
+        _mm256_blendv_ps(no, yes, answers)
+    }
+
+    /// The answers as bits.
+    fn bits(a: Answers) -> u32 {
+        _mm256_movemask_ps(a) as u32
+    }
 }
 
 lanes_single!(

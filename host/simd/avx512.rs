@@ -13,60 +13,47 @@ use core::arch::x86_64::{
     _mm512_test_epi64_mask, _mm512_xor_si512 as xor_int,
 };
 
-use super::lanes::lanes;
+use super::lanes::{functions, lanes};
 
-/// `a <= b`, lane by lane.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn at_most_raw(a: Double, b: Double) -> Answers {
-    _mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b)
-}
+functions! {
+    "avx512f":
 
-/// `yes` where `answers` hold, otherwise `no`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn select_raw(answers: Answers, yes: Double, no: Double) -> Double {
-    _mm512_mask_blend_pd(answers, no, yes)
-}
-
-/// The answers as bits.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn bits(a: Answers) -> u32 {
-    u32::from(a)
-}
-
-/// `b` where `test` is 0, otherwise `a`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn blend(a: Double, b: Double, test: Double) -> Double {
-    _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_EQ_OQ>(test, set1_pd(0.0)), a, b)
-}
-
-/// Whether no bit is set in both.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn none(a: Int, b: Int) -> bool {
-    _mm512_test_epi64_mask(a, b) == 0
-}
-
-/// Returns the numbers unchanged, but makes the compiler compute all of them before anything that depends on any of them. The processor
-/// finds independent work only among the next instructions, and the compiler would otherwise place one chain of dependent instructions
-/// after the other.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn in_step(
-    mut a: Single,
-    mut b: Single,
-    mut c: Single,
-    mut d: Single,
-) -> (Single, Single, Single, Single) {
-    // SAFETY: the assembly is empty.
-    unsafe {
-        core::arch::asm!("/* {0} {1} {2} {3} */", inout(zmm_reg) a, inout(zmm_reg) b, inout(zmm_reg) c, inout(zmm_reg) d,
-            options(pure, nomem, nostack, preserves_flags));
+    /// `a <= b`, lane by lane.
+    fn at_most_raw(a: Double, b: Double) -> Answers {
+        _mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b)
     }
-    (a, b, c, d)
+
+    /// `yes` where `answers` hold, otherwise `no`.
+    fn select_raw(answers: Answers, yes: Double, no: Double) -> Double {
+        _mm512_mask_blend_pd(answers, no, yes)
+    }
+
+    /// The answers as bits.
+    fn bits(a: Answers) -> u32 {
+        u32::from(a)
+    }
+
+    /// `b` where `test` is 0, otherwise `a`.
+    fn blend(a: Double, b: Double, test: Double) -> Double {
+        _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_EQ_OQ>(test, set1_pd(0.0)), a, b)
+    }
+
+    /// Whether no bit is set in both.
+    fn none(a: Int, b: Int) -> bool {
+        _mm512_test_epi64_mask(a, b) == 0
+    }
+
+    /// Returns the numbers unchanged, but makes the compiler compute all of them before anything that depends on any of them. The processor
+    /// finds independent work only among the next instructions, and the compiler would otherwise place one chain of dependent instructions
+    /// after the other.
+    fn in_step([mut a, mut b, mut c, mut d]: [Single; 4]) -> [Single; 4] {
+        // SAFETY: the assembly is empty.
+        unsafe {
+            core::arch::asm!("/* {0} {1} {2} {3} */", inout(zmm_reg) a, inout(zmm_reg) b, inout(zmm_reg) c, inout(zmm_reg) d,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
 }
 
 lanes!(

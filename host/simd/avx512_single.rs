@@ -8,27 +8,26 @@ use core::arch::x86_64::{
     _mm512_sub_epi32 as sub_epi32, _mm512_sub_ps as sub_ps, _mm512_xor_si512 as xor_int,
 };
 
+use super::lanes::functions;
 use super::lanes_single::lanes_single;
 
-/// `a <= b`, lane by lane.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn at_most_raw(a: Register, b: Register) -> Answers {
-    _mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b)
-}
+functions! {
+    "avx512f":
 
-/// `yes` where `answers` hold, otherwise `no`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn select_raw(answers: Answers, yes: Register, no: Register) -> Register {
-    _mm512_mask_blend_ps(answers, no, yes)
-}
+    /// `a <= b`, lane by lane.
+    fn at_most_raw(a: Register, b: Register) -> Answers {
+        _mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b)
+    }
 
-/// The answers as bits.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn bits(a: Answers) -> u32 {
-    u32::from(a)
+    /// `yes` where `answers` hold, otherwise `no`.
+    fn select_raw(answers: Answers, yes: Register, no: Register) -> Register {
+        _mm512_mask_blend_ps(answers, no, yes)
+    }
+
+    /// The answers as bits.
+    fn bits(a: Answers) -> u32 {
+        u32::from(a)
+    }
 }
 
 lanes_single!(

@@ -9,6 +9,23 @@
 //! SAFETY of every unsafe block: the intrinsics need the module's instruction set. The CPU engines use the types
 //! only inside functions with that target feature, entered after asking the CPU for it.
 
+/// Functions for processors with these features.
+macro_rules! functions {
+    (
+        $features:literal:
+        $(
+            $(#[$doc:meta])*
+            fn $name:ident$(<const $k:ident: $t:ty>)?($($arguments:tt)*) -> $result:ty $body:block
+        )*
+    ) => {$(
+        $(#[$doc])*
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn $name$(<const $k: $t>)?($($arguments)*) -> $result $body
+    )*};
+}
+pub(super) use functions;
+
 /// Numbers side by side, `f64` or `f32`: what lanes of both have in common. `$register` holds `$n` of them, `$int` and `$of_int` reinterpret it
 /// as integers and back, and the items in braces are the rest of [`Real`](kernels_gpu::Real).
 macro_rules! numbers {
@@ -176,7 +193,7 @@ macro_rules! lanes {
                 if IN_STEP && M == 4 {
                     let [a, b, c, d] = &mut self.0[..] else { return self };
                     // SAFETY: see `lanes`.
-                    (*a, *b, *c, *d) = unsafe { in_step(*a, *b, *c, *d) };
+                    [*a, *b, *c, *d] = unsafe { in_step([*a, *b, *c, *d]) };
                 }
                 self
             }

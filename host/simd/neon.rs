@@ -11,87 +11,66 @@ use core::arch::aarch64::{
     vshlq_n_u64 as slli_epi64, vshrq_n_u64 as srli_epi64, vsubq_f64 as sub_pd, vsubq_u32,
 };
 
-use super::lanes::lanes;
+use super::lanes::{functions, lanes};
 
-/// `a b + c`.
-#[inline]
-#[target_feature(enable = "neon")]
-fn fmadd_pd(a: Double, b: Double, c: Double) -> Double {
-    vfmaq_f64(c, a, b)
-}
+functions! {
+    "neon":
 
-/// `a b + c`.
-#[inline]
-#[target_feature(enable = "neon")]
-fn fmadd_ps(a: Single, b: Single, c: Single) -> Single {
-    vfmaq_f32(c, a, b)
-}
-
-/// `a + b`, in halves of lanes.
-#[inline]
-#[target_feature(enable = "neon")]
-fn add_epi32(a: Int, b: Int) -> Int {
-    of_halves(vaddq_u32(halves(a), halves(b)))
-}
-
-/// `a - b`, in halves of lanes.
-#[inline]
-#[target_feature(enable = "neon")]
-fn sub_epi32(a: Int, b: Int) -> Int {
-    of_halves(vsubq_u32(halves(a), halves(b)))
-}
-
-/// Halves of lanes, shifted to the left.
-#[inline]
-#[target_feature(enable = "neon")]
-fn slli_epi32<const BITS: i32>(a: Int) -> Int {
-    of_halves(vshlq_n_u32::<BITS>(halves(a)))
-}
-
-/// `x` in each lane.
-#[inline]
-#[target_feature(enable = "neon")]
-fn set1_epi64(x: i64) -> Int {
-    vdupq_n_u64(x as u64)
-}
-
-/// The answers as bits.
-#[inline]
-#[target_feature(enable = "neon")]
-fn bits(a: Answers) -> u32 {
-    (vgetq_lane_u64::<0>(a) & 1 | vgetq_lane_u64::<1>(a) & 2) as u32
-}
-
-/// `b` where `test` is 0, otherwise `a`.
-#[inline]
-#[target_feature(enable = "neon")]
-fn blend(a: Double, b: Double, test: Double) -> Double {
-    select_raw(vceqzq_f64(test), b, a)
-}
-
-/// Whether no bit is set in both.
-#[inline]
-#[target_feature(enable = "neon")]
-fn none(a: Int, b: Int) -> bool {
-    vmaxvq_u32(halves(and_int(a, b))) == 0
-}
-
-/// Returns the numbers unchanged, but makes the compiler compute all of them before anything that depends on any of them, as the
-/// function of this name for AVX2 does.
-#[inline]
-#[target_feature(enable = "neon")]
-fn in_step(
-    mut a: Single,
-    mut b: Single,
-    mut c: Single,
-    mut d: Single,
-) -> (Single, Single, Single, Single) {
-    // SAFETY: the assembly is empty.
-    unsafe {
-        core::arch::asm!("/* {0:v} {1:v} {2:v} {3:v} */", inout(vreg) a, inout(vreg) b, inout(vreg) c, inout(vreg) d,
-            options(pure, nomem, nostack, preserves_flags));
+    /// `a b + c`.
+    fn fmadd_pd(a: Double, b: Double, c: Double) -> Double {
+        vfmaq_f64(c, a, b)
     }
-    (a, b, c, d)
+
+    /// `a b + c`.
+    fn fmadd_ps(a: Single, b: Single, c: Single) -> Single {
+        vfmaq_f32(c, a, b)
+    }
+
+    /// `a + b`, in halves of lanes.
+    fn add_epi32(a: Int, b: Int) -> Int {
+        of_halves(vaddq_u32(halves(a), halves(b)))
+    }
+
+    /// `a - b`, in halves of lanes.
+    fn sub_epi32(a: Int, b: Int) -> Int {
+        of_halves(vsubq_u32(halves(a), halves(b)))
+    }
+
+    /// Halves of lanes, shifted to the left.
+    fn slli_epi32<const BITS: i32>(a: Int) -> Int {
+        of_halves(vshlq_n_u32::<BITS>(halves(a)))
+    }
+
+    /// `x` in each lane.
+    fn set1_epi64(x: i64) -> Int {
+        vdupq_n_u64(x as u64)
+    }
+
+    /// The answers as bits.
+    fn bits(a: Answers) -> u32 {
+        (vgetq_lane_u64::<0>(a) & 1 | vgetq_lane_u64::<1>(a) & 2) as u32
+    }
+
+    /// `b` where `test` is 0, otherwise `a`.
+    fn blend(a: Double, b: Double, test: Double) -> Double {
+        select_raw(vceqzq_f64(test), b, a)
+    }
+
+    /// Whether no bit is set in both.
+    fn none(a: Int, b: Int) -> bool {
+        vmaxvq_u32(halves(and_int(a, b))) == 0
+    }
+
+    /// Returns the numbers unchanged, but makes the compiler compute all of them before anything that depends on any of them, as the
+    /// function of this name for AVX2 does.
+    fn in_step([mut a, mut b, mut c, mut d]: [Single; 4]) -> [Single; 4] {
+        // SAFETY: the assembly is empty.
+        unsafe {
+            core::arch::asm!("/* {0:v} {1:v} {2:v} {3:v} */", inout(vreg) a, inout(vreg) b, inout(vreg) c, inout(vreg) d,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
 }
 
 lanes!(

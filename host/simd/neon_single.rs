@@ -8,29 +8,28 @@ use core::arch::aarch64::{
     vshrq_n_u32 as srli_epi32, vsubq_f32 as sub_ps, vsubq_u32 as sub_epi32,
 };
 
+use super::lanes::functions;
 use super::lanes_single::lanes_single;
 
-/// `a b + c`.
-#[inline]
-#[target_feature(enable = "neon")]
-fn fmadd_ps(a: Register, b: Register, c: Register) -> Register {
-    vfmaq_f32(c, a, b)
-}
+functions! {
+    "neon":
 
-/// `x` in each lane.
-#[inline]
-#[target_feature(enable = "neon")]
-fn set1_epi32(x: i32) -> Int {
-    vdupq_n_u32(x as u32)
-}
+    /// `a b + c`.
+    fn fmadd_ps(a: Register, b: Register, c: Register) -> Register {
+        vfmaq_f32(c, a, b)
+    }
 
-/// The answers as bits.
-#[inline]
-#[target_feature(enable = "neon")]
-fn bits(a: Answers) -> u32 {
-    // SAFETY: four numbers are read from an array of four.
-    let places = unsafe { vld1q_u32([1, 2, 4, 8].as_ptr()) };
-    vaddvq_u32(vandq_u32(a, places))
+    /// `x` in each lane.
+    fn set1_epi32(x: i32) -> Int {
+        vdupq_n_u32(x as u32)
+    }
+
+    /// The answers as bits.
+    fn bits(a: Answers) -> u32 {
+        // SAFETY: four numbers are read from an array of four.
+        let places = unsafe { vld1q_u32([1, 2, 4, 8].as_ptr()) };
+        vaddvq_u32(vandq_u32(a, places))
+    }
 }
 
 lanes_single!(

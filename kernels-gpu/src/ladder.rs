@@ -1,5 +1,5 @@
 //! The code that the kernels of the ladder share. The ladder shows the steps by which the divergence loop became fast: each rung
-//! changes one thing. The last rung is [`map`](fn@crate::kernels::map), which does not use this code.
+//! changes one thing. The last rung is [`map`](fn@crate::device::fetch::map), which does not use this code.
 //!
 //! The rungs follow Badger's study (docs/references.md): three positions and velocities for each system in `f64`, no fused operations,
 //! explicit Euler.

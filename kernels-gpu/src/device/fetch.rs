@@ -109,12 +109,34 @@ impl Starts {
     };
 }
 
-/// Computes the values of pixels that threads fetch from a ring of tiles: the body of [`kernels::map`](crate::kernels::map).
+/// Computes the values of pixels that threads fetch from a ring of tiles, for about `slice_ns` nanoseconds. Another launch with the
+/// same buffers continues where this one stopped.
+///
+/// A thread whose pixel is done takes the next one at once, so that no warp waits for its slowest pixel. A launch ends after a known
+/// time for any map, so that the host can add tiles, read finished ones, report progress, cancel, or leave the GPU to the display. (A
+/// fixed number of steps would not do: warps progress at different speeds, and the last ones would run alone.) A thread that finds no
+/// pixel ends its launch and asks again in the next one, so that the host can add tiles at any time, and the device is fully used
+/// until the last tiles.
+///
+/// # Parameters
+/// - `job`: the map, by value; its `first` and `count` are not used
+/// - `slice_ns`: time after which a thread ends this launch, checked every [`ROUNDS_PER_CLOCK_READING`] rounds of steps
+/// - `ring`: tiles and values
+/// - `threads`: a [`MassiveThread`] for each thread of the grid; before the first launch they have [fresh](Thread::fresh) lanes or all
+///   bits set
+/// - `shared`: counters, zero before the first launch
+/// - `starts`: the start states and masses of the map's pixels
+///
+/// # Thread mapping
+/// One-dimensional; any number of blocks of any size. Which thread computes a pixel does not change its value.
 ///
 /// # Safety
-/// The same as for [`kernels::map`](crate::kernels::map).
+/// `ring.tiles` must hold the tiles of all tickets from `shared.next` up to `ring.limit`, fewer than 2^31, each with its own slot, for
+/// which `ring.values` and `ring.done` must be valid. `threads` must be valid for as many values as the grid has threads, `shared` for
+/// one, and those arrays of `starts` that are not null for reads at the numbers of all pixels of the tiles. Nothing else may use
+/// `threads` and the tiles' `values` during the launch.
 #[inline(always)]
-pub unsafe fn fetch<Q: Quantity, I: MapIntegrator, R: Real>(
+pub unsafe fn map<Q: Quantity, I: MapIntegrator, R: Real>(
     job: &Job,
     slice_ns: u64,
     ring: &Ring<Q::Value>,
@@ -136,12 +158,17 @@ pub unsafe fn fetch<Q: Quantity, I: MapIntegrator, R: Real>(
     unsafe { *slot = MassiveThread { lanes, masses } };
 }
 
-/// [`fetch`] for pixels that all have the job's masses: the body of [`kernels::map_uniform`](crate::kernels::map_uniform).
+/// [`map`] for pixels that all have the job's masses. The masses are then constants and take no registers, which is faster in
+/// precisions where registers limit the number of resident threads.
+///
+/// # Parameters
+/// - `threads`: a [`Thread`] for each thread of the grid, [fresh](Thread::fresh) or with all bits set
+/// - `points`: the start states of the map's pixels, in their order; null for those of the job's grid
 ///
 /// # Safety
-/// The same as for [`kernels::map_uniform`](crate::kernels::map_uniform).
+/// The same as for [`map`].
 #[inline(always)]
-pub unsafe fn fetch_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
+pub unsafe fn map_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     job: &Job,
     slice_ns: u64,
     ring: &Ring<Q::Value>,
@@ -166,7 +193,7 @@ pub unsafe fn fetch_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
 /// Takes steps until the time is over or there are no more pixels.
 ///
 /// # Safety
-/// `ring`, `shared` and `starts` must be as for [`kernels::map`](crate::kernels::map).
+/// `ring`, `shared` and `starts` must be as for [`map`].
 #[inline(always)]
 unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
     job: &Job,

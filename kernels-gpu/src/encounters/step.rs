@@ -172,11 +172,7 @@ impl<R: Real> StepMasses<R> {
     /// Replaces the masses of one lane.
     #[inline(always)]
     pub fn put(&mut self, lane: usize, one: &StepMasses<f64>) {
-        let from = Self::of(one);
-        self.first.set_lane(lane, &from.first);
-        self.second.set_lane(lane, &from.second);
-        self.potential.set_lane(lane, &from.potential);
-        self.rate.set_lane(lane, &from.rate);
+        self.set_lane(lane, &Self::of(one));
     }
 }
 
@@ -221,10 +217,7 @@ impl<R: Real> Pairs<R> {
     /// Replaces the state of one lane.
     #[inline(always)]
     pub fn put(&mut self, lane: usize, one: &Pairs<f64>) {
-        let from = Self::of(one);
-        self.x.set_lane(lane, &from.x);
-        self.w.set_lane(lane, &from.w);
-        self.time.set_lane(lane, &from.time);
+        self.set_lane(lane, &Self::of(one));
     }
 }
 

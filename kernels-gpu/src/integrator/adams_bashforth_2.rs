@@ -36,11 +36,7 @@ impl SystemIntegrator for AdamsBashforth2 {
     #[inline(always)]
     fn start<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
         s.accelerate()?;
-        s.combine(&[Combination {
-            to: Target::Saved(0),
-            from: Pair::Rates,
-            terms: &[],
-        }])?;
+        s.combine(&[Combination::of(Target::Saved(0), Pair::Rates, &[])])?;
         step_saving(s, dt, 1)
     }
 
@@ -48,21 +44,13 @@ impl SystemIntegrator for AdamsBashforth2 {
     fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
         s.accelerate()?;
         s.combine(&[
-            Combination {
-                to: Target::Saved(1),
-                from: Pair::Rates,
-                terms: &[],
-            },
-            Combination {
-                to: Target::State,
-                from: Pair::State,
-                terms: &[(Pair::Saved(0), OLD * dt), (Pair::Saved(1), NEW * dt)],
-            },
-            Combination {
-                to: Target::Saved(0),
-                from: Pair::Saved(1),
-                terms: &[],
-            },
+            Combination::of(Target::Saved(1), Pair::Rates, &[]),
+            Combination::of(
+                Target::State,
+                Pair::State,
+                &[(Pair::Saved(0), OLD * dt), (Pair::Saved(1), NEW * dt)],
+            ),
+            Combination::of(Target::Saved(0), Pair::Saved(1), &[]),
         ])
     }
 }

@@ -38,11 +38,7 @@ impl SystemIntegrator for AdamsBashforth4 {
 
     #[inline(always)]
     fn prepare<S: System>(s: &mut S) -> Result<(), S::Error> {
-        let nothing = |n: usize| Combination {
-            to: Target::Saved(n),
-            from: Pair::Zero,
-            terms: &[],
-        };
+        let nothing = |n: usize| Combination::of(Target::Saved(n), Pair::Zero, &[]);
         s.combine(&[nothing(0), nothing(1), nothing(2)])
     }
 
@@ -50,9 +46,17 @@ impl SystemIntegrator for AdamsBashforth4 {
     fn start<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
         s.accelerate()?;
         s.combine(&[
-            remembered(0, Pair::Saved(1), &[(Pair::Rates, C[1] * dt)]),
-            remembered(1, Pair::Saved(2), &[(Pair::Rates, C[2] * dt)]),
-            remembered(2, Pair::Zero, &[(Pair::Rates, C[3] * dt)]),
+            Combination::of(
+                Target::Saved(0),
+                Pair::Saved(1),
+                &[(Pair::Rates, C[1] * dt)],
+            ),
+            Combination::of(
+                Target::Saved(1),
+                Pair::Saved(2),
+                &[(Pair::Rates, C[2] * dt)],
+            ),
+            Combination::of(Target::Saved(2), Pair::Zero, &[(Pair::Rates, C[3] * dt)]),
         ])?;
         step_saving(s, dt, 3)
     }
@@ -61,26 +65,24 @@ impl SystemIntegrator for AdamsBashforth4 {
     fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
         s.accelerate()?;
         s.combine(&[
-            remembered(3, Pair::Saved(0), &[(Pair::Rates, C[0] * dt)]),
-            remembered(0, Pair::Saved(1), &[(Pair::Rates, C[1] * dt)]),
-            remembered(1, Pair::Saved(2), &[(Pair::Rates, C[2] * dt)]),
-            remembered(2, Pair::Zero, &[(Pair::Rates, C[3] * dt)]),
-            Combination {
-                to: Target::State,
-                from: Pair::State,
-                terms: &[(Pair::Saved(3), 1.0)],
-            },
+            Combination::of(
+                Target::Saved(3),
+                Pair::Saved(0),
+                &[(Pair::Rates, C[0] * dt)],
+            ),
+            Combination::of(
+                Target::Saved(0),
+                Pair::Saved(1),
+                &[(Pair::Rates, C[1] * dt)],
+            ),
+            Combination::of(
+                Target::Saved(1),
+                Pair::Saved(2),
+                &[(Pair::Rates, C[2] * dt)],
+            ),
+            Combination::of(Target::Saved(2), Pair::Zero, &[(Pair::Rates, C[3] * dt)]),
+            Combination::of(Target::State, Pair::State, &[(Pair::Saved(3), 1.0)]),
         ])
-    }
-}
-
-/// A saved sum: its known part plus the contribution of the current rates.
-#[inline(always)]
-fn remembered(to: usize, from: Pair, terms: &[(Pair, f64)]) -> Combination<'_> {
-    Combination {
-        to: Target::Saved(to),
-        from,
-        terms,
     }
 }
 

@@ -6,10 +6,10 @@ use core::marker::PhantomData;
 use super::SystemIntegrator;
 use super::fixed_steps::{FixedSteps, MassesOf, Memory, State, accelerations};
 use super::system::{Combination, MAX_COMBINATIONS, MAX_TERMS, Pair, System, Target};
+use crate::Real;
 use crate::map::FirstSteps;
-use crate::number::{Numbers, each};
+use crate::number::{Numbers, each, per_lane};
 use crate::physics::three_body::Relative;
-use crate::{PerLane, Real};
 
 /// The integrator `I` on maps, in its general form. `KEPT` is 1 if it carries accelerations from step to step and 0 otherwise; `SAVED`
 /// is the number of pairs that it [saves](SystemIntegrator::SAVED).
@@ -26,31 +26,7 @@ pub struct Registers<R, const KEPT: usize, const SAVED: usize> {
     pub saved: [[Relative<R>; 2]; SAVED],
 }
 
-impl<R: Real, const KEPT: usize, const SAVED: usize> PerLane for Registers<R, KEPT, SAVED> {
-    type One = Registers<R::Lane, KEPT, SAVED>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            accelerations: PerLane::spread(&one.accelerations),
-            saved: PerLane::spread(&one.saved),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        Registers {
-            accelerations: self.accelerations.lane(lane),
-            saved: self.saved.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.accelerations.set_lane(lane, &from.accelerations);
-        self.saved.set_lane(lane, &from.saved);
-    }
-}
+per_lane!(Registers<R; KEPT, SAVED> { accelerations, saved });
 
 impl<R: Real, const KEPT: usize, const SAVED: usize> Numbers<R> for Registers<R, KEPT, SAVED> {
     #[inline(always)]

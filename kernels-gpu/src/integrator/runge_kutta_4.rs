@@ -34,37 +34,17 @@ impl SystemIntegrator for RungeKutta4 {
 pub(super) fn step_saving<S: System>(s: &mut S, dt: f64, first: usize) -> Result<(), S::Error> {
     let (start, sum) = (Pair::Saved(first), Pair::Saved(first + 1));
     s.combine(&[
-        Combination {
-            to: Target::Saved(first),
-            from: Pair::State,
-            terms: &[],
-        },
-        Combination {
-            to: Target::Saved(first + 1),
-            from: Pair::Zero,
-            terms: &[],
-        },
+        Combination::of(Target::Saved(first), Pair::State, &[]),
+        Combination::of(Target::Saved(first + 1), Pair::Zero, &[]),
     ])?;
     for (weight, h) in [(1.0, 0.5), (2.0, 0.5), (2.0, 1.0), (1.0, 0.0)] {
         s.accelerate()?;
         s.combine(&[
-            Combination {
-                to: Target::Saved(first + 1),
-                from: sum,
-                terms: &[(Pair::Rates, weight)],
-            },
-            Combination {
-                to: Target::State,
-                from: start,
-                terms: &[(Pair::Rates, h * dt)],
-            },
+            Combination::of(Target::Saved(first + 1), sum, &[(Pair::Rates, weight)]),
+            Combination::of(Target::State, start, &[(Pair::Rates, h * dt)]),
         ])?;
     }
-    s.combine(&[Combination {
-        to: Target::State,
-        from: start,
-        terms: &[(sum, dt / 6.0)],
-    }])
+    s.combine(&[Combination::of(Target::State, start, &[(sum, dt / 6.0)])])
 }
 
 /// On maps in the form that Nyström (1925, Acta Soc. Sci. Fenn. 50) gave for x″ = f(x), in which the stages' velocities drop out.

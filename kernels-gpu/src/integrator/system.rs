@@ -86,6 +86,14 @@ pub struct Combination<'a> {
     pub terms: &'a [(Pair, f64)],
 }
 
+impl<'a> Combination<'a> {
+    /// The combination with these fields.
+    #[inline(always)]
+    pub fn of(to: Target, from: Pair, terms: &'a [(Pair, f64)]) -> Self {
+        Self { to, from, terms }
+    }
+}
+
 /// The largest number of terms of a [`Combination`].
 pub const MAX_TERMS: usize = 4;
 /// The largest number of combinations in one call.

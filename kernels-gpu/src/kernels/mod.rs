@@ -9,6 +9,7 @@ mod hermite_neighbour_steps;
 mod hermite_neighbours;
 mod hermite_predict;
 mod hermite_small_steps;
+mod hermite_state;
 mod hermite_steps;
 mod map;
 mod nbody_combine;

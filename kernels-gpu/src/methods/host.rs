@@ -18,7 +18,7 @@ pub trait Visitor<Q: Quantity> {
     fn visit<P: Precision, I: MapIntegrator>(self, entries: Entries<Q, P, I>) -> Self::Output;
 }
 
-/// The arguments of [`map`](fn@crate::kernels::map) for threads with the state `T` and start states `S`.
+/// The arguments of [`map`](fn@crate::device::fetch::map) for threads with the state `T` and start states `S`.
 pub type MapArguments<Q, T, S> = (
     Job,
     u64,
@@ -34,9 +34,9 @@ pub type MapEntry<Q, T, S> = Entry<MapArguments<Q, T, S>>;
 /// The kernels of a method.
 #[derive(Debug)]
 pub struct Entries<Q: Quantity, P: Precision, I: MapIntegrator> {
-    /// The kernel [`map`](fn@crate::kernels::map).
+    /// The kernel [`map`](fn@crate::device::fetch::map).
     pub map: MapEntry<Q, MassiveThread<Q, I, P>, Starts>,
-    /// The kernel [`map_uniform`](fn@crate::kernels::map_uniform), if the method has one.
+    /// The kernel [`map_uniform`](fn@crate::device::fetch::map_uniform), if the method has one.
     pub map_uniform: Option<MapEntry<Q, Thread<Q, I, P>, *const Point>>,
 }
 

@@ -2,9 +2,9 @@
 //! operation (Clifford 1873, Proc. London Math. Soc. 4, 381; as automatic differentiation, Griewank & Walther 2008, Evaluating
 //! Derivatives).
 
-use core::ops::{Add, Mul, Neg, Sub};
+use core::ops::{Mul, Neg};
 
-use super::{PerLane, Real, each};
+use super::{Real, each, per_lane, sums};
 
 /// `value` + ε `derivative`, with ε² = 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,27 +33,7 @@ impl<R: Real> Dual<R> {
     }
 }
 
-impl<R: Real> Add for Dual<R> {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, o: Self) -> Self {
-        Self {
-            value: self.value + o.value,
-            derivative: self.derivative + o.derivative,
-        }
-    }
-}
-
-impl<R: Real> Sub for Dual<R> {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, o: Self) -> Self {
-        Self {
-            value: self.value - o.value,
-            derivative: self.derivative - o.derivative,
-        }
-    }
-}
+sums!(Dual { value, derivative });
 
 impl<R: Real> Mul for Dual<R> {
     type Output = Self;
@@ -77,31 +57,7 @@ impl<R: Real> Neg for Dual<R> {
     }
 }
 
-impl<R: Real> PerLane for Dual<R> {
-    type One = Dual<R::Lane>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            value: R::spread(&one.value),
-            derivative: R::spread(&one.derivative),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        Dual {
-            value: self.value.lane(lane),
-            derivative: self.derivative.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.value.set_lane(lane, &from.value);
-        self.derivative.set_lane(lane, &from.derivative);
-    }
-}
+per_lane!(Dual<R> { value, derivative });
 
 /// The derivatives of r⁻³ = s^(-3/2), given the powers `w` of the values: -3/2 w s⁻¹ s′, with s⁻¹ = (s w)².
 #[inline(always)]
@@ -129,18 +85,11 @@ fn values<R: Real, const K: usize>(s: [Dual<R>; K]) -> [R; K] {
 /// Comparisons compare only the values.
 impl<R: Real> Real for Dual<R> {
     type Lane = Dual<R::Lane>;
-    const LANES: usize = R::LANES;
     const TOGETHER: bool = R::TOGETHER;
     const HAS_SOFTENING_FLOOR: bool = R::HAS_SOFTENING_FLOOR;
-    type Mask = R::Mask;
-    type Counts = R::Counts;
+    crate::own_constants_and_forces!(lanes of R);
     type Constant = R::Constant;
     type Force = Dual<R::Force>;
-
-    #[inline(always)]
-    fn counts(x: u32) -> R::Counts {
-        R::counts(x)
-    }
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {

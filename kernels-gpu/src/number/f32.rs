@@ -2,7 +2,7 @@
 //! [`FastF32`](super::FastF32) instead.)
 
 use super::inv_cube::{Seeded, Short, inv_cube_single};
-use super::{Precision, Real, fma_f32, single_lane};
+use super::{Precision, Real, fma_f32, one_lane, single_lane};
 
 /// `f32` numbers, one or several side by side.
 pub trait Single: Real<Lane = <Self as Single>::Alone> + Short {
@@ -28,12 +28,9 @@ impl Single for f32 {
 single_lane!(f32);
 
 impl Real for f32 {
-    type Lane = Self;
-    const LANES: usize = 1;
     const TOGETHER: bool = false;
     const HAS_SOFTENING_FLOOR: bool = true;
-    type Mask = bool;
-    crate::own_constants_and_forces!(1);
+    one_lane!();
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -58,11 +55,6 @@ impl Real for f32 {
     #[inline(always)]
     fn at_most(self, other: Self) -> bool {
         self <= other
-    }
-
-    #[inline(always)]
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
-        if mask { yes } else { no }
     }
 
     /// Accurate to 4 ULP where r² and r⁻³ are normal numbers; 0 or +∞ where r⁻³ is out of their range.

@@ -1,17 +1,14 @@
 //! `f64` as a [`Real`], the default arithmetic, which has the same bits on every machine.
 
 use super::inv_cube::{self, Seeded};
-use super::{Bits, Precision, Real, Single, each, single_lane};
+use super::{Bits, Precision, Real, Single, each, one_lane, single_lane};
 
 single_lane!(f64);
 
 impl Real for f64 {
-    type Lane = Self;
-    const LANES: usize = 1;
     const TOGETHER: bool = true;
     const HAS_SOFTENING_FLOOR: bool = false;
-    type Mask = bool;
-    crate::own_constants_and_forces!(1);
+    one_lane!();
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -36,11 +33,6 @@ impl Real for f64 {
     #[inline(always)]
     fn at_most(self, other: Self) -> bool {
         self <= other
-    }
-
-    #[inline(always)]
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
-        if mask { yes } else { no }
     }
 
     /// See [`inv_cube`](mod@super::inv_cube) for range and accuracy.

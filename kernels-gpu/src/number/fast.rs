@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::inv_cube::Seeded;
-use super::{Precision, Real, Single, fma, forward, single_lane};
+use super::{Precision, Real, Single, fma, forward, one_lane, single_lane};
 
 /// `f64`, except that [`inv_cube`](Real::inv_cube) on a GPU starts from `rsqrt.approx.ftz.f64`, an instruction whose bits no CPU
 /// reproduces. The same step refines the result to the precision of `f64`, with fewer instructions for the seed. For r² = 0 and r² = ∞
@@ -19,12 +19,9 @@ forward!(Fast);
 single_lane!(Fast);
 
 impl Real for Fast {
-    type Lane = Self;
-    const LANES: usize = 1;
     const TOGETHER: bool = false;
     const HAS_SOFTENING_FLOOR: bool = false;
-    type Mask = bool;
-    crate::own_constants_and_forces!(1);
+    one_lane!();
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -49,11 +46,6 @@ impl Real for Fast {
     #[inline(always)]
     fn at_most(self, other: Self) -> bool {
         self.0 <= other.0
-    }
-
-    #[inline(always)]
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
-        if mask { yes } else { no }
     }
 
     #[inline(always)]

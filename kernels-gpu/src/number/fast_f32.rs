@@ -1,6 +1,6 @@
 //! `f32` with the GPU's own approximation of the reciprocal root: the arithmetic of N-body runs in `f32` on GPUs.
 
-use super::{Real, fma_f32, forward, single_lane};
+use super::{Real, fma_f32, forward, one_lane, single_lane};
 
 /// `f32`, except that r⁻³ is the cube of `rsqrt.approx.ftz.f32`, an instruction whose bits no CPU reproduces. Under the emulator, the
 /// root is rounded to nearest.
@@ -12,12 +12,9 @@ forward!(FastF32);
 single_lane!(FastF32);
 
 impl Real for FastF32 {
-    type Lane = Self;
-    const LANES: usize = 1;
     const TOGETHER: bool = false;
     const HAS_SOFTENING_FLOOR: bool = true;
-    type Mask = bool;
-    crate::own_constants_and_forces!(1);
+    one_lane!();
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -42,11 +39,6 @@ impl Real for FastF32 {
     #[inline(always)]
     fn at_most(self, other: Self) -> bool {
         self.0 <= other.0
-    }
-
-    #[inline(always)]
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
-        if mask { yes } else { no }
     }
 
     /// Accurate to 2⁻²¹ where r² and r⁻³ are normal numbers; +∞ for r² = 0.

@@ -6,7 +6,7 @@
 use core::ops::{Add, Mul, Neg, Sub};
 
 use super::inv_cube::Seeded;
-use super::{PerLane, Precision, Real, Single};
+use super::{Precision, Real, Single, per_lane};
 
 /// `hi` + `lo`, where |lo| is at most half a unit in the last place of `hi`. The exponent has the range of `f32`; digits are lost
 /// where `lo` is below 1e-38.
@@ -113,61 +113,13 @@ impl<S: Single> Neg for FloatFloat<S> {
     }
 }
 
-impl<S: Single> PerLane for FloatFloat<S> {
-    type One = FloatFloat<S::Alone>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self {
-            hi: S::spread(&one.hi),
-            lo: S::spread(&one.lo),
-        }
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        FloatFloat {
-            hi: self.hi.lane(lane),
-            lo: self.lo.lane(lane),
-        }
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.hi.set_lane(lane, &from.hi);
-        self.lo.set_lane(lane, &from.lo);
-    }
-}
+per_lane!(FloatFloat<S> { hi, lo });
 
 impl<S: Single> Real for FloatFloat<S> {
     type Lane = FloatFloat<S::Alone>;
-    const LANES: usize = S::LANES;
     const TOGETHER: bool = S::TOGETHER;
     const HAS_SOFTENING_FLOOR: bool = false;
-    type Mask = S::Mask;
-    type Counts = S::Counts;
-    type Constant = Self;
-    type Force = Self;
-
-    #[inline(always)]
-    fn counts(x: u32) -> S::Counts {
-        S::counts(x)
-    }
-
-    #[inline(always)]
-    fn from_constant(k: Self) -> Self {
-        k
-    }
-
-    #[inline(always)]
-    fn to_force(self) -> Self {
-        self
-    }
-
-    #[inline(always)]
-    fn add_pulls(self, [a, b]: [Self; 2], [x, y]: [Self; 2]) -> Self {
-        Real::mul_add(a, x, Real::mul_add(b, y, self))
-    }
+    crate::own_constants_and_forces!(as S);
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {

@@ -1,7 +1,7 @@
 //! State and sums in `f64` and r⁻³ in `f32`, after the single-precision square root in Badger's study.
 
 use super::inv_cube::{Seeded, ordinary_single};
-use super::{PerLane, Precision, Real, Single, each, forward};
+use super::{Precision, Real, Single, each, forward, per_lane};
 
 /// `V` (`f64`, or lanes of it) with r⁻³ in the precision of `f32`, with a relative error below 3.16 · 2⁻²³. Values of r² outside the
 /// ordinary range of [`inv_cube`](mod@super::inv_cube) take the slow path of `f64`.
@@ -11,54 +11,13 @@ pub struct Mixed<V>(pub V);
 
 forward!(Mixed<V: Seeded>);
 
-impl<V: Seeded> PerLane for Mixed<V> {
-    type One = Mixed<V::Alone>;
-
-    #[inline(always)]
-    fn spread(one: &Self::One) -> Self {
-        Self(V::spread(&one.0))
-    }
-
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> Self::One {
-        Mixed(self.0.lane(lane))
-    }
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.0.set_lane(lane, &from.0);
-    }
-}
+per_lane!(Mixed<V> { 0 });
 
 impl<V: Seeded> Real for Mixed<V> {
     type Lane = Mixed<V::Alone>;
-    const LANES: usize = V::LANES;
     const TOGETHER: bool = true;
     const HAS_SOFTENING_FLOOR: bool = false;
-    type Mask = V::Mask;
-    type Counts = V::Counts;
-    type Constant = Self;
-    type Force = Self;
-
-    #[inline(always)]
-    fn counts(x: u32) -> V::Counts {
-        V::counts(x)
-    }
-
-    #[inline(always)]
-    fn from_constant(k: Self) -> Self {
-        k
-    }
-
-    #[inline(always)]
-    fn to_force(self) -> Self {
-        self
-    }
-
-    #[inline(always)]
-    fn add_pulls(self, [a, b]: [Self; 2], [x, y]: [Self; 2]) -> Self {
-        a.mul_add(x, b.mul_add(y, self))
-    }
+    crate::own_constants_and_forces!(as V);
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {

@@ -95,11 +95,13 @@ pub trait PerLane: Copy {
     fn set_lane(&mut self, lane: usize, from: &Self);
 }
 
-/// Implements [`PerLane`] field by field.
+/// Implements [`PerLane`] field by field; constants follow the type parameters after a semicolon.
 macro_rules! per_lane {
-    ($name:ident<$($parameter:ident),+> { $($field:ident),+ }) => {
-        impl<$($parameter: $crate::PerLane),+> $crate::PerLane for $name<$($parameter),+> {
-            type One = $name<$($parameter::One),+>;
+    ($name:ident<$($parameter:ident),+ $(; $($constant:ident),+)?> { $($field:tt),+ }) => {
+        impl<$($parameter: $crate::PerLane,)+ $($(const $constant: usize),+)?> $crate::PerLane
+            for $name<$($parameter,)+ $($($constant),+)?>
+        {
+            type One = $name<$($parameter::One,)+ $($($constant),+)?>;
 
             #[inline(always)]
             fn spread(one: &Self::One) -> Self {
@@ -119,6 +121,28 @@ macro_rules! per_lane {
     };
 }
 pub(crate) use per_lane;
+
+/// Implements sums and differences field by field.
+macro_rules! sums {
+    ($name:ident { $($field:ident),+ }) => {
+        impl<R: $crate::Real> core::ops::Add for $name<R> {
+            type Output = Self;
+            #[inline(always)]
+            fn add(self, o: Self) -> Self {
+                Self { $($field: self.$field + o.$field),+ }
+            }
+        }
+
+        impl<R: $crate::Real> core::ops::Sub for $name<R> {
+            type Output = Self;
+            #[inline(always)]
+            fn sub(self, o: Self) -> Self {
+                Self { $($field: self.$field - o.$field),+ }
+            }
+        }
+    };
+}
+pub(crate) use sums;
 
 /// Uses `each!` instead of closures, which would keep the state of pixels in memory.
 impl<T: PerLane, const N: usize> PerLane for [T; N] {
@@ -351,18 +375,37 @@ pub trait Real:
     }
 }
 
-/// The items of [`Real`] for a number of `$lanes` lanes that is a constant itself and in which forces are computed.
+/// The items of [`Real`] for a number of `$lanes` lanes, or of as many as another number has, that is a constant itself and in which forces
+/// are computed.
 #[macro_export]
 macro_rules! own_constants_and_forces {
     ($lanes:literal) => {
         type Counts = [u32; $lanes];
-        type Constant = Self;
-        type Force = Self;
 
         #[inline(always)]
         fn counts(x: u32) -> Self::Counts {
             [x; $lanes]
         }
+
+        $crate::own_constants_and_forces!(@);
+    };
+    (as $other:ident) => {
+        $crate::own_constants_and_forces!(lanes of $other);
+        $crate::own_constants_and_forces!(@);
+    };
+    (lanes of $other:ident) => {
+        const LANES: usize = $other::LANES;
+        type Mask = $other::Mask;
+        type Counts = $other::Counts;
+
+        #[inline(always)]
+        fn counts(x: u32) -> Self::Counts {
+            $other::counts(x)
+        }
+    };
+    (@) => {
+        type Constant = Self;
+        type Force = Self;
 
         #[inline(always)]
         fn from_constant(k: Self) -> Self {
@@ -445,6 +488,22 @@ impl Mask for bool {
         self
     }
 }
+
+/// The items of [`Real`] that all numbers with a single lane share.
+macro_rules! one_lane {
+    () => {
+        type Lane = Self;
+        const LANES: usize = 1;
+        type Mask = bool;
+        crate::own_constants_and_forces!(1);
+
+        #[inline(always)]
+        fn select(mask: bool, yes: Self, no: Self) -> Self {
+            if mask { yes } else { no }
+        }
+    };
+}
+use one_lane;
 
 /// Implements [`PerLane`] for a number with a single lane.
 macro_rules! single_lane {

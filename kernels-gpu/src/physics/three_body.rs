@@ -1,11 +1,9 @@
 //! Three bodies in the relative coordinates that the integrators of maps use. This is an optimisation of the sum over
 //! [pairs](super::pair), and tests compare the two.
 
-use core::ops::{Add, Sub};
-
 use super::vec3::Vec3;
 use crate::Real;
-use crate::number::{Numbers, per_lane};
+use crate::number::{Numbers, per_lane, sums};
 
 /// Three bodies relative to the first: a = p₁ - p₀ and b = p₂ - p₀.
 ///
@@ -93,34 +91,13 @@ impl<R: Real> Relative<R> {
 }
 
 per_lane!(Relative<R> { a, b });
+sums!(Relative { a, b });
 
 impl<R> Numbers<R> for Relative<R> {
     #[inline(always)]
     fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
         self.a.for_each(f);
         self.b.for_each(f);
-    }
-}
-
-impl<R: Real> Add for Relative<R> {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, o: Self) -> Self {
-        Self {
-            a: self.a + o.a,
-            b: self.b + o.b,
-        }
-    }
-}
-
-impl<R: Real> Sub for Relative<R> {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, o: Self) -> Self {
-        Self {
-            a: self.a - o.a,
-            b: self.b - o.b,
-        }
     }
 }
 

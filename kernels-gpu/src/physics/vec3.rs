@@ -1,9 +1,7 @@
 //! Vectors of three [`Real`] components. (glam's vectors support only `f32` and `f64`, but the physics is generic.)
 
-use core::ops::{Add, Sub};
-
 use crate::Real;
-use crate::number::{Numbers, per_lane};
+use crate::number::{Numbers, per_lane, sums};
 
 /// A vector in space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -136,6 +134,7 @@ impl<R: Real> Vec3<R> {
 }
 
 per_lane!(Vec3<R> { x, y, z });
+sums!(Vec3 { x, y, z });
 
 impl<R> Numbers<R> for Vec3<R> {
     #[inline(always)]
@@ -143,29 +142,5 @@ impl<R> Numbers<R> for Vec3<R> {
         f(&mut self.x);
         f(&mut self.y);
         f(&mut self.z);
-    }
-}
-
-impl<R: Real> Add for Vec3<R> {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, o: Self) -> Self {
-        Self {
-            x: self.x + o.x,
-            y: self.y + o.y,
-            z: self.z + o.z,
-        }
-    }
-}
-
-impl<R: Real> Sub for Vec3<R> {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, o: Self) -> Self {
-        Self {
-            x: self.x - o.x,
-            y: self.y - o.y,
-            z: self.z - o.z,
-        }
     }
 }
