@@ -13,6 +13,7 @@
 //! - [`spec`]: what all specifications have in common
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
+//! - [`time_run`]: what N-body runs and clusters have in common: series, snapshots, checks of steps
 //! - [`gpu`][]: devices
 #![cfg_attr(
     all(doc, not(doctest)),

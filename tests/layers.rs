@@ -24,9 +24,13 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["kernels-gpu", "trisolar-io", "trisolar-spec"],
     ),
     ("trisolar-ensemble", GROUND),
+    (
+        "trisolar-time-run",
+        &["trisolar-bodies", "trisolar-io", "trisolar-run"],
+    ),
     ("trisolar-map", ENSEMBLE),
-    ("trisolar-nbody", GROUND),
-    ("trisolar-cluster", GROUND),
+    ("trisolar-nbody", BELOW_TIME_RUNS),
+    ("trisolar-cluster", BELOW_TIME_RUNS),
     ("trisolar-encounters", ENSEMBLE),
     // This is the only system that depends on others.
     (
@@ -68,6 +72,19 @@ const ENSEMBLE: &[&str] = &[
     "trisolar-run",
     "trisolar-simd",
     "trisolar-spec",
+];
+
+/// The packages below N-body runs and clusters.
+const BELOW_TIME_RUNS: &[&str] = &[
+    "trisolar-cuda-std",
+    "kernels-gpu",
+    "trisolar-bodies",
+    "trisolar-device",
+    "trisolar-io",
+    "trisolar-run",
+    "trisolar-simd",
+    "trisolar-spec",
+    "trisolar-time-run",
 ];
 
 /// Crates that only one package may depend on.

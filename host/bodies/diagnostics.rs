@@ -10,7 +10,7 @@ use super::{Bodies, Shells};
 pub const LAGRANGE_FRACTIONS: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
 
 /// Sums over all bodies, in the units of the problem.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnostics {
     /// Σ m v² / 2.
     pub kinetic: f64,

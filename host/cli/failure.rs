@@ -8,6 +8,7 @@ use trisolar::hermite::HermiteError;
 use trisolar::io::IoError;
 use trisolar::run::EngineError;
 use trisolar::spec::SpecError;
+use trisolar::time_run;
 
 /// The reason why a command failed.
 #[derive(Debug)]
@@ -96,6 +97,28 @@ impl From<HermiteError> for Failure {
     fn from(error: HermiteError) -> Self {
         match error {
             HermiteError::Engine(error) => error.into(),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for time_run::Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::BadInput(message) => Self::Input(message),
+            Failure::Interrupted => EngineError::Cancelled.into(),
+            failure => Self::Failed(failure.message().unwrap_or_default().to_owned()),
+        }
+    }
+}
+
+impl From<time_run::Error> for Failure {
+    fn from(error: time_run::Error) -> Self {
+        match error {
+            time_run::Error::Refused(error) => error.into(),
+            time_run::Error::Record(error) => error.into(),
+            time_run::Error::Input(message) => Self::BadInput(message),
+            time_run::Error::Engine(error) => error.into(),
             error => Self::Failed(error.to_string()),
         }
     }

@@ -2,8 +2,9 @@
 
 /// Pictures of runs.
 pub(super) mod live {
-    use trisolar::hermite::{Cluster, HermiteError};
+    use trisolar::hermite::{Cluster, ClusterRun, HermiteError};
     use trisolar::nbody::{Snapshot, Specification, Validated};
+    use trisolar::time_run::{Error, TimeRun as _};
 
     use crate::Failure;
 
@@ -49,11 +50,11 @@ pub(super) mod live {
         /// The engine's.
         pub(crate) fn advance(
             &mut self,
-            cluster: &mut Cluster<'_>,
+            run: &mut ClusterRun<'_>,
             time: f64,
             go_on: &mut dyn FnMut(f64) -> bool,
-        ) -> Result<bool, HermiteError> {
-            cluster.advance(time, go_on)
+        ) -> Result<bool, Error> {
+            run.advance(time, go_on)
         }
 
         /// Whether a picture is due.

@@ -10,11 +10,13 @@ use std::path::Path;
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::TERMS;
 
-use super::{Counters, Pair, Parts, Specification, Star};
+use super::{Binaries, Counters, Line, Pair, Parts, Specification, Star};
 use trisolar_bodies::files::{BodyFormat, write};
 use trisolar_bodies::{Bodies, Tracks};
+use trisolar_io::atomic::directory_of;
 use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_run::Record;
+use trisolar_time_run::History;
 
 pub use trisolar_bodies::files::{FileError, read};
 
@@ -71,7 +73,7 @@ pub fn told(specification: &Specification) -> serde_json::Value {
 }
 
 /// The state of a run from which it can be resumed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Checkpoint {
     /// The specification of the integration.
     pub specification: Specification,
@@ -85,10 +87,8 @@ pub struct Checkpoint {
     pub time: f64,
     /// The work done so far.
     pub counters: Counters,
-    /// The recorded diagnostics, in rows of equal length.
-    pub series: Vec<Vec<f64>>,
-    /// The recorded states of the particles whose paths will be drawn, if any.
-    pub tracks: Option<Tracks>,
+    /// The records until then, so that a resumed run writes the files of an uninterrupted one.
+    pub history: History<Line>,
 }
 
 const STAR_NUMBERS: usize = 3 + 3 * TERMS;
@@ -133,10 +133,9 @@ impl Checkpoint {
         if !self.pairs.is_empty() {
             self.write_pairs(&mut file)?;
         }
-        let width = self.series.first().map_or(0, Vec::len);
-        file.array("series", &[self.series.len(), width], &self.series.concat())?;
-        if let Some(tracks) = &self.tracks {
-            tracks.write(&mut file)?;
+        self.history.write_moments("series", &mut file)?;
+        if !self.history.tracks.times().is_empty() {
+            self.history.tracks.write(&mut file)?;
         }
         if let Some(run) = run {
             run.write(&mut file)?;
@@ -212,14 +211,25 @@ impl Checkpoint {
         let [time] = time.values[..] else {
             return Err(fail("time must be one number".into()));
         };
-        let series = file.array::<f64>("series")?;
-        let width = series.shape.get(1).copied().unwrap_or(0).max(1);
         let stars: Vec<Star> = stars.values.chunks_exact(STAR_NUMBERS).map(star).collect();
         let specification: Specification = specification;
         let parts = match specification.ahmad_cohen {
             Some(_) => read_parts(&mut file, stars.len(), &fail)?,
             None => Vec::new(),
         };
+        let line = Line {
+            binaries: specification.close_pairs.map(|_| Binaries::default()),
+            ..Line::default()
+        };
+        let mut history = History::in_folder(&directory_of(path)).like(line);
+        if !history.read_moments("series", &mut file)? {
+            return Err(fail(
+                "series has other columns than those of its run".into(),
+            ));
+        }
+        if let Some(tracks) = Tracks::read(&mut file)? {
+            history.tracks = tracks.map_err(&fail)?;
+        }
         let pairs = match file.has("pairs.npy") {
             true => read_pairs(&mut file, &fail)?,
             false => Vec::new(),
@@ -231,12 +241,7 @@ impl Checkpoint {
             pairs,
             time,
             counters,
-            series: series
-                .values
-                .chunks_exact(width)
-                .map(<[f64]>::to_vec)
-                .collect(),
-            tracks: (Tracks::read(&mut file)?.transpose()).map_err(&fail)?,
+            history,
         };
         checkpoint.check().map_err(&fail)?;
         Ok(checkpoint)

@@ -11,11 +11,13 @@ mod cpu_single;
 mod device;
 mod engine;
 pub mod files;
+mod followed;
+mod line;
 mod overrides;
 mod pair;
 mod parts;
 mod ranks;
-mod run;
+mod recorded;
 mod schedule;
 mod selection;
 mod spec;
@@ -28,12 +30,13 @@ pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, HostParticles, Lists,
     Motion, Split, SubsetSums, SumSubset,
 };
+pub use line::Line;
 pub use overrides::{
     CloseEncounters, Overrides, OverridesError, Scheme, StartModel, Times, order, particles,
 };
 pub use pair::Pair;
 pub use parts::Parts;
-pub use run::{RunError, Snapshot, integrate};
+pub use recorded::{CheckOptions, ClusterRun, InitialState, PreparedCluster};
 pub use schedule::Schedule;
 pub use selection::{OpenDevices, Options};
 pub use spec::{AhmadCohen, ClosePairs, Order, Precision, SpecError, Specification, Validated};
@@ -73,7 +76,7 @@ impl Star {
         }
     }
 
-    /// An error of the bodies.
+    /// Particles at time 0 with the masses, positions and velocities of these bodies.
     pub fn of(bodies: &Bodies) -> Vec<Self> {
         (0..bodies.len())
             .map(|i| Self::new(bodies.mass[i], bodies.position[i], bodies.velocity[i]))

@@ -6,6 +6,7 @@ mod engine;
 pub mod files;
 mod kernel;
 mod overrides;
+mod recorded;
 mod run;
 mod scaled;
 mod selection;
@@ -18,7 +19,8 @@ pub use device::DeviceEngine;
 pub use engine::{Engine, LowerParts, Run};
 pub use kernel::{LaunchPlan, NbodyKernel};
 pub use overrides::{ModelName, Overrides, OverridesError, steps};
-pub use run::{NotFinite, Pause, RunError, Snapshot, integrate, integrate_with_pauses};
+pub use recorded::{BitOptions, NbodyRun, PreparedNbody, RunOptionsOfCheckpoint, Watch};
+pub use run::{NotFinite, RunError, Snapshot, integrate};
 pub use selection::{MIN_BODIES_FOR_THREADS, Options, engine, engine_on_ranks};
 pub use spec::{
     EnergyLooks, MAX_STEPS, Partials, Precision, Schedule, Solver, SpecError, Specification,

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::step_check::{Quiet, StepCheck};
-use super::{Bodies, Engine, LowerParts, Validated};
+use super::step_check::Quiet;
+use super::{Bodies, Engine, Run, Validated};
 use trisolar_run::{EngineError, Monitor};
 
 /// The bodies at a step.
@@ -15,17 +15,6 @@ pub struct Snapshot {
     pub time: f64,
     /// The bodies.
     pub bodies: Bodies,
-}
-
-/// The reason of a pause of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pause {
-    /// At a step that is recorded.
-    Record,
-    /// At another step, so that paths can be drawn.
-    Track,
-    /// At another step, so that the run can be saved.
-    Between,
 }
 
 /// Bodies whose coordinates or velocities stopped being finite numbers.
@@ -89,82 +78,45 @@ pub fn integrate<E>(
     monitor: &dyn Monitor,
     observe: &mut dyn FnMut(Snapshot) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
-    integrate_with_pauses(
-        engine,
-        problem,
-        (from, None),
-        [every, u64::MAX, u64::MAX],
-        None,
-        monitor,
-        &mut |s, _, _| observe(s),
-    )
-}
-
-/// As [`integrate`] with `[every, track, pause]`, but also shows the bodies after every multiple of `track` steps, and after every `pause`
-/// steps between these: often enough to save them before much work can be lost. The lower parts, without which a run cannot continue with the same bits, are passed as well.
-/// `check` repeats parts of the run with longer steps.
-///
-/// # Errors
-/// [`RunError`].
-pub fn integrate_with_pauses<E>(
-    engine: &dyn Engine,
-    problem: &Validated,
-    (from, lower): (&Snapshot, Option<&LowerParts>),
-    [every, track, pause]: [u64; 3],
-    mut check: Option<&mut StepCheck>,
-    monitor: &dyn Monitor,
-    observe: &mut dyn FnMut(Snapshot, Option<LowerParts>, Pause) -> Result<(), E>,
-) -> Result<(), RunError<E>> {
-    let spec = problem.specification();
-    let mut run = engine.resume(problem, &from.bodies, lower)?;
-    let mut step = from.step;
-    let mut good = from.clone();
-    let mut paused = step;
-    if let Some(check) = &mut check {
-        check.look(engine, (from.step, &from.bodies), lower.cloned(), monitor)?;
-    }
-    while step < spec.steps {
-        let after = |every: u64| (step / every + 1).saturating_mul(every).min(spec.steps);
-        let (look, track) = (after(every), after(track));
-        let show = look.min(track).min(paused.saturating_add(pause));
-        let next = (check.as_ref()).map_or(show, |check| show.min(check.next_stop()));
-        run.advance(
-            next - step,
-            &PartProgress {
-                monitor,
-                before: step,
-                total: spec.steps,
-            },
-        )?;
-        step = next;
-        let snapshot = Snapshot {
-            step,
-            time: spec.time(step),
-            bodies: run.bodies()?,
-        };
-        let lost = snapshot.bodies.not_finite();
-        if !lost.is_empty() {
-            drop(run);
-            let found = first_not_finite(engine, problem, good, (step, lost), monitor)?;
-            return Err(RunError::NotFinite(found));
-        }
-        good.clone_from(&snapshot);
-        if let Some(check) = check.as_mut().filter(|check| check.next_stop() == step) {
-            let state = (snapshot.step, &snapshot.bodies);
-            check.look(engine, state, run.lower_parts(), monitor)?;
-        }
-        if step < show {
-            continue;
-        }
-        paused = step;
-        let kind = match step {
-            step if step == look => Pause::Record,
-            step if step == track => Pause::Track,
-            _ => Pause::Between,
-        };
-        observe(snapshot, run.lower_parts(), kind).map_err(RunError::Observer)?;
+    let steps = problem.specification().steps;
+    let mut run = Some(engine.start(problem, &from.bodies)?);
+    let mut now = from.clone();
+    while now.step < steps {
+        let next = (now.step / every + 1).saturating_mul(every).min(steps);
+        now = advance((engine, problem), &mut run, (&now, next), monitor)?;
+        observe(now.clone()).map_err(RunError::Observer)?;
     }
     Ok(())
+}
+
+/// Takes the steps of a run from a state to step `to`. After an error, the run cannot go on.
+pub(super) fn advance<'a, E>(
+    (engine, problem): (&'a dyn Engine, &Validated),
+    run: &mut Option<Box<dyn Run + 'a>>,
+    (from, to): (&Snapshot, u64),
+    monitor: &dyn Monitor,
+) -> Result<Snapshot, RunError<E>> {
+    let spec = problem.specification();
+    let progress = PartProgress {
+        monitor,
+        before: from.step,
+        total: spec.steps,
+    };
+    let mut going = run.take().ok_or(EngineError::Cancelled)?;
+    going.advance(to - from.step, &progress)?;
+    let bodies = going.bodies()?;
+    let lost = bodies.not_finite();
+    if !lost.is_empty() {
+        drop(going);
+        let found = first_not_finite(engine, problem, from.clone(), (to, lost), monitor)?;
+        return Err(RunError::NotFinite(found));
+    }
+    *run = Some(going);
+    Ok(Snapshot {
+        step: to,
+        time: spec.time(to),
+        bodies,
+    })
 }
 
 /// The first step, later than `good` and no later than `bad`, after which coordinates or velocities are not finite, those of `lost`

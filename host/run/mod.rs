@@ -28,6 +28,7 @@ pub mod part;
 pub mod partial;
 pub mod parts;
 mod place;
+pub mod plots;
 pub mod processes;
 pub mod queue;
 mod ranks;

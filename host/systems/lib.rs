@@ -15,6 +15,7 @@
 //! - [`simd`]: the lanes of the CPU engines
 //! - `mpi` (only with the feature `mpi`): the processes that `mpirun` started
 //! - [`run`]: outputs, locks and checkpoints of any run
+//! - [`time_run`]: what N-body runs and clusters have in common: series, snapshots, checks of steps
 //! - [`gpu`][]: devices
 //! - [`workers`]: the CPU threads of a run
 
@@ -36,4 +37,5 @@ pub use trisolar_run::{machine, workers};
 pub use trisolar_simd as simd;
 pub use trisolar_spec as spec;
 pub use trisolar_spec::Integrator;
+pub use trisolar_time_run as time_run;
 pub use trisolar_zoom as zoom;

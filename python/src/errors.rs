@@ -8,6 +8,7 @@ use pyo3::exceptions::{
 use trisolar::bodies;
 use trisolar::divergence::{EngineError, SpecError};
 use trisolar::io::IoError;
+use trisolar::time_run;
 
 /// A value that is not allowed.
 pub(crate) fn value(given: &str, option: &str, allowed: &str) -> PyErr {
@@ -43,6 +44,16 @@ pub(crate) fn bodies_file(error: &bodies::files::FileError) -> PyErr {
     match error {
         bodies::files::FileError::Io(error) => file(error),
         error => bad_input(error),
+    }
+}
+
+/// A run in time that cannot begin, or ended early.
+pub(crate) fn time_run(error: time_run::Error) -> PyErr {
+    match error {
+        time_run::Error::Engine(error) => engine(error),
+        time_run::Error::Io(error) => file(&error),
+        time_run::Error::Failed(message) => PyRuntimeError::new_err(message),
+        error => bad_input(&error),
     }
 }
 

@@ -11,6 +11,7 @@ mod map;
 mod nbody;
 mod specification;
 mod stream;
+mod time_run;
 mod values;
 mod watch;
 
@@ -20,7 +21,7 @@ mod _trisolar {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
-    use super::cluster::{ClusterProblem, ClusterRun, ClusterState, lagrange_fractions};
+    use super::cluster::{ClusterProblem, ClusterState, lagrange_fractions};
     #[pymodule_export]
     use super::encounters::{
         EncountersFound, EncountersProblem, encounter_outcomes, encounters_sweep_frames,
@@ -29,11 +30,13 @@ mod _trisolar {
     #[pymodule_export]
     use super::map::Map;
     #[pymodule_export]
-    use super::nbody::{NbodyProblem, NbodyRun, NbodyState, energy_error, nbody_diagnostics};
+    use super::nbody::{NbodyProblem, NbodyState, energy_error, nbody_diagnostics};
     #[pymodule_export]
     use super::specification::{
         Options, Specification, ZoomCache, cpu_warning, sweep_frames, zoom_frames,
     };
+    #[pymodule_export]
+    use super::time_run::Running;
     use super::*;
     use pyo3::exceptions::PyValueError;
     use trisolar::io::read::{self, Limit};

@@ -1,20 +1,21 @@
 //! All-pairs N-body runs, as an iterator of states.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-use trisolar::accuracy::{self, Energies, EnergyError};
-use trisolar::divergence::EngineError;
+use pyo3::types::PyDict;
+use trisolar::accuracy::{self, Energies};
+use trisolar::nbody::files::Moment;
 use trisolar::nbody::{
-    self, Bodies, Diagnostics, EnergyLooks, Options, Overrides, OverridesError, RunError, Snapshot,
-    StepCheck, Validated,
+    self, Bodies, Diagnostics, EnergyLooks, NbodyRun, Options, Overrides, OverridesError,
+    PreparedNbody, Snapshot, Validated, Watch,
 };
-use trisolar::spec::Parameters as _;
+use trisolar::time_run::Files;
 
 use crate::array::{self, Array, Part};
-use crate::stream::{EndedEarly, ResultSender, Stream};
+use crate::stream::{EndedEarly, ResultSender};
+use crate::time_run::{self, Arrays, EnergyReport, Message, Opened, Running, Source};
 use crate::{errors, values};
 
 /// Largest number of steps between two states.
@@ -23,37 +24,33 @@ const MAX_STEPS_BETWEEN_STATES: i64 = 1 << 53;
 /// A validated run that has not started.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct NbodyProblem {
-    problem: Arc<Validated>,
+    source: Source<Box<Validated>, Box<Overrides>>,
     overrides: Overrides,
 }
 
-/// Masses, positions and velocities as bytes of f64, and the number of coordinates of a position.
-type Arrays<'py> = (
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    u8,
-);
-
 #[pymethods]
 impl NbodyProblem {
-    /// The values of options override those of TOML text, which override the defaults; `bodies` replace a start.
+    /// The values of options override those of TOML text, which override the defaults; `bodies` replace a start. The run of a checkpoint
+    /// to `resume` has values of its own.
     #[new]
-    #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None))]
+    #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None, resume=None))]
     fn new(
         options: &Bound<'_, PyDict>,
         toml: Option<&str>,
         file: Option<&str>,
         bodies: Option<Arrays<'_>>,
         told: Option<values::Told>,
+        resume: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let mut overrides: Overrides = values::typed(values::table(options)?)?;
-        if let Some(text) = toml {
-            let under: Overrides = values::parsed(text, file)?;
-            overrides = overrides.merged_over(if bodies.is_some() {
-                under.without_start()
-            } else {
-                under
+        let without_start = bodies
+            .as_ref()
+            .map(|_| Overrides::without_start as fn(_) -> _);
+        let overrides: Overrides = time_run::merged(options, (toml, file), without_start)?;
+        if let Some((path, asked)) = time_run::resumed(resume, &overrides)? {
+            let of_run = PreparedNbody::options(&path).map_err(errors::time_run)?;
+            return Ok(Self {
+                source: Source::Checkpoint(path, asked),
+                overrides: of_run.overrides,
             });
         }
         let (problem, overrides) = match bodies {
@@ -71,7 +68,7 @@ impl NbodyProblem {
             error => errors::bad_input(&error),
         })?;
         Ok(Self {
-            problem: Arc::new(problem),
+            source: Source::Start(Box::new(problem)),
             overrides,
         })
     }
@@ -91,15 +88,20 @@ impl NbodyProblem {
     /// Warnings before the run.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.problem.warnings().to_vec()
+        match &self.source {
+            Source::Start(problem) => problem.warnings().to_vec(),
+            Source::Checkpoint(..) => Vec::new(),
+        }
     }
 
-    /// Starts the run: its states are those at the start, after every multiple of `every` steps, and after the last.
-    #[pyo3(signature = (every, backend, threads, simd, schedule, partials, device, gpus))]
+    /// Starts the run: its states are those at the start, after every multiple of `every` steps, and after the last; those of a resumed
+    /// run are those that it has not recorded yet.
+    #[pyo3(signature = (files, every, backend, threads, simd, schedule, partials, device, gpus))]
     #[allow(clippy::too_many_arguments, reason = "keywords of the command line")]
     fn run(
         &self,
         py: Python<'_>,
+        files: &Bound<'_, PyDict>,
         every: Option<i64>,
         backend: &str,
         threads: Option<i64>,
@@ -108,7 +110,7 @@ impl NbodyProblem {
         partials: &str,
         device: Option<i64>,
         gpus: Option<i64>,
-    ) -> PyResult<NbodyRun> {
+    ) -> PyResult<Running> {
         let every = every.map(|n| match n {
             1..=MAX_STEPS_BETWEEN_STATES => Ok(n as u64),
             _ => {
@@ -131,221 +133,82 @@ impl NbodyProblem {
             device: device.map(number).transpose()?,
             gpus: gpus.map(values::gpu_count).transpose()?,
         };
-        let problem = Arc::clone(&self.problem);
-        let watched = Watched {
-            looks: self.overrides.energy.unwrap_or_default(),
-            most: self.overrides.max_error,
+        let overrides = self.overrides.clone();
+        let prepared = match &self.source {
+            Source::Start(problem) => {
+                let problem = Validated::clone(problem);
+                let files = time_run::files(files)?;
+                PreparedNbody::new(files, every, &[], || Ok((problem, overrides))).map(
+                    |mut prepared| {
+                        prepared.bits.partials = options.partials;
+                        prepared
+                    },
+                )
+            }
+            Source::Checkpoint(path, asked) => {
+                time_run::only_extends(every.map(|_| "every"))?;
+                PreparedNbody::resume(path, asked)
+            }
         };
-        let accuracy = Arc::new(Mutex::default());
-        let found = Arc::clone(&accuracy);
-        let stream =
-            Stream::new(move |sink| compute(&problem, every, &options, watched, &found, sink))?;
-        match stream.next(py, None)? {
-            Some(Message::Opened(opened)) => Ok(NbodyRun {
-                stream,
-                opened,
-                accuracy,
-                problem: Arc::clone(&self.problem),
-                mass: Mutex::default(),
-            }),
-            _ => Err(PyRuntimeError::new_err(
-                "internal error: no engine was opened",
-            )),
-        }
+        let prepared = prepared.map_err(errors::time_run)?;
+        let options = prepared.bits.over(options);
+        Running::start(py, move |sink, found| {
+            compute(prepared, &options, found, sink)
+        })
     }
-}
-
-/// The messages of the run's thread.
-enum Message {
-    Opened(Opened),
-    State(Snapshot),
-}
-
-/// The opened engine.
-struct Opened {
-    engine: &'static str,
-    device: String,
-    notes: Vec<String>,
-}
-
-/// The energy error of a run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct EnergyReport {
-    /// The error at the end, and the largest.
-    pub errors: Option<[f64; 2]>,
-    /// The warnings about the accuracy of the run.
-    pub warnings: Vec<String>,
 }
 
 /// What helps against large errors.
 const ADVICE: &str = "use a smaller dt, a larger softening or another integrator";
 
-/// How the energy of a run is evaluated.
-#[derive(Clone, Copy)]
-struct Watched {
-    looks: EnergyLooks,
-    most: Option<f64>,
-}
-
 fn compute(
-    problem: &Validated,
-    every: Option<u64>,
+    mut prepared: PreparedNbody,
     options: &Options,
-    watched: Watched,
     found: &Mutex<EnergyReport>,
     sink: &ResultSender<'_, Message>,
 ) -> Result<(), EndedEarly> {
-    let (engine, notes) = nbody::engine(problem, options).map_err(errors::engine)?;
+    let problem = Arc::new(prepared.problem.clone());
+    let (engine, of_engine) = nbody::engine(&problem, options).map_err(errors::engine)?;
+    let engine = engine.as_ref();
+    let looks = prepared.overrides.energy.unwrap_or_default();
+    prepared.checks_steps = looks == EnergyLooks::Ends;
+    let most = prepared.overrides.max_error;
+    let energies = |bodies: &Bodies| {
+        let (threads, simd) = (options.threads, options.simd);
+        accuracy::energies(bodies, problem.specification(), engine, threads, simd)
+    };
+    let watch = Watch {
+        energies: &energies,
+        reports_energy: true,
+        reports_diagnostics: false,
+        is_live: false,
+        monitor: sink.monitor(),
+    };
+    let started = prepared.start(engine, options, watch);
+    let (recorder, notes) = started.map_err(errors::time_run)?;
     sink.give(Message::Opened(Opened {
         engine: engine.name(),
         device: engine.device(),
-        notes: [problem.notes(), &notes[..]].concat(),
+        block_steps: None,
+        notes: [problem.notes(), &notes, &of_engine].concat(),
+        has_files: recorder.files != Files::default(),
     }))?;
-    let start = Snapshot {
-        step: 0,
-        time: problem.specification().time(0),
-        bodies: problem.bodies().clone(),
-    };
-    let engine = engine.as_ref();
-    let spec = problem.specification();
-    let evaluated = |state: &Snapshot| -> Result<Energies, EndedEarly> {
-        let found = accuracy::energies(&state.bodies, spec, engine, options.threads, options.simd);
-        let energies = found.map_err(errors::engine)?;
-        if energies.total().is_finite() {
-            return Ok(energies);
-        }
-        let when = format!("step {} (time {})", state.step, state.time);
-        let said = accuracy::no_energy(&when, energies.total(), &state.bodies);
-        Err(PyRuntimeError::new_err(said).into())
-    };
-    let known = watched.looks == EnergyLooks::Ends;
-    let mut error = match known {
-        true => Some(EnergyError::new(evaluated(&start)?)),
-        false => None,
-    };
-    sink.give(Message::State(start.clone()))?;
-    let every = every.unwrap_or(spec.steps);
-    let mut observe = |state: Snapshot| -> Result<(), EndedEarly> {
-        let end = state.step == spec.steps;
-        let mut checked = Ok(());
-        if let Some(error) = error.as_mut().filter(|_| end) {
-            error.look(evaluated(&state)?.internal);
-            *found.lock().unwrap_or_else(PoisonError::into_inner) = EnergyReport {
-                errors: Some([error.last(), error.largest()]),
-                warnings: error.warning(ADVICE).into_iter().collect(),
+    let state = |_: &NbodyRun<'_>, state: &Snapshot, _: Option<&Moment>| {
+        let (state, problem) = (state.clone(), Arc::clone(&problem));
+        let make = move |py: Python<'_>| {
+            let bodies = Arc::new(state.bodies);
+            let state = NbodyState {
+                step: state.step,
+                time: state.time,
+                mass: Py::new(py, Array::of(&bodies, Part::Mass))?,
+                bodies,
+                problem,
             };
-            checked = error.check(watched.most);
-        }
-        sink.give(Message::State(state))?;
-        checked.map_err(|said| PyRuntimeError::new_err(said).into())
-    };
-    let mut check = known.then(|| StepCheck::of(problem, 0)).flatten();
-    let outcome = nbody::integrate_with_pauses(
-        engine,
-        problem,
-        (&start, None),
-        [every, u64::MAX, u64::MAX],
-        check.as_mut(),
-        sink.monitor(),
-        &mut |state, _, _| observe(state),
-    );
-    outcome.map_err(|error| match error {
-        RunError::Observer(ended) => ended,
-        RunError::Engine(EngineError::Cancelled) => EndedEarly::Unwanted,
-        RunError::Engine(error) => EndedEarly::Failed(errors::engine(error)),
-        RunError::NotFinite(lost) => EndedEarly::Failed(PyRuntimeError::new_err(lost.to_string())),
-    })?;
-    let Some(displacement) = check.and_then(|check| check.largest()) else {
-        return Ok(());
-    };
-    let names = spec.names.as_deref();
-    let warning = displacement.warning(names, ADVICE);
-    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-    found.warnings.extend(warning);
-    let checked = displacement.check(watched.most, names);
-    checked.map_err(|said| PyRuntimeError::new_err(said).into())
-}
-
-/// A running integration.
-#[pyclass(frozen, module = "trisolar._trisolar")]
-pub(crate) struct NbodyRun {
-    stream: Stream<Message>,
-    opened: Opened,
-    accuracy: Arc<Mutex<EnergyReport>>,
-    problem: Arc<Validated>,
-    /// The array of masses, the same for all states.
-    mass: Mutex<Option<Py<Array>>>,
-}
-
-impl NbodyRun {
-    fn accuracy(&self) -> EnergyReport {
-        let known = self.accuracy.lock();
-        known.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-#[pymethods]
-impl NbodyRun {
-    /// The next state; `None` after the last.
-    #[pyo3(signature = (progress=None))]
-    fn next(
-        &self,
-        py: Python<'_>,
-        progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Option<NbodyState>> {
-        let Some(Message::State(state)) = self.stream.next(py, progress.as_ref())? else {
-            return Ok(None);
+            Ok(Py::new(py, state)?.into_any())
         };
-        let Snapshot { step, time, bodies } = state;
-        let bodies = Arc::new(bodies);
-        let mut mass = self.mass.lock().unwrap_or_else(PoisonError::into_inner);
-        if mass.is_none() {
-            *mass = Some(Py::new(py, Array::of(&bodies, Part::Mass))?);
-        }
-        let mass = mass.as_ref().expect("set above").clone_ref(py);
-        Ok(Some(NbodyState {
-            step,
-            time,
-            bodies,
-            mass,
-            problem: Arc::clone(&self.problem),
-        }))
-    }
-
-    /// Ends the run.
-    fn close(&self) {
-        self.stream.close();
-    }
-
-    /// The relative error of the energy at the end and the largest, once they are known.
-    #[getter]
-    fn energy_errors(&self) -> Option<[f64; 2]> {
-        self.accuracy().errors
-    }
-
-    /// The warnings about the accuracy of the run.
-    #[getter]
-    fn accuracy_warnings(&self) -> Vec<String> {
-        self.accuracy().warnings
-    }
-
-    /// `cpu` or `gpu`.
-    #[getter]
-    fn engine(&self) -> &'static str {
-        self.opened.engine
-    }
-
-    /// The device in words.
-    #[getter]
-    fn device(&self) -> &str {
-        &self.opened.device
-    }
-
-    /// Notes about the selection of the engine.
-    #[getter]
-    fn notes(&self) -> Vec<String> {
-        self.opened.notes.clone()
-    }
+        Box::new(make) as time_run::MakeState
+    };
+    time_run::compute(recorder, (most, ADVICE), found, sink, state)
 }
 
 /// The bodies after some steps.

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
@@ -72,6 +73,7 @@ impl<T> ResultSender<'_, T> {
 pub(crate) struct Stream<T> {
     shared: Arc<StreamShared>,
     results: Mutex<Option<Receiver<Result<T, PyErr>>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl<T> Drop for Stream<T> {
@@ -104,13 +106,14 @@ impl<T: Send + 'static> Stream<T> {
             // The receiver may have been dropped.
             let _ = sender.send(Err(failed));
         };
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("trisolar".into())
             .spawn(work)
             .map_err(|e| PyRuntimeError::new_err(format!("cannot start a thread: {e}")))?;
         Ok(Self {
             shared,
             results: Mutex::new(Some(receiver)),
+            thread: Mutex::new(Some(thread)),
         })
     }
 
@@ -169,6 +172,15 @@ impl<T: Send + 'static> Stream<T> {
 }
 
 impl<T> Stream<T> {
+    /// Waits until the run has ended, such as until it has written its files after [`close`](Self::close).
+    pub(crate) fn join(&self) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
+            // A panic has been caught and reported.
+            let _ = thread.join();
+        }
+    }
+
     /// Ends the run; there are no more results.
     pub(crate) fn close(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);

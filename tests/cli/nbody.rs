@@ -668,18 +668,6 @@ fn units_do_not_change_the_forces_of_any_precision() {
 }
 
 #[test]
-fn records_that_do_not_fit_into_memory_are_refused_before_the_run() {
-    let folder = tempfile::tempdir().unwrap();
-    for output in ["--series s.csv", "--trajectory t.npz"] {
-        let arguments = format!("nbody --n 3 --every 1 --steps 9e12 {output}");
-        let run = trisolar(folder.path()).args(arguments.split(' ')).assert();
-        run.code(2)
-            .stderr(contains("--every").and(contains("GB of memory")));
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{output}");
-    }
-}
-
-#[test]
 fn columns_of_a_series_that_are_not_numbers_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();

@@ -5,17 +5,28 @@ use std::path::PathBuf;
 use trisolar::divergence::Backend;
 use trisolar::hermite::{BlockStep, BlockSteps, Options, Overrides, Scheme};
 
-use super::outputs::OutputArgs;
 use crate::cpu_args::CpuArgs;
 use crate::explore::live::LiveArgs;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::ranks::Communicator;
 use crate::resume::Typed;
+use crate::time_run::FileArgs;
 use crate::{Failure, values};
 
 /// Integrate a star cluster with individual block time steps, G = 1.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_arg("plots", |plots| plots.help(
+        "Draw energy error, radii, steps, the column density at the end, and orbits to energy.png, radii.png, steps.png, density.png and \
+         orbits.png in this folder. The models burrau and figure-eight do so without any option, in a folder with the name of the model"
+    )),
+    mut_arg("snapshots", |snapshots| snapshots.help(
+        "Write a snapshot with every line of diagnostics to this folder: 00000.npz, 00001.npz, ..."
+    )),
+    mut_arg("checkpoint", |checkpoint| checkpoint.help(
+        "Write a checkpoint of the run to this file, with every line of diagnostics, about once a second, at the end and after Ctrl-C; \
+         --resume continues from it"
+    )),
     after_help = "A run has the same bits for any number of threads, GPUs and MPI ranks and any instruction set.\n\
                   Under mpirun (feature mpi) all ranks share the forces, on CPUs or GPUs, and the host performs block steps.\n\
                   Files of particles are those that `trisolar nbody` reads. The time, softening, names and G of a file are used;\n\
@@ -38,7 +49,7 @@ pub(crate) struct Args {
     pub(super) config: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(super) files: FileArgs,
 
     /// Where to compute: auto (a GPU, where there is one, for 512 particles or more, 8192 with --scheme ahmad-cohen), cpu or
     /// gpu; the bits are the same. Under mpirun, auto takes GPUs only if every rank can use one

@@ -14,12 +14,12 @@ use trisolar::run::{EngineError, Outputs, Part, RunOptions};
 use super::cpu_args::warn_of_one_lane;
 use super::ensemble::{EnsembleJob, JobArgs, OutputOptions};
 use super::part;
-use super::plots::PLOTS;
 use super::progress::Progress;
 use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
 use super::resume::Typed;
 use super::{Failure, interrupt};
+use trisolar::run::plots::PLOTS;
 
 mod devices;
 mod options;

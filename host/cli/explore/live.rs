@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use trisolar::bodies::DVec3;
-use trisolar::hermite::{self, Cluster, HermiteError, Star};
+use trisolar::hermite::{self, Cluster, ClusterRun, HermiteError, Star};
 use trisolar::nbody::{self, Diagnostics, Energies, Snapshot};
+use trisolar::time_run::{self, TimeRun as _};
 use trisolar_explore::{Cloud, Content, LiveRun, Moment, Options, RunProperties, Server};
 
 use super::super::{Failure, interrupt, report};
@@ -123,19 +124,19 @@ impl Live {
     /// The engine's.
     pub(crate) fn advance(
         &mut self,
-        cluster: &mut Cluster<'_>,
+        run: &mut ClusterRun<'_>,
         time: f64,
         go_on: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<bool, HermiteError> {
+    ) -> Result<bool, time_run::Error> {
         if self.shown.is_none() {
-            return cluster.advance(time, go_on);
+            return run.advance(time, go_on);
         }
-        let mut from = cluster.time();
+        let mut from = run.now();
         while from < time {
             // The block steps do not depend on the updates.
             let to = (from + self.look).min(time);
             let began = Instant::now();
-            if !cluster.advance(to, go_on)? {
+            if !run.advance(to, go_on)? {
                 return Ok(false);
             }
             let took = began.elapsed();
@@ -145,7 +146,7 @@ impl Live {
                 self.look * 1.5
             };
             if self.wants_cloud() {
-                self.show_stars(cluster, to)?;
+                self.show_stars(&mut run.cluster, to)?;
             }
             from = to;
         }

@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
 use trisolar::divergence::Backend;
-use trisolar::io::PictureFormat;
-use trisolar::io::plot::{Theme, View};
 use trisolar::nbody::{Overrides, Partials, Schedule, steps};
-use trisolar::run::Paths;
+use trisolar::time_run::Files;
 
 use super::super::cpu_args::CpuArgs;
 use super::super::explore::live::LiveArgs;
-use super::super::films::{self, PictureArgs};
 use super::super::parameters::ParameterArgs;
+use super::super::resume::Typed;
+use super::super::time_run::FileArgs;
 use super::super::values;
 
 /// Integrate bodies that all attract each other. Without options: 1024 bodies of a Plummer sphere, 1000 steps.
@@ -20,6 +18,10 @@ use super::super::values;
 #[command(
     mut_arg("threads", |threads| threads.help(
         "Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]"
+    )),
+    mut_arg("plots", |plots| plots.help(
+        "Draw the energy error to energy.png and the orbits (in one panel if the motion is in a plane, otherwise in three planes and from the \
+         side) to orbits.png in this folder. The models with a known time do so without any option, in a folder with the name of the model"
     )),
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   In f64 a run has the same bits on every CPU and GPU, for any number of threads and MPI ranks.\n\
@@ -45,7 +47,24 @@ pub(crate) struct Args {
     pub config: Option<PathBuf>,
 
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub files: FileArgs,
+    /// Write positions over time to an npz file
+    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
+    pub trajectory: Option<PathBuf>,
+    /// Record the bodies every K steps [default: only at the end; for files over time, a thousand times]
+    #[arg(long, value_name = "K", help_heading = "Output", allow_hyphen_values = true, value_parser = steps)]
+    pub every: Option<u64>,
+    /// Print only the last state, with --format textbook
+    #[arg(long, help_heading = "Output")]
+    pub final_only: bool,
+    /// What to print: summary, or textbook (states in the format of Pacheco & Malensek 2021)
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Output",
+        default_value = "summary"
+    )]
+    pub format: OutputFormat,
 
     /// Where to compute: auto (a GPU for 2048 bodies and more, if one can be used; under mpirun, if every rank can use one), cpu or gpu
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
@@ -79,99 +98,38 @@ pub(crate) struct Args {
     pub quiet: bool,
 }
 
-/// The options of the run's outputs, all of which a checkpoint holds.
-#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
-pub(crate) struct OutputArgs {
-    /// Write start and integration to a TOML file, for --config
-    #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
-    pub save_config: Option<PathBuf>,
-    /// Record the bodies every K steps [default: only at the end; for files over time, a thousand times]
-    #[arg(long, value_name = "K", help_heading = "Output", allow_hyphen_values = true, value_parser = steps)]
-    pub every: Option<u64>,
-    /// Print only the last state, with --format textbook
-    #[arg(long, help_heading = "Output")]
-    pub final_only: bool,
-    /// What to print: summary, or textbook (states in the format of Pacheco & Malensek 2021)
-    #[arg(
-        long,
-        value_name = "NAME",
-        help_heading = "Output",
-        default_value = "summary"
-    )]
-    pub format: OutputFormat,
-    /// Write the last state to .csv, .npz or .txt; can be repeated
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub out: Vec<PathBuf>,
-    /// Write energies, momenta, centre, virial ratio and Lagrange radii over time to .csv or .npz
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub series: Option<PathBuf>,
-    /// Write the bodies of every record to this folder: 00000.npz, 00001.npz, ...
-    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
-    #[serde(default)]
-    pub snapshots: Option<PathBuf>,
-    /// Write positions over time to an npz file
-    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
-    pub trajectory: Option<PathBuf>,
-    /// Draw the energy error to energy.png and the orbits (in one panel if the motion is in a plane, otherwise in three planes and from
-    /// the side) to orbits.png in this folder. The models with a known time do so without any option, in a folder with the name of the
-    /// model
-    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
-    pub plots: Option<PathBuf>,
-    /// Make a film of the moving bodies: .gif, .webp (lossless) or .mp4 (smaller; needs ffmpeg); can be repeated
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Output",
-        visible_alias = "animation"
-    )]
-    #[serde(default, alias = "animation", deserialize_with = "films::one_or_many")]
-    pub film: Vec<PathBuf>,
-    #[command(flatten)]
-    #[serde(flatten, default)]
-    pub look: PictureArgs,
-    /// Viewpoint of the film: xy, xz, yz or space (it moves around the bodies once) [default: space; xy in two dimensions]
-    #[arg(long, value_name = "VIEW", help_heading = "Output", value_parser = films::view)]
-    pub view: Option<View>,
-    /// Format of the pictures in the folder of --plots: png, svg or pdf
-    #[arg(long, value_name = "NAME", help_heading = "Output", default_value_t = PictureFormat::Png)]
-    #[serde(default)]
-    pub plot_format: PictureFormat,
-    /// Draw light lines on near-black (dark) or dark lines on white (light)
-    #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
-    pub theme: Theme,
-    /// Write a checkpoint of the run to this file, about once a second and at the end; --resume continues from it
-    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
-    pub checkpoint: Option<PathBuf>,
-    /// Number of steps between two records, which follows from these options and does not change when the run is extended. `None` for
-    /// records at the start and at the end only.
-    #[arg(skip)]
-    pub spacing: Option<u64>,
-}
+impl Args {
+    /// The files of the run.
+    pub(super) fn files(&self) -> Files {
+        Files {
+            trajectory: self.trajectory.clone(),
+            ..self.files.files()
+        }
+    }
 
-impl Paths for OutputArgs {
-    fn paths(&mut self) -> Vec<&mut PathBuf> {
-        let others = [
-            &mut self.save_config,
-            &mut self.snapshots,
-            &mut self.series,
-            &mut self.trajectory,
-            &mut self.plots,
-            &mut self.checkpoint,
-        ];
-        self.out
-            .iter_mut()
-            .chain(&mut self.film)
-            .chain(others.into_iter().flatten())
-            .collect()
+    /// The folder in which a model that is known for something shows itself, if nothing but the model and devices are given.
+    pub(super) fn shown_in(&self, typed: &Typed) -> Option<PathBuf> {
+        let values = &self.overrides.values;
+        let model = values.model?;
+        let alone = typed.let_models_show() && self.config.is_none() && !self.quiet;
+        (alone && values.is_of_known_time()).then(|| model.name().into())
     }
 }
 
 /// The text that is printed to the standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum OutputFormat {
     /// A summary with times, energies and files.
     Summary,
     /// States in the format of Pacheco & Malensek (2021).
     Textbook,
+}
+
+impl OutputFormat {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Summary => "summary",
+            Self::Textbook => "textbook",
+        }
+    }
 }

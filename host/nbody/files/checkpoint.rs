@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Bodies, Energies, LowerParts, Specification};
 use super::FileError;
-use super::write::{History, Moment};
+use super::write::History;
 use trisolar_bodies::{Tracks, numbers};
 use trisolar_io::IoError;
 use trisolar_io::atomic::directory_of;
@@ -78,12 +78,8 @@ impl Checkpoint {
             }
         }
         let history = &self.history;
-        let looks = history.moments.len();
-        let all = |row: &[f64], out: &mut Vec<f64>| out.extend_from_slice(row);
-        file.rows("history", &[looks, Moment::NUMBERS], &history.moments, all)?;
-        let times = history.positions.len();
-        let shape = [times, 1 + 3 * n];
-        file.rows("history_position", &shape, &history.positions, all)?;
+        history.write_moments("history", &mut file)?;
+        history.write_positions(n, &mut file)?;
         history.tracks.write(&mut file)?;
         file.text(HEADER_FILE, &json)?;
         let json = serde_json::to_string(&self.specification).expect("plain numbers and names");
@@ -161,15 +157,12 @@ impl Checkpoint {
 
 fn history(path: &Path, file: &mut NpzReader, n: usize) -> Result<History, FileError> {
     let mut history = History::in_folder(&directory_of(path));
-    let moments = file.rows("history", &mut history.moments)?;
-    let positions = file.rows("history_position", &mut history.positions)?;
+    let fit = history.read_moments("history", file)? && history.read_positions(n, file)?;
     let contents = |reason| FileError::Contents {
         path: path.to_owned(),
         reason,
     };
-    if moments != [history.moments.len(), Moment::NUMBERS]
-        || positions != [history.positions.len(), 1 + 3 * n]
-    {
+    if !fit {
         return Err(contents(
             "the arrays of its history do not belong together; another version of the program may have written them, which can resume the run".into(),
         ));

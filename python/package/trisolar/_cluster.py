@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Data, Run
-from ._spec import Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
+from ._spec import Path, Spec, arrays_of, files_of, merged, names, names_or_none, parameters, source, wholes
 from ._warnings import warn_of_doubts
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
@@ -138,10 +138,10 @@ class Cluster(Run[ClusterState, _trisolar.ClusterState]):
     _name = "cluster"
 
     def __init__(
-        self, computing: _trisolar.ClusterRun, spec: Dict[str, Any], toml: str, progress: Progress
+        self, computing: _trisolar.TimeRun[_trisolar.ClusterState], spec: Dict[str, Any], toml: str, progress: Progress
     ) -> None:
         super().__init__(computing, spec, toml, progress)
-        self._block_steps = computing.block_steps
+        self._block_steps = str(computing.block_steps)
         self._start: Optional[Tuple[float, float, float]] = None
 
     def _state(self, found: _trisolar.ClusterState) -> ClusterState:
@@ -208,6 +208,10 @@ def cluster(
     simd: Optional[str] = None,
     gpus: Optional[int] = None,
     block_step: str = "auto",
+    series: Optional[Path] = None,
+    snapshots: Optional[Path] = None,
+    checkpoint: Optional[Path] = None,
+    resume: Optional[Path] = None,
     progress: Progress = None,
 ) -> Cluster:
     """Integrates a star cluster with individual block time steps, G = 1: an iterator of its states at the start
@@ -266,6 +270,12 @@ def cluster(
         depend on it [1].
     :param block_step: the place where particles are corrected and steps chosen: "host", "device" (one GPU performs whole
         block steps, many in a launch; with ``scheme="plain"``), or "auto" (the device, on one GPU); the bits are the same.
+    :param series: file for the diagnostics of all states, .npz or .csv.
+    :param snapshots: folder for the states: 00000.npz, 00001.npz, ...
+    :param checkpoint: file (.npz) that is renewed about once a second, at the end, and when the run is closed or interrupted; ``resume``
+        and ``trisolar cluster --resume`` go on from it, and the files get the bytes of an uninterrupted run.
+    :param resume: a checkpoint, whose run goes on with all its options and files; only ``end``, ``steps``, ``max_error`` and how to compute
+        can be given as well. The states are those that the run has not recorded yet.
     :param progress: a function that is called a few times a second, in the thread that waits for a state, with the time
         done and the total time, in billionths of the run; an exception that it raises ends the run. ``True`` shows a bar (needs
         tqdm).
@@ -284,18 +294,15 @@ def cluster(
     names(backend=backend, block_step=block_step)
     names_or_none(simd=simd)
     wholes(threads=threads, gpus=gpus)
+    files = files_of(resume, spec, bodies, series=series, snapshots=snapshots, checkpoint=checkpoint)
     given = source(spec)
-    arrays, told = None, None
-    if bodies is not None:
-        mass, position, velocity = bodies_of(bodies)
-        if position.shape[1] != 3:
-            raise ValueError(f"position and velocity must be of shape ({len(mass)}, 3)")
-        arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes())
-        told = told_of(bodies)
-    problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays, told)
+    arrays, told = arrays_of(bodies)
+    if arrays is not None and arrays[3] != 3:
+        raise ValueError(f"position and velocity must be of shape ({len(arrays[0]) // 8}, 3)")
+    problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays, told, resume)
     warn_of_doubts(problem.warnings, stacklevel=2)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    computing = problem.run(backend, threads, simd, gpus, block_step)
+    computing = problem.run(files, backend, threads, simd, gpus, block_step)
     warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
     return Cluster(computing, values, problem.toml, progress)

@@ -11,7 +11,19 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Data, Run
-from ._spec import Numbers, Spec, bodies_of, merged, names, names_or_none, parameters, source, told_of, wholes
+from ._spec import (
+    Numbers,
+    Path,
+    Spec,
+    arrays_of,
+    files_of,
+    merged,
+    names,
+    names_or_none,
+    parameters,
+    source,
+    wholes,
+)
 from ._warnings import warn_of_doubts
 
 
@@ -158,6 +170,10 @@ def nbody(
     simd: Optional[str] = None,
     schedule: str = "dynamic",
     partials: str = "rows",
+    series: Optional[Path] = None,
+    snapshots: Optional[Path] = None,
+    checkpoint: Optional[Path] = None,
+    resume: Optional[Path] = None,
     progress: Progress = None,
 ) -> Nbody:
     """Integrates bodies that all attract each other: an iterator of their states at the start, after every ``every`` steps,
@@ -210,7 +226,7 @@ def nbody(
         a time proportional to the square of the number of bodies) or "none" ["ends"].
     :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
         [none; above 0.01 there is a warning].
-    :param every: number of steps between two states [all: the start and the end].
+    :param every: number of steps between two states [all: the start and the end; a thousandth of them with ``series`` or ``snapshots``].
     :param backend: the engine: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
     :param device: number of the GPU, or of the first of several; it must exist [0].
     :param gpus: number of GPUs that compute together, from ``device`` on, 1 to 64, all of which must exist; their number
@@ -221,6 +237,12 @@ def nbody(
         "cyclic-forces" (cyclic, but sums in blocks).
     :param partials: partial sums of the reduced solver on the CPU: "rows" (the same bits for any number of threads) or
         "threads" (less memory for many bodies, but the last bits depend on threads and schedule).
+    :param series: file for the diagnostics of all states, .npz or .csv.
+    :param snapshots: folder for the states: 00000.npz, 00001.npz, ...
+    :param checkpoint: file (.npz) that is renewed about once a second, at the end, and when the run is closed or interrupted; ``resume``
+        and ``trisolar nbody --resume`` go on from it, and the files get the bytes of an uninterrupted run.
+    :param resume: a checkpoint, whose run goes on with all its options and files; only ``end``, ``steps``, ``max_error`` and how to compute
+        can be given as well. The states are those that the run has not recorded yet.
     :param progress: a function that is called a few times a second, in the thread that waits for a state, with the number
         of steps done and the total number; an exception that it raises ends the run. ``True`` shows a bar (needs tqdm).
     :returns: the run, an iterator.
@@ -238,16 +260,13 @@ def nbody(
     names(backend=backend, schedule=schedule, partials=partials)
     names_or_none(simd=simd)
     wholes(every=every, threads=threads, device=device, gpus=gpus)
+    files = files_of(resume, spec, bodies, series=series, snapshots=snapshots, checkpoint=checkpoint)
     given = source(spec)
-    arrays, told = None, None
-    if bodies is not None:
-        mass, position, velocity = bodies_of(bodies)
-        arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes(), position.shape[1])
-        told = told_of(bodies)
-    problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays, told)
+    arrays, told = arrays_of(bodies)
+    problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays, told, resume)
     warn_of_doubts(problem.warnings, stacklevel=2)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    computing = problem.run(every, backend, threads, simd, schedule, partials, device, gpus)
+    computing = problem.run(files, every, backend, threads, simd, schedule, partials, device, gpus)
     warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
     return Nbody(computing, values, problem.toml, progress)

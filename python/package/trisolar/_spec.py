@@ -20,6 +20,9 @@ Numbered = Union[str, int, Sequence[int], npt.NDArray[Any], None]
 """The number of a GPU, or numbers of several."""
 Spec = Union[Mapping[str, object], str, "os.PathLike[str]"]
 
+Path = Union[str, "os.PathLike[str]"]
+"""The path of a file."""
+
 Vary = Union[str, Sequence[str], Mapping[str, Union[str, Numbers]]]
 """Parameters of a sweep with their values."""
 
@@ -106,6 +109,25 @@ def told_of(bodies: Any) -> Told:
             raise ValueError(f"time must be one number, not of shape {found.shape}")
         time = float(found.reshape(()))
     return json, time
+
+
+def files_of(
+    resume: Optional[Path], spec: Optional[Spec], bodies: Any, **files: Optional[Path]
+) -> Dict[str, object]:
+    """The files of a run. A resumed run has those with which it began, and its own start."""
+    given = {name: os.fspath(path) for name, path in files.items() if path is not None}
+    others = [*given, *(["spec"] if spec is not None else []), *(["bodies"] if bodies is not None else [])]
+    if resume is not None and others:
+        raise ValueError(f"resume: the run has the start and the files with which it began; leave out {others[0]}")
+    return dict(given)
+
+
+def arrays_of(bodies: Any) -> Tuple[Optional[Tuple[bytes, bytes, bytes, int]], Told]:
+    """The bytes of bodies and the number of coordinates of a position, and their other values."""
+    if bodies is None:
+        return None, (None, None)
+    mass, position, velocity = bodies_of(bodies)
+    return (mass.tobytes(), position.tobytes(), velocity.tobytes(), position.shape[1]), told_of(bodies)
 
 
 def options(

@@ -1,19 +1,20 @@
 from os import PathLike
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union, final
+from typing import Any, Callable, Dict, Generic, List, Optional, Tuple, TypeVar, Union, final
+
+_State = TypeVar("_State")
 
 __all__ = [
     "Array",
     "ClusterProblem",
-    "ClusterRun",
     "ClusterState",
     "EncountersFound",
     "EncountersProblem",
     "Map",
     "NbodyProblem",
-    "NbodyRun",
     "NbodyState",
     "Options",
     "Specification",
+    "TimeRun",
     "ZoomCache",
     "__version__",
     "configuration_text",
@@ -130,6 +131,7 @@ class NbodyProblem:
         file: Optional[str] = None,
         bodies: Optional[Tuple[bytes, bytes, bytes, int]] = None,
         told: Optional[Tuple[Optional[str], Optional[float]]] = None,
+        resume: Union[str, "PathLike[str]", None] = None,
     ) -> NbodyProblem: ...
     @property
     def json(self) -> str: ...
@@ -139,6 +141,7 @@ class NbodyProblem:
     def warnings(self) -> List[str]: ...
     def run(
         self,
+        files: Dict[str, object],
         every: Optional[int],
         backend: str,
         threads: Optional[int],
@@ -147,24 +150,7 @@ class NbodyProblem:
         partials: str,
         device: Optional[int],
         gpus: Optional[int],
-    ) -> NbodyRun: ...
-
-@final
-class NbodyRun:
-    def next(
-        self, progress: Optional[Callable[[int, int], object]] = None
-    ) -> Optional[NbodyState]: ...
-    def close(self) -> None: ...
-    @property
-    def energy_errors(self) -> Optional[List[float]]: ...
-    @property
-    def accuracy_warnings(self) -> List[str]: ...
-    @property
-    def engine(self) -> str: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def notes(self) -> List[str]: ...
+    ) -> TimeRun[NbodyState]: ...
 
 @final
 class NbodyState:
@@ -188,8 +174,9 @@ class ClusterProblem:
         options: Dict[str, object],
         toml: Optional[str] = None,
         file: Optional[str] = None,
-        bodies: Optional[Tuple[bytes, bytes, bytes]] = None,
+        bodies: Optional[Tuple[bytes, bytes, bytes, int]] = None,
         told: Optional[Tuple[Optional[str], Optional[float]]] = None,
+        resume: Union[str, "PathLike[str]", None] = None,
     ) -> ClusterProblem: ...
     @property
     def warnings(self) -> List[str]: ...
@@ -199,18 +186,17 @@ class ClusterProblem:
     def toml(self) -> str: ...
     def run(
         self,
+        files: Dict[str, object],
         backend: str = "auto",
         threads: Optional[int] = None,
         simd: Optional[str] = None,
         gpus: Optional[int] = None,
         block_step: str = "auto",
-    ) -> ClusterRun: ...
+    ) -> TimeRun[ClusterState]: ...
 
 @final
-class ClusterRun:
-    def next(
-        self, progress: Optional[Callable[[int, int], object]] = None
-    ) -> Optional[ClusterState]: ...
+class TimeRun(Generic[_State]):
+    def next(self, progress: Optional[Callable[[int, int], object]] = None) -> Optional[_State]: ...
     def close(self) -> None: ...
     @property
     def energy_errors(self) -> Optional[List[float]]: ...
@@ -221,7 +207,7 @@ class ClusterRun:
     @property
     def device(self) -> str: ...
     @property
-    def block_steps(self) -> str: ...
+    def block_steps(self) -> Optional[str]: ...
     @property
     def notes(self) -> List[str]: ...
 

@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use trisolar::run::{Names, Record, Refused};
+use trisolar_run::{Names, Record, Refused};
 
-use super::Failure;
+use super::Error;
 
 /// The names of the files.
-pub(crate) const SNAPSHOTS: Names = Names {
+pub const SNAPSHOTS: Names = Names {
     what: "snapshots",
     owns: |name| number(name).is_some(),
     parents: true,
@@ -23,7 +23,7 @@ fn number(name: &OsStr) -> Option<usize> {
 }
 
 /// The file of a snapshot.
-pub(crate) fn path(folder: &Path, number: usize) -> PathBuf {
+pub fn path(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("{number:05}.npz"))
 }
 
@@ -38,25 +38,31 @@ fn there(folder: &Path) -> Vec<(usize, PathBuf)> {
 }
 
 /// Refuses a folder that has snapshots of another run.
-pub(crate) fn refuse_others(folder: &Path) -> Result<(), Failure> {
+///
+/// # Errors
+/// [`Refused`].
+pub fn refuse_others(folder: &Path) -> Result<(), Refused> {
     if let Some((_, path)) = there(folder).first() {
         let reason = format!(
             "the folder has snapshots of another run ({}); choose another folder, or remove them",
             path.file_name().unwrap_or_default().display()
         );
-        return Err(Refused::new("--snapshots", folder, reason).into());
+        return Err(Refused::new("--snapshots", folder, reason));
     }
     Ok(())
 }
 
 /// For a resumed run with this many snapshots: refuses files that it would overwrite and that are not its own, and returns notes about
 /// changes of those that it has written. The last one may be missing if the run can write it again.
-pub(crate) fn check(
+///
+/// # Errors
+/// Files that are not the run's own, or cannot be read.
+pub fn check(
     folder: &Path,
     count: usize,
     last_again: bool,
     record: &Record,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, Error> {
     for (_, path) in there(folder).iter().filter(|(n, _)| *n >= count) {
         record.check("--snapshots", path)?;
     }
