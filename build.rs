@@ -8,11 +8,11 @@
 //! A package from a registry has the file and not the kernels' sources. It depends on the other packages in exactly its own version, so that the
 //! file is what these were compiled to.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, Modules, NvvmArch};
-use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
+use lzma_rust2::{LzmaOptions, LzmaWriter};
 
 const KERNELS: &str = "kernels-gpu";
 const PREBUILT: &str = "host/kernels.ptx.lzma";
@@ -48,14 +48,10 @@ struct Kernels {
     modules: Vec<u8>,
 }
 
-/// Writes `kernels.modules`, and `kernels.ptx` for tests, to the output folder; returns whether they were built or are the prebuilt ones.
+/// Writes `kernels.modules` to the output folder; returns whether they were built or are the prebuilt ones.
 fn embed() -> Result<&'static str, String> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    let write_both = |kernels: &Kernels| {
-        let texts = unpacked(&kernels.modules)?;
-        write(&out.join("kernels.ptx"), texts.concat().as_bytes())?;
-        write(&out.join("kernels.modules"), &kernels.modules)
-    };
+    let embed = |kernels: &Kernels| write(&out.join("kernels.modules"), &kernels.modules);
     println!("cargo::rerun-if-changed={PREBUILT}");
     let prebuilt = prebuilt();
     if !Path::new(KERNELS).exists() {
@@ -64,7 +60,7 @@ fn embed() -> Result<&'static str, String> {
                 "{variable} needs {KERNELS}, which is in Trisolar's repository and not in its package"
             ));
         }
-        write_both(&prebuilt?)?;
+        embed(&prebuilt?)?;
         return Ok("prebuilt");
     }
     let builder = CudaBuilder::new(KERNELS).arch(NvvmArch::Compute70);
@@ -75,7 +71,7 @@ fn embed() -> Result<&'static str, String> {
             .map_err(|e| e.to_string())?
             .is_ok()
     {
-        write_both(prebuilt)?;
+        embed(prebuilt)?;
         return Ok("prebuilt");
     }
     match builder.clone().build_modules() {
@@ -84,7 +80,7 @@ fn embed() -> Result<&'static str, String> {
                 record: record.header(),
                 modules: packed(&modules)?,
             };
-            write_both(&kernels)?;
+            embed(&kernels)?;
             if is_set(REFRESH) {
                 let both = [kernels.record.as_bytes(), &kernels.modules].concat();
                 write(Path::new(PREBUILT), &both)?;
@@ -103,7 +99,7 @@ fn embed() -> Result<&'static str, String> {
             let checked = builder.check_prebuilt(&prebuilt.record);
             match checked.map_err(|e| e.to_string())? {
                 Ok(()) => {
-                    write_both(&prebuilt)?;
+                    embed(&prebuilt)?;
                     Ok("prebuilt")
                 }
                 Err(stale) => Err(format!(
@@ -144,27 +140,6 @@ fn packed(modules: &Modules) -> Result<Vec<u8>, String> {
     };
     let each: Result<Vec<Vec<u8>>, _> = modules.texts.iter().map(pack).collect();
     Ok(modules.encoded_with(&each.map_err(fail)?))
-}
-
-/// The PTX of packed modules.
-fn unpacked(modules: &[u8]) -> Result<Vec<String>, String> {
-    let fail = |e: &dyn std::fmt::Display| format!("the kernels' modules are broken: {e}");
-    let end =
-        (modules.windows(2).position(|two| two == b"\n\n")).ok_or_else(|| fail(&"no table"))?;
-    let head = std::str::from_utf8(&modules[..end]).map_err(|e| fail(&e))?;
-    let mut rest = &modules[end + 2..];
-    let mut texts = Vec::new();
-    for length in head.lines().filter_map(|line| line.strip_prefix("module ")) {
-        let length: usize = length.parse().map_err(|e| fail(&e))?;
-        let (one, others) = (rest.split_at_checked(length)).ok_or_else(|| fail(&"too short"))?;
-        rest = others;
-        let mut text = String::new();
-        LzmaReader::new_mem_limit(one, u32::MAX, None)
-            .and_then(|mut reader| reader.read_to_string(&mut text))
-            .map_err(|e| fail(&e))?;
-        texts.push(text);
-    }
-    Ok(texts)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use cuda_builder::{CudaBuilder, Modules, NvvmArch};
-use lzma_rust2::LzmaReader;
+
+use super::{parts, unpacked};
 
 /// The record and the modules that the kernels compile to, or `None` where they cannot be determined.
 fn built() -> Option<(String, Modules)> {
@@ -38,26 +39,8 @@ fn shipped_kernels_are_what_these_sources_compile_to() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/kernels.ptx.lzma");
     let shipped = std::fs::read(file).unwrap();
     let shipped = shipped.strip_prefix(record.as_bytes()).expect(STALE);
-    let table = modules.encoded_with(&[[0u8; 0]; 0]);
-    let table = table.strip_suffix(b"\n").unwrap();
-    let mut rest = shipped.strip_prefix(table).expect(STALE);
-    let mut lengths = Vec::new();
-    while let Some(line) = rest.strip_prefix(b"module ") {
-        let end = line.iter().position(|&byte| byte == b'\n').unwrap();
-        lengths.push(
-            std::str::from_utf8(&line[..end])
-                .unwrap()
-                .parse::<usize>()
-                .unwrap(),
-        );
-        rest = &line[end + 1..];
-    }
-    rest = rest.strip_prefix(b"\n").unwrap();
-    assert_eq!(lengths.len(), modules.texts.len(), "{STALE}");
-    for (length, text) in lengths.into_iter().zip(&modules.texts) {
-        let (packed, others) = rest.split_at(length);
-        rest = others;
-        let reader = LzmaReader::new_mem_limit(packed, u32::MAX, None).unwrap();
-        assert!(std::io::read_to_string(reader).unwrap() == *text, "{STALE}");
-    }
+    let (table, packed) = parts(shipped);
+    assert!(table == parts(&modules.encoded()).0, "{STALE}");
+    let texts: Vec<String> = packed.into_iter().map(unpacked).collect();
+    assert!(texts == modules.texts, "{STALE}");
 }

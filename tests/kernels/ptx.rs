@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use kernels_gpu::encounters::step::{FAST_KICK_OPERATIONS, KICK_OPERATIONS};
 use kernels_gpu::integrator::MapIntegrator;
@@ -12,14 +13,14 @@ use kernels_gpu::quantity::Quantity;
 use trisolar::Integrator;
 use trisolar::divergence::Precision as MapPrecision;
 
-const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+use super::{parts, unpacked};
 
-/// The modules, each a text of its own.
-fn modules() -> impl Iterator<Item = &'static str> {
-    let starts = || PTX.match_indices("\n.version ").map(|(at, _)| at + 1);
-    let ends = starts().skip(1).chain([PTX.len()]);
-    starts().zip(ends).map(|(start, end)| &PTX[start..end])
-}
+static MODULES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let (_, packed) = parts(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.modules")));
+    packed.into_iter().map(unpacked).collect()
+});
+/// All modules in one text.
+static PTX: LazyLock<String> = LazyLock::new(|| MODULES.concat());
 
 /// What `ptxas` reports of a text.
 fn compiled_by(ptxas: &std::path::Path, arch: &str, text: &str) -> String {
@@ -298,7 +299,8 @@ fn ptxas_accepts_the_kernels_without_spills() {
         return;
     };
     let check = |arch: &str| {
-        let report: String = modules()
+        let report: String = MODULES
+            .iter()
             .map(|text| compiled_by(&ptxas, arch, text))
             .collect();
         let mut kernel = "";
@@ -379,7 +381,9 @@ fn kernels_that_fill_the_registers_do_not_spill() {
         ("nbody_equal_f64", 3),
     ];
     for (name, blocks) in kernels {
-        let own = modules().find(|text| text.contains(&format!(".entry {name}(")));
+        let own = MODULES
+            .iter()
+            .find(|text| text.contains(&format!(".entry {name}(")));
         let own = own.unwrap_or_else(|| panic!("no entry {name}"));
         let told = format!("\n.maxntid 128, 1, 1\n.minnctapersm {blocks}\n{{");
         let body = entry(name);

@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::error::{CudaBuilderError, at};
-use crate::legacy::Mirror;
 use crate::toolchain::{Toolchain, isolate};
-use crate::{TARGET, in_build_script};
+use crate::{CudaBuilder, TARGET, in_build_script};
 
 /// A compilation: its input, its options and its outputs.
 pub struct Job<'a> {
+    pub builder: &'a CudaBuilder,
     /// Folder of the kernel crate, absolute.
     pub krate: &'a Path,
     /// Folder in which cargo runs, and whose configuration it uses.
@@ -24,16 +24,6 @@ pub struct Job<'a> {
     pub target_dir: &'a Path,
     /// Flags for all crates of the build.
     pub flags: &'a [String],
-    /// Three-digit architecture for `CUDA_ARCH`, `700`.
-    pub arch_number: String,
-    /// Whether to use cargo's release profile; otherwise it is the dev profile.
-    pub release: bool,
-    /// Whether to use optimisation level 3; otherwise it is 1, because level 0 would leave all of `core` in the PTX.
-    pub optimise: bool,
-    /// Whether the crate is made of a module.
-    pub is_module: bool,
-    /// More arguments for cargo.
-    pub build_args: &'a [String],
     /// Where to write the merged program, in LLVM's text form and not optimised.
     pub program: &'a Path,
 }
@@ -45,8 +35,8 @@ pub struct Inputs {
     pub sources: Vec<PathBuf>,
     /// Manifests of the crates in the tree, absolute, sorted.
     pub manifests: Vec<PathBuf>,
-    /// Names and versions of all other crates, sorted.
-    pub packages: Vec<(String, String)>,
+    /// `name version` of all other crates, sorted.
+    pub packages: Vec<String>,
     /// The name of the kernels' package.
     pub package: String,
 }
@@ -64,73 +54,58 @@ pub fn lock(folder: &Path) -> Result<File, CudaBuilderError> {
 
 /// Runs cargo and passes on its messages to stderr as they arrive. The caller must hold the [`lock`] of the target directory.
 pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderError> {
-    let place = job.program.parent().unwrap_or(job.target_dir);
-    let mirror = Mirror::prepare(job.krate, place)?;
-    let mut command = command(toolchain, job);
-    if let Some(mirror) = &mirror {
-        command
-            .env("RUSTC_WORKSPACE_WRAPPER", &mirror.wrapper)
-            .env("CUDA_BUILDER_ROOT", &mirror.root)
-            .env("CUDA_BUILDER_MIRROR", &mirror.folder);
-    }
-    let (stdout, diagnostics, success) = run(toolchain, command)?;
+    let (stdout, diagnostics, success) = run(toolchain, command(toolchain, job))?;
     if !success {
         return Err(CudaBuilderError::BuildFailed {
             krate: job.krate.to_owned(),
-            is_module: job.is_module,
+            is_module: job.builder.module.is_some(),
             diagnostics,
         });
     }
-    let mut found = inputs(job, &stdout)?;
-    if let Some(mirror) = &mirror {
-        for path in &mut found.sources {
-            if let Some(original) = mirror.original(path) {
-                *path = original;
-            }
-        }
-        found.sources.sort();
-        found.sources.dedup();
-    }
-    Ok(found)
+    inputs(job, &stdout)
 }
 
 fn command(toolchain: &Toolchain, job: &Job) -> Command {
+    // Level 0 would leave all of `core` in the PTX.
+    let level = if job.builder.nvvm_opts { "3" } else { "1" };
     let mut rustflags = vec![
         format!("--sysroot={}", job.sysroot.display()),
         // Cargo hashes the flags, and so the path above, into the names of functions, unless one of them remaps paths.
         format!("--remap-path-prefix={}=/sysroot", job.sysroot.display()),
         // This overrides cargo's profiles, also those of single packages, which the user's workspace sets for the host.
-        format!("-Copt-level={}", if job.optimise { 3 } else { 1 }),
+        format!("-Copt-level={level}"),
     ];
     rustflags.extend_from_slice(job.flags);
     let emit = format!("--emit=llvm-ir={}", job.program.display());
 
     let mut command = Command::new(&toolchain.cargo);
     isolate(&mut command);
-    let profile = if job.release { "RELEASE" } else { "DEV" };
+    let profile = if job.builder.release {
+        "RELEASE"
+    } else {
+        "DEV"
+    };
+    let checks = if job.builder.release { "false" } else { "true" };
+    let settings = [
+        ("OPT_LEVEL", level),
+        ("DEBUG", "0"),
+        ("LTO", "off"),
+        ("INCREMENTAL", "false"),
+        ("DEBUG_ASSERTIONS", checks),
+        ("OVERFLOW_CHECKS", checks),
+    ];
     command
         .current_dir(job.folder)
         .env("RUSTC", &toolchain.rustc)
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("CUDA_ARCH", &job.arch_number)
+        .env(
+            "CUDA_ARCH",
+            format!("{}0", job.builder.arch.capability_value()),
+        )
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\x1f"))
         // The rest of the profile is fixed here: the settings of the user's workspace for the host must not change the kernels. Cargo leaves
         // the checks of level 0 to rustc's defaults, so it is told the level as well.
-        .env(
-            format!("CARGO_PROFILE_{profile}_OPT_LEVEL"),
-            if job.optimise { "3" } else { "1" },
-        )
-        .env(format!("CARGO_PROFILE_{profile}_DEBUG"), "0")
-        .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")
-        .env(format!("CARGO_PROFILE_{profile}_INCREMENTAL"), "false")
-        .env(
-            format!("CARGO_PROFILE_{profile}_DEBUG_ASSERTIONS"),
-            (!job.release).to_string(),
-        )
-        .env(
-            format!("CARGO_PROFILE_{profile}_OVERFLOW_CHECKS"),
-            (!job.release).to_string(),
-        )
+        .envs(settings.map(|(name, value)| (format!("CARGO_PROFILE_{profile}_{name}"), value)))
         .args([
             "rustc",
             "--lib",
@@ -141,10 +116,10 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
         .arg(job.krate.join("Cargo.toml"))
         .args(["--target", TARGET, "--target-dir"])
         .arg(job.target_dir)
-        .args(job.release.then_some("--release"))
+        .args(job.builder.release.then_some("--release"))
         // What cargo shows of a build script that fails should be the compiler's messages.
         .args(in_build_script().then_some("--quiet"))
-        .args(job.build_args)
+        .args(&job.builder.build_args)
         .args([
             "--",
             &emit,
@@ -212,9 +187,7 @@ fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
                 .manifests
                 .extend(message["manifest_path"].as_str().map(PathBuf::from));
         } else {
-            found
-                .packages
-                .push((package.to_owned(), version.to_owned()));
+            found.packages.push(format!("{package} {version}"));
         }
         if message["target"]["crate_types"]
             .as_array()
@@ -226,7 +199,11 @@ fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
                 .map(|n| n.replace('-', "_"));
         }
     }
-    let profile = if job.release { "release" } else { "debug" };
+    let profile = if job.builder.release {
+        "release"
+    } else {
+        "debug"
+    };
     let dep_info = job
         .target_dir
         .join(TARGET)
@@ -237,10 +214,10 @@ fn inputs(job: &Job, messages: &str) -> Result<Inputs, CudaBuilderError> {
         .into_iter()
         .map(|p| job.krate.join(p))
         .collect();
-    found.sources.sort();
-    found.sources.dedup();
-    found.manifests.sort();
-    found.manifests.dedup();
+    for list in [&mut found.sources, &mut found.manifests] {
+        list.sort();
+        list.dedup();
+    }
     found.packages.sort();
     found.packages.dedup();
     Ok(found)

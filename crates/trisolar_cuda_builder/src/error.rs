@@ -58,63 +58,29 @@ pub enum CudaBuilderError {
         /// What ptxas wrote.
         said: String,
     },
-    /// The sources of `core` for this compiler are not installed.
+    /// A part of the toolchain is not installed: the sources of `core`, or LLVM's programs.
     #[error(
-        "GPU kernels need the sources of Rust's core library, version {version}, which are not installed.\n\
-         With rustup: rustup component add rust-src\n\
-         With Debian's rustc of the same version: apt install rust-src\n\
-         Otherwise: unpack them and set CUDA_BUILDER_RUST_SRC to the folder `library`.\n\
-         Looked in: {}",
+        "GPU kernels need {what}, which are not installed.\n{how}\nLooked in: {}",
         list(looked_in)
     )]
-    NoRustSource {
-        /// The compiler's version.
-        version: String,
+    Missing {
+        /// The part, with its version.
+        what: String,
+        /// How it is installed.
+        how: String,
         /// The places that were searched.
         looked_in: Vec<PathBuf>,
     },
-    /// The sources that were found belong to a different compiler.
-    #[error(
-        "the sources of Rust's core library at {} are of version {found}, but the compiler is version {expected}; \
-         they must be the same", path.display()
-    )]
-    RustSourceMismatch {
-        /// The folder with the sources.
+    /// A part of the toolchain belongs to a different compiler.
+    #[error("{what} in {} are of version {found}, but the compiler needs {expected}", path.display())]
+    Mismatch {
+        /// The part.
+        what: &'static str,
+        /// Its folder.
         path: PathBuf,
-        /// Their version.
+        /// Its version.
         found: String,
-        /// The compiler's version.
-        expected: String,
-    },
-    /// LLVM's programs for this compiler are not installed.
-    #[error(
-        "GPU kernels need the programs of LLVM that belong to Rust {version}, which are not installed.\n\
-         With rustup: rustup component add llvm-tools\n\
-         With Debian's rustc: apt install llvm-{}\n\
-         Otherwise: set CUDA_BUILDER_LLVM_TOOLS to a folder with opt, llc and llvm-link of LLVM {llvm}.\n\
-         Looked in: {}",
-        llvm.split('.').next().unwrap_or_default(),
-        list(looked_in)
-    )]
-    NoLlvmTools {
-        /// The compiler's version.
-        version: String,
-        /// The version of the compiler's LLVM.
-        llvm: String,
-        /// The places that were searched.
-        looked_in: Vec<PathBuf>,
-    },
-    /// The programs of LLVM that were found belong to a different compiler.
-    #[error(
-        "the programs of LLVM in {} are of version {found}, but the compiler has LLVM {expected}; the first number must be the same",
-        path.display()
-    )]
-    LlvmToolsMismatch {
-        /// The folder.
-        path: PathBuf,
-        /// Their version.
-        found: String,
-        /// The version of the compiler's LLVM.
+        /// The version that the compiler needs.
         expected: String,
     },
     /// A part of Rust's library does not compile for the GPU.
@@ -195,10 +161,9 @@ pub enum CudaBuilderError {
 }
 
 impl CudaBuilderError {
-    /// Whether this machine lacks a part of the toolchain ([`NoRustSource`](Self::NoRustSource), [`NoLlvmTools`](Self::NoLlvmTools)), so that
-    /// no kernels can be compiled here.
+    /// Whether this machine lacks a part of the toolchain ([`Missing`](Self::Missing)), so that no kernels can be compiled here.
     pub fn lacks_toolchain(&self) -> bool {
-        matches!(self, Self::NoRustSource { .. } | Self::NoLlvmTools { .. })
+        matches!(self, Self::Missing { .. })
     }
 }
 

@@ -27,7 +27,6 @@ mod arch;
 mod compile;
 mod error;
 mod ir;
-mod legacy;
 mod link;
 mod llvm;
 mod module;
@@ -42,6 +41,7 @@ mod toolchain;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use arch::{NvvmArch, UnknownArch};
@@ -50,10 +50,12 @@ pub use llvm::LLVM_TOOLS_VARIABLE;
 pub use modules::Modules;
 pub use ptxas::PTXAS_VARIABLE;
 pub use record::{Record, Stale};
+pub use sysroot::CACHE_VARIABLE;
 pub use toolchain::RUST_SRC_VARIABLE;
 
 use error::at;
 use ir::divide::{Division, Program};
+use record::Present;
 use toolchain::Toolchain;
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -86,86 +88,93 @@ pub enum EmitOption {
     Bitcode,
 }
 
-/// Compiles one kernel crate. Set options, then call [`build`](Self::build).
-#[derive(Clone, Debug)]
-pub struct CudaBuilder {
-    path_to_crate: PathBuf,
-    /// The file within the crate that is the kernels' module, if they are not the whole crate.
-    module: Option<PathBuf>,
-    /// The dependencies of the module besides `cuda_std`.
-    dependencies: Vec<String>,
-    /// Whether to use cargo's release profile; otherwise it is the dev profile, which checks for overflow. `true` by default.
-    pub release: bool,
-    /// Where to copy the PTX.
-    pub ptx_file_copy_path: Option<PathBuf>,
-    /// Whether the PTX contains source lines. `false` by default.
-    pub generate_line_info: bool,
-    /// Whether LLVM optimises fully (level 3) or little (level 1). `true` by default.
-    pub nvvm_opts: bool,
-    /// The oldest architecture that the PTX must run on. 7.0 by default.
-    pub arch: NvvmArch,
-    /// Whether f32 denormals are flushed to zero. `false` by default.
-    pub ftz: bool,
-    /// Whether f32 square roots are approximate. `false` by default.
-    pub fast_sqrt: bool,
-    /// Whether f32 divisions are approximate. `false` by default.
-    pub fast_div: bool,
-    /// Whether `a * b + c` is fused in f32 and f64. `false` by default.
-    pub fma_contraction: bool,
-    /// Intermediate code to keep.
-    pub emit: Option<EmitOption>,
-    /// Whether to compile for OptiX; not supported.
-    pub optix: bool,
-    /// Whether to use libdevice instead of libm; not supported.
-    pub override_libm: bool,
-    /// Whether to place statics in constant memory; not supported.
-    pub use_constant_memory_space: bool,
-    /// The same as [`generate_line_info`](Self::generate_line_info).
-    pub debug: DebugInfo,
-    /// Most registers of a thread, in kernels without bounds of their own.
-    pub max_registers: Option<u32>,
-    /// Functions outside of the PTX that kernels may call.
-    pub external_functions: Vec<String>,
-    /// Options of ptxas, with which it checks the PTX.
-    pub ptxas_options: Vec<String>,
-    /// Additional arguments for cargo.
-    pub build_args: Vec<String>,
-    /// Where to write LLVM's text form of the whole program.
-    pub final_module_path: Option<PathBuf>,
-    cache: Option<PathBuf>,
+macro_rules! options {
+    ($($(#[$about:meta])* $name:ident: $ty:ty = $first:expr, from $given:ty;)*) => {
+        /// Compiles one kernel crate. Set options, then call [`build`](Self::build).
+        #[derive(Clone, Debug)]
+        pub struct CudaBuilder {
+            path_to_crate: PathBuf,
+            /// The file within the crate that is the kernels' module, if they are not the whole crate.
+            module: Option<PathBuf>,
+            /// The dependencies of the module besides `cuda_std`.
+            dependencies: Vec<String>,
+            /// Whether to use cargo's release profile; otherwise it is the dev profile, which checks for overflow. `true` by default.
+            pub release: bool,
+            /// Where to copy the PTX.
+            pub ptx_file_copy_path: Option<PathBuf>,
+            /// Intermediate code to keep.
+            pub emit: Option<EmitOption>,
+            /// Functions outside of the PTX that kernels may call.
+            pub external_functions: Vec<String>,
+            /// Options of ptxas, with which it checks the PTX.
+            pub ptxas_options: Vec<String>,
+            /// Additional arguments for cargo.
+            pub build_args: Vec<String>,
+            /// Where to write LLVM's text form of the whole program.
+            pub final_module_path: Option<PathBuf>,
+            cache: Option<PathBuf>,
+            $(#[doc = concat!("What [`", stringify!($name), "`](Self::", stringify!($name), "()) sets.")] pub $name: $ty,)*
+        }
+
+        impl CudaBuilder {
+            /// A builder for the crate in this folder. A relative path starts from the current folder, which in a build script is the
+            /// package's.
+            pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
+                Self {
+                    path_to_crate: path_to_crate_root.as_ref().to_owned(),
+                    module: None,
+                    dependencies: Vec::new(),
+                    release: true,
+                    ptx_file_copy_path: None,
+                    emit: None,
+                    external_functions: Vec::new(),
+                    ptxas_options: Vec::new(),
+                    build_args: Vec::new(),
+                    final_module_path: None,
+                    cache: None,
+                    $($name: $first,)*
+                }
+            }
+
+            $($(#[$about])* pub fn $name(mut self, $name: $given) -> Self {
+                self.$name = $name.into();
+                self
+            })*
+        }
+    };
+}
+
+options! {
+    /// Sets how much source information the PTX contains; none by default.
+    debug: DebugInfo = DebugInfo::None, from DebugInfo;
+    /// Sets whether the PTX contains the source line of each instruction; `false` by default.
+    generate_line_info: bool = false, from bool;
+    /// Sets whether LLVM optimises fully (level 3, the default) or little (level 1; level 0 would leave code that no kernel needs).
+    nvvm_opts: bool = true, from bool;
+    /// Sets the oldest architecture that the PTX must run on; 7.0 by default.
+    arch: NvvmArch = NvvmArch::default(), from NvvmArch;
+    /// Sets whether f32 instructions flush denormals, arguments and results, to zeros of the same sign (`.ftz`); `false` by default. The
+    /// numbers then differ from those of the CPU and the emulator, which keep denormals. Inline assembly and f64 do not change.
+    ftz: bool = false, from bool;
+    /// Sets whether f32 square roots are `sqrt.approx.f32`; `false` by default.
+    fast_sqrt: bool = false, from bool;
+    /// Sets whether f32 divisions are `div.approx.f32`; `false` by default.
+    fast_div: bool = false, from bool;
+    /// Sets whether `a * b + c` in f32 and f64 becomes one instruction that rounds once; `false` by default. The numbers then differ from
+    /// the CPU's.
+    fma_contraction: bool = false, from bool;
+    /// Limits the registers of a thread, from 16 to 255, in kernels that have neither `max_registers` nor `min_blocks` in their
+    /// `#[kernel]` (`ptxas --maxrregcount`). The limit is part of the PTX (`.maxnreg`), so that the driver's compiler obeys it, too.
+    max_registers: Option<u32> = None, from u32;
+    /// Compiles for OptiX. `true` is an error when building.
+    optix: bool = false, from bool;
+    /// Uses libdevice where a crate calls libm. `true` is an error when building.
+    override_libm: bool = false, from bool;
+    /// Places statics in constant memory. `true` is an error when building.
+    use_constant_memory_space: bool = false, from bool;
 }
 
 impl CudaBuilder {
-    /// A builder for the crate in this folder. A relative path starts from the current folder, which in a build script is the
-    /// package's.
-    pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
-        Self {
-            path_to_crate: path_to_crate_root.as_ref().to_owned(),
-            module: None,
-            dependencies: Vec::new(),
-            release: true,
-            ptx_file_copy_path: None,
-            generate_line_info: false,
-            nvvm_opts: true,
-            arch: NvvmArch::default(),
-            ftz: false,
-            fast_sqrt: false,
-            fast_div: false,
-            fma_contraction: false,
-            emit: None,
-            optix: false,
-            override_libm: false,
-            use_constant_memory_space: false,
-            debug: DebugInfo::None,
-            max_registers: None,
-            external_functions: Vec::new(),
-            ptxas_options: Vec::new(),
-            build_args: Vec::new(),
-            final_module_path: None,
-            cache: None,
-        }
-    }
-
     /// A builder for kernels that are a module of the package whose build script this is: `CudaBuilder::module("src/kernels.rs")`.
     ///
     /// The module is compiled for the GPU without the rest of the package. It may have modules of its own and use `cuda_std`, as well as
@@ -179,21 +188,13 @@ impl CudaBuilder {
 
     /// Names dependencies of the package that the [`module`](Self::module) uses, as they are called in `Cargo.toml`.
     pub fn dependencies(mut self, names: &[impl AsRef<str>]) -> Self {
-        self.dependencies
-            .extend(names.iter().map(|n| n.as_ref().to_owned()));
+        self.dependencies.extend(owned(names));
         self
     }
 
     /// Adds arguments for the nested cargo, such as `--features=x`.
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
-        self.build_args
-            .extend(args.iter().map(|a| a.as_ref().to_owned()));
-        self
-    }
-
-    /// Sets how much source information the PTX contains.
-    pub fn debug(mut self, debug: DebugInfo) -> Self {
-        self.debug = debug;
+        self.build_args.extend(owned(args));
         self
     }
 
@@ -201,31 +202,6 @@ impl CudaBuilder {
     pub fn release(mut self, release: bool) -> Self {
         self.release = release;
         self.nvvm_opts = release;
-        self
-    }
-
-    /// Sets whether the PTX contains the source line of each instruction.
-    pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
-        self.generate_line_info = generate_line_info;
-        self
-    }
-
-    /// Sets whether LLVM optimises fully (level 3) or little (level 1; level 0 would leave code that no kernel needs).
-    pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
-        self.nvvm_opts = nvvm_opts;
-        self
-    }
-
-    /// Sets the oldest architecture that the PTX must run on.
-    pub fn arch(mut self, arch: NvvmArch) -> Self {
-        self.arch = arch;
-        self
-    }
-
-    /// Sets whether f32 instructions flush denormals, arguments and results, to zeros of the same sign (`.ftz`). The numbers then differ
-    /// from those of the CPU and the emulator, which keep denormals. Inline assembly and f64 do not change.
-    pub fn ftz(mut self, ftz: bool) -> Self {
-        self.ftz = ftz;
         self
     }
 
@@ -239,39 +215,13 @@ impl CudaBuilder {
             .fma_contraction(true)
     }
 
-    /// Sets whether f32 square roots are `sqrt.approx.f32`.
-    pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
-        self.fast_sqrt = fast_sqrt;
-        self
-    }
-
-    /// Sets whether f32 divisions are `div.approx.f32`.
-    pub fn fast_div(mut self, fast_div: bool) -> Self {
-        self.fast_div = fast_div;
-        self
-    }
-
-    /// Sets whether `a * b + c` becomes one instruction that rounds once. The numbers then differ from the CPU's.
-    pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
-        self.fma_contraction = fma_contraction;
-        self
-    }
-
-    /// Limits the registers of a thread, from 16 to 255, in kernels that have neither `max_registers` nor `min_blocks` in their
-    /// `#[kernel]` (`ptxas --maxrregcount`). The limit is part of the PTX (`.maxnreg`), so that the driver's compiler obeys it, too.
-    pub fn max_registers(mut self, max_registers: u32) -> Self {
-        self.max_registers = Some(max_registers);
-        self
-    }
-
     /// Lets kernels call functions that are not in the PTX: those that are declared in `unsafe extern "C"` blocks by these names. The
     /// PTX can only be loaded together with PTX, a cubin or a library that defines them (cust's `Linker`, `nvlink`). A function that
     /// is not named here is an error when building.
     ///
     /// A crate defines such a function by `#[externally_visible] #[unsafe(no_mangle)] pub extern "C" fn`.
     pub fn external_functions(mut self, names: &[impl AsRef<str>]) -> Self {
-        self.external_functions
-            .extend(names.iter().map(|n| n.as_ref().to_owned()));
+        self.external_functions.extend(owned(names));
         self
     }
 
@@ -304,32 +254,15 @@ impl CudaBuilder {
         self
     }
 
-    /// Compiles for OptiX. `true` is an error when building.
-    pub fn optix(mut self, optix: bool) -> Self {
-        self.optix = optix;
-        self
-    }
-
-    /// Uses libdevice where a crate calls libm. `true` is an error when building.
-    pub fn override_libm(mut self, override_libm: bool) -> Self {
-        self.override_libm = override_libm;
-        self
-    }
-
-    /// Places statics in constant memory. `true` is an error when building.
-    pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
-        self.use_constant_memory_space = use_constant_memory_space;
-        self
-    }
-
     /// Sets where to write LLVM's text form of the whole program, with all crates merged and optimised.
     pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
         self.final_module_path = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Sets the folder for the compiled `core` and the nested cargo's files. By default it is `cuda-builder` in cargo's target
-    /// directory, which all kernel crates of a workspace share.
+    /// Sets the folder for the compiled `core` and the nested cargo's files. By default `core` is in the user's cache folder, for all
+    /// workspaces of the machine (or where the environment variable `CUDA_BUILDER_CACHE` says), and the other files are in
+    /// `cuda-builder` in cargo's target directory, which all kernel crates of a workspace share.
     pub fn cache_dir(mut self, path: impl AsRef<Path>) -> Self {
         self.cache = Some(path.as_ref().to_owned());
         self
@@ -359,31 +292,24 @@ impl CudaBuilder {
             eprintln!("CudaBuilder::embed is for build scripts, where cargo sets OUT_DIR");
             std::process::exit(1);
         };
-        let out = PathBuf::from(out);
-        let (ptx, divided) = (out.join("kernels.ptx"), out.join("kernels.modules"));
-        let write = |path: &PathBuf, bytes: &[u8]| fs::write(path, bytes).map_err(at(path));
-        let both = self.compile().and_then(|compiled| {
-            write(&divided, &self.divided(&compiled)?.encoded())?;
-            let whole = Program::checked(&compiled.text)?.whole();
-            let whole = self.assemble(&compiled, &whole, "kernels")?;
-            fs::copy(whole, &ptx).map(drop).map_err(at(&ptx))
-        });
-        let written = match both {
+        let path = PathBuf::from(out).join("kernels.modules");
+        let built = self.build_modules().map(|(modules, _)| modules.encoded());
+        let written = match built {
             Err(missing) if missing.lacks_toolchain() => {
-                for line in missing.to_string().lines() {
+                let text = missing.to_string();
+                for line in text.lines() {
                     println!("cargo::warning={line}");
                 }
-                let text = missing.to_string();
                 let first = text
                     .lines()
                     .next()
                     .unwrap_or_default()
                     .trim_end_matches('.');
-                let instead = format!("{}{first}\n", ptx::NOT_COMPILED);
-                write(&ptx, instead.as_bytes()).and_then(|()| write(&divided, instead.as_bytes()))
+                Ok(format!("{}{first}\n", ptx::NOT_COMPILED).into_bytes())
             }
             other => other,
         };
+        let written = written.and_then(|bytes| fs::write(&path, bytes).map_err(at(&path)));
         if let Err(error @ CudaBuilderError::BuildFailed { .. }) = &written {
             // Below the compiler's messages.
             eprintln!("{error}");
@@ -404,16 +330,18 @@ impl CudaBuilder {
     /// See [`CudaBuilderError`].
     pub fn build_recorded(self) -> Result<(PathBuf, Record), CudaBuilderError> {
         let compiled = self.compile()?;
-        let program = Program::checked(&compiled.text)?;
-        let ptx = self.assemble(&compiled, &program.whole(), "kernels")?;
-        let path = match &self.ptx_file_copy_path {
-            Some(copy) => {
-                fs::copy(&ptx, copy).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
-                copy.clone()
-            }
-            None => ptx,
+        Ok((self.whole(&compiled)?, compiled.record))
+    }
+
+    /// The PTX of all kernels in one file, which may be a copy.
+    fn whole(&self, compiled: &Compiled) -> Result<PathBuf, CudaBuilderError> {
+        let program = Program::checked(&compiled.text)?.whole();
+        let ptx = self.assemble(compiled, &program, "kernels")?;
+        let Some(copy) = &self.ptx_file_copy_path else {
+            return Ok(ptx);
         };
-        Ok((path, compiled.record))
+        fs::copy(&ptx, copy).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+        Ok(copy.clone())
     }
 
     /// Compiles the kernels, divided into [`modules`], and also returns a record of what they were made from.
@@ -422,6 +350,9 @@ impl CudaBuilder {
     /// See [`CudaBuilderError`].
     pub fn build_modules(self) -> Result<(Modules, Record), CudaBuilderError> {
         let compiled = self.compile()?;
+        if self.ptx_file_copy_path.is_some() {
+            self.whole(&compiled)?;
+        }
         Ok((self.divided(&compiled)?, compiled.record))
     }
 
@@ -450,30 +381,25 @@ impl CudaBuilder {
         divisions: &[Division],
     ) -> Result<Vec<String>, CudaBuilderError> {
         let next = AtomicUsize::new(0);
+        let texts: Vec<OnceLock<_>> = divisions.iter().map(|_| OnceLock::new()).collect();
         let work = || {
-            let mut done = Vec::new();
             while let (i, Some(division)) = {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 (i, divisions.get(i))
             } {
-                let path = self.assemble(compiled, division, &format!("module-{i}"))?;
-                done.push((i, fs::read_to_string(&path).map_err(at(&path))?));
+                let path = self.assemble(compiled, division, &format!("module-{i}"));
+                let text = path.and_then(|path| fs::read_to_string(&path).map_err(at(&path)));
+                let _ = texts[i].set(text);
             }
-            Ok(done)
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let done: Vec<Result<Vec<_>, CudaBuilderError>> = std::thread::scope(|scope| {
-            let all: Vec<_> = (0..threads.min(divisions.len()))
-                .map(|_| scope.spawn(work))
-                .collect();
-            let joined = all.into_iter().map(|thread| thread.join());
-            joined
-                .map(|done| done.expect("it does not panic"))
-                .collect()
+        std::thread::scope(|scope| {
+            (0..threads.min(divisions.len())).for_each(|_| drop(scope.spawn(work)));
         });
-        let mut texts = done.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-        texts.sort_by_key(|(i, _)| *i);
-        Ok(texts.into_iter().map(|(_, text)| text).collect())
+        let done = texts
+            .into_iter()
+            .map(|text| text.into_inner().expect("each has been made"));
+        done.collect()
     }
 
     /// Compiles the crate as far as an optimised program in LLVM's text form.
@@ -493,7 +419,14 @@ impl CudaBuilder {
             Some(said) => eprintln!("{said}"),
             None => {}
         }
-        let sysroot = sysroot::sysroot(&toolchain, &target_flags, &cache)?;
+        let of_core = match self.cache {
+            Some(_) => cache.clone(),
+            None => sysroot::folder().unwrap_or_else(|| cache.clone()),
+        };
+        if in_build_script() {
+            println!("cargo::rerun-if-env-changed={CACHE_VARIABLE}");
+        }
+        let sysroot = sysroot::sysroot(&toolchain, &target_flags, &of_core)?;
         let flags = [target_flags, self.crate_flags()].concat();
         let settings = self.settings();
         let sysroot_name = sysroot.file_name().unwrap_or_default().to_string_lossy();
@@ -512,16 +445,12 @@ impl CudaBuilder {
         let inputs = compile::compile(
             &toolchain,
             &compile::Job {
+                builder: self,
                 krate: &krate,
                 folder: &folder,
                 sysroot: &sysroot,
                 target_dir: &target_dir,
                 flags: &flags,
-                arch_number: format!("{}0", self.arch.capability_value()),
-                release: self.release,
-                is_module: self.module.is_some(),
-                optimise: self.nvvm_opts,
-                build_args: &self.build_args,
                 program: &merged,
             },
         )?;
@@ -582,14 +511,12 @@ impl CudaBuilder {
                 symbols: unresolved,
             });
         }
-        let record = Record::gather(
-            &toolchain,
-            &krate,
-            &settings,
-            &inputs.sources,
-            &inputs.manifests,
-            &inputs.packages,
-        )?;
+        let present = Present {
+            toolchain: &toolchain,
+            krate: &krate,
+            flags: &settings,
+        };
+        let record = present.record(&inputs)?;
         Ok(Compiled {
             text,
             kernels: edited.kernels,
@@ -665,7 +592,13 @@ impl CudaBuilder {
                 if let Some(lock) = record::lock_file(&krate) {
                     watch(&lock);
                 }
-                record.check(&toolchain, &krate, &self.settings(), with_tools)
+                let flags = &self.settings();
+                Present {
+                    toolchain: &toolchain,
+                    krate: &krate,
+                    flags,
+                }
+                .check(&record, with_tools)
             }
         }
     }
@@ -824,6 +757,7 @@ impl CudaBuilder {
 
     /// A text of everything that changes the PTX and is not a file; equal texts mean equal PTX.
     fn settings(&self) -> String {
+        let line_info = self.generate_line_info || self.debug == DebugInfo::LineTables;
         let mut settings = vec![
             self.arch.to_string(),
             format!("release={}", self.release),
@@ -831,10 +765,7 @@ impl CudaBuilder {
             format!("fma_contraction={}", self.fma_contraction),
             format!("fast_sqrt={}", self.fast_sqrt),
             format!("fast_div={}", self.fast_div),
-            format!(
-                "line_info={}",
-                self.generate_line_info || self.debug == DebugInfo::LineTables
-            ),
+            format!("line_info={line_info}"),
         ];
         settings.extend(self.ftz.then(|| "ftz=true".to_owned()));
         settings.extend(
@@ -854,14 +785,12 @@ impl CudaBuilder {
             self.opt_flags(),
             self.llc_flags(),
         ];
-        settings.push(format!(
-            "digest={}",
-            sysroot::key(&[&flags.concat().join(" ")])
-        ));
+        let digest = sysroot::key(&[&flags.concat().join(" ")]);
+        settings.push(format!("digest={digest}"));
         settings.join(" ")
     }
 
-    /// The folder of the compiled `core` and of the nested target directories.
+    /// The folder of the nested target directories.
     fn cache_folder(&self, krate: &Path) -> Result<PathBuf, CudaBuilderError> {
         if let Some(cache) = &self.cache {
             fs::create_dir_all(cache).map_err(at(cache))?;
@@ -883,6 +812,10 @@ impl CudaBuilder {
         fs::create_dir_all(&folder).map_err(at(&folder))?;
         folder.canonicalize().map_err(at(&folder))
     }
+}
+
+fn owned(texts: &[impl AsRef<str>]) -> impl Iterator<Item = String> {
+    texts.iter().map(|text| text.as_ref().to_owned())
 }
 
 /// A crate's kernels as an optimised program.

@@ -1,4 +1,4 @@
-//! Links and executable scripts, which differ between operating systems.
+//! Symbolic links, which differ between operating systems.
 
 use std::io;
 use std::path::Path;
@@ -23,21 +23,4 @@ pub fn symlink(to: impl AsRef<Path>, from: impl AsRef<Path>) -> io::Result<()> {
         io::Error::new(e.kind(), text)
     };
     linked.map_err(hint)
-}
-
-/// Makes a script a program.
-#[cfg(unix)]
-pub fn make_executable(script: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755))
-}
-
-/// Makes a script a program.
-///
-/// # Errors
-/// Always: Windows does not run scripts of Unix.
-#[cfg(windows)]
-pub fn make_executable(_: &Path) -> io::Result<()> {
-    let reason = "kernel crates with register_attr cannot be compiled on Windows";
-    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }

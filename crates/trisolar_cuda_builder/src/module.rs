@@ -5,16 +5,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
 use crate::error::{CudaBuilderError, at};
 use crate::link::symlink;
 use crate::sysroot::key;
-use crate::toolchain::{Toolchain, isolate};
+use crate::toolchain::Toolchain;
 
 /// The names of the package whose library is `cuda_std`: ours, and rust-cuda's.
 const CUDA_STD: [&str; 2] = ["trisolar-cuda-std", "cuda_std"];
@@ -35,7 +33,7 @@ pub fn package(
     if !host.join(file).is_file() {
         return Err(bad(format!("there is no such file in {}", host.display())));
     }
-    let metadata = metadata(toolchain, host)?;
+    let metadata = toolchain.metadata(&host.join("Cargo.toml"))?;
     let manifest = manifest(&metadata, host, dependencies).map_err(bad)?;
 
     let folder = cache.join(format!(
@@ -90,26 +88,6 @@ fn module_path(file: &Path) -> Result<Vec<String>, String> {
     }
     names.remove(0);
     Ok(names)
-}
-
-/// What cargo knows of the host's package.
-fn metadata(toolchain: &Toolchain, host: &Path) -> Result<Value, CudaBuilderError> {
-    let fail = |source| CudaBuilderError::Tool {
-        what: format!("cannot read the manifest in {}", host.display()),
-        source,
-    };
-    let mut command = Command::new(&toolchain.cargo);
-    isolate(&mut command);
-    let output = command
-        .args(["metadata", "--no-deps", "--format-version=1"])
-        .current_dir(host)
-        .output()
-        .map_err(fail)?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(fail(io::Error::other(message)));
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| fail(error.into()))
 }
 
 /// The manifest of the package.

@@ -6,89 +6,50 @@ pub const NOT_COMPILED: &str = "// not compiled: ";
 
 /// The kernels of a module, in order of appearance.
 pub fn entry_points(ptx: &str) -> Vec<&str> {
-    code_lines(ptx)
-        .filter_map(|line| Some(name_at_start(line.split_once(".entry ")?.1)))
-        .filter(|n| !n.is_empty())
-        .collect()
+    entries(ptx).map(|(name, _)| name).collect()
 }
 
 /// The text of a kernel, from its `.entry` to the closing brace of its body.
 pub fn entry<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
-    let mut from = 0;
-    let start = loop {
-        let at = from + ptx[from..].find(".entry ")?;
-        let rest = at + ".entry ".len();
-        if name_at_start(&ptx[rest..]) == name {
-            break at;
-        }
-        from = rest;
-    };
-    // Braces nest, because call sequences and inline assembly have their own.
-    let mut depth = 0;
-    let mut position = start;
-    for line in ptx[start..].split_inclusive('\n') {
-        for (at, brace) in line
-            .split("//")
-            .next()
-            .unwrap_or_default()
-            .match_indices(['{', '}'])
-        {
-            depth += if brace == "{" { 1 } else { -1 };
-            if depth == 0 {
-                return Some(&ptx[start..=position + at]);
-            }
-        }
-        position += line.len();
-    }
-    None
+    let (_, at) = entries(ptx).find(|(found, _)| *found == name)?;
+    let rest = &ptx[at..];
+    // The next item begins in the first column; so may lines of inline assembly, but not with these words.
+    let items = [
+        "\n.visible ",
+        "\n.func ",
+        "\n.weak ",
+        "\n.extern ",
+        "\n.version ",
+    ];
+    let end = items.iter().filter_map(|word| rest.find(word)).min();
+    let text = &rest[..end.unwrap_or(rest.len())];
+    Some(&text[..=text.rfind("\n}")? + 1])
 }
 
-/// Lines without comments.
-fn code_lines(ptx: &str) -> impl Iterator<Item = &str> {
-    ptx.lines()
-        .map(|l| l.split("//").next().unwrap_or_default())
-}
-
-fn name_at_start(text: &str) -> &str {
-    let end = text
-        .find(|c: char| !(c.is_ascii_alphanumeric() || "_$%.".contains(c)))
-        .unwrap_or(text.len());
-    &text[..end]
+/// The name of each kernel, and the place of its `.entry`.
+fn entries(ptx: &str) -> impl Iterator<Item = (&str, usize)> {
+    let found = ptx.match_indices("\n.visible .entry ");
+    found.map(|(at, before)| {
+        let name = &ptx[at + before.len()..];
+        let end = name.find(['(', '\n']).unwrap_or(name.len());
+        (&name[..end], at + before.len() - ".entry ".len())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PTX: &str = "
-.version 7.0
-	// .globl	one   .entry not_this_one
-.visible .entry one(
-	.param .u64 one_param_0
-)
-{
-	{ // callseq
-	bar.sync 	0;
-	}
-	// begin inline asm
-	{
-.reg .b64 a;
-}
-	// end of a block }
-	ret;
-}
-.visible .entry two()
-{
-	ret;
-}
-";
-
     #[test]
     fn kernels_are_found() {
-        assert_eq!(entry_points(PTX), ["one", "two"]);
-        let one = entry(PTX, "one").unwrap();
-        assert!(one.contains("bar.sync") && one.ends_with("ret;\n}") && !one.contains("two"));
-        assert!(!entry(PTX, "two").unwrap().contains("bar.sync"));
-        assert_eq!(entry(PTX, "on"), None);
+        let ptx = ".version 7.0\n\t// .globl one   .entry not_this_one\n.visible .entry one(\n\t.param .u64 one_param_0\n)\n{\n\
+                   \tbar.sync 0;\n\t{\n.reg .b64 a;\n}\n\t// end of a block }\n\tret;\n}\n.visible .entry two()\n{\n\tret;\n}\n";
+        assert_eq!(entry_points(ptx), ["one", "two"]);
+        let one = entry(ptx, "one").unwrap();
+        assert!(
+            one.starts_with(".entry one(") && one.contains("bar.sync") && one.ends_with("ret;\n}")
+        );
+        assert_eq!(entry(ptx, "two"), Some(".entry two()\n{\n\tret;\n}"));
+        assert_eq!(entry(ptx, "on"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! `core`, `compiler_builtins` and `alloc` for the GPU, compiled once for each compiler and set of flags.
+//! `core`, `compiler_builtins` and `alloc` for the GPU, compiled once on a machine for each compiler and set of flags.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,11 +8,30 @@ use sha2::{Digest, Sha256};
 
 use crate::TARGET;
 use crate::error::{CudaBuilderError, at};
-use crate::toolchain::{Toolchain, isolate};
+use crate::record::hex;
+use crate::toolchain::{Toolchain, given, isolate};
 
 const BUILTINS: &str = "compiler_builtins";
 /// The file in the sysroot with the functions for remainders of floating-point numbers, as LLVM's bitcode.
 pub const REMAINDERS: &str = "compiler_builtins.bc";
+
+/// The environment variable that names the folder for the compiled `core`s.
+pub const CACHE_VARIABLE: &str = "CUDA_BUILDER_CACHE";
+
+/// The folder for the compiled `core`s of all workspaces of this user; `None` if there is none to which files can be written.
+pub fn folder() -> Option<PathBuf> {
+    let (variable, below) = match std::env::consts::OS {
+        "windows" => ("LOCALAPPDATA", ""),
+        "macos" => ("HOME", "Library/Caches"),
+        _ => ("HOME", ".cache"),
+    };
+    let of_user = given("XDG_CACHE_HOME").or_else(|| Some(given(variable)?.join(below)));
+    let folder = given(CACHE_VARIABLE).or_else(|| Some(of_user?.join("cuda-builder")))?;
+    fs::create_dir_all(&folder).ok()?;
+    let folder = folder.canonicalize().ok()?;
+    // The folder may exist where nothing can be written.
+    File::create(folder.join("writable")).ok().map(|_| folder)
+}
 
 /// Must be changed when this file's output changes in a way that the flags do not show.
 const FORMAT: &str = "4";
@@ -62,10 +81,7 @@ pub fn key(parts: &[&str]) -> String {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
-    hash.finalize()[..8]
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hex(&hash.finalize()[..8])
 }
 
 fn compile(

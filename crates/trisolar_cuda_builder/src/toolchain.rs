@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::error::CudaBuilderError;
 
 /// The variable that names a folder with the sources of the Rust library, for machines where they are in an unusual place.
@@ -31,14 +33,10 @@ impl Toolchain {
     pub fn current() -> Result<Self, CudaBuilderError> {
         let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let identity = output_of(&rustc, &["-vV"])?;
-        let release = identity
-            .lines()
-            .find_map(|l| l.strip_prefix("release: "))
-            .unwrap_or("unknown")
-            .trim()
-            .to_owned();
-        let sysroot = output_of(&rustc, &["--print", "sysroot"])?.trim().into();
+        let output_of = |arguments: &[&str]| output_of(Command::new(&rustc).args(arguments));
+        let identity = output_of(&["-vV"])?;
+        let release = field(&identity, "release:");
+        let sysroot = output_of(&["--print", "sysroot"])?.trim().into();
         Ok(Self {
             rustc,
             cargo,
@@ -50,33 +48,37 @@ impl Toolchain {
 
     /// The folder `library` of the Rust sources of exactly this version.
     pub fn library_source(&self) -> Result<PathBuf, CudaBuilderError> {
-        let mut looked_in = Vec::new();
-        if let Some(given) = env::var_os(RUST_SRC_VARIABLE)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-        {
+        let looked_in = match given(RUST_SRC_VARIABLE) {
             // If the user names a folder, no other is tried.
-            looked_in.extend([given.join("library"), given]);
-        } else {
-            looked_in.push(self.sysroot.join("lib/rustlib/src/rust/library"));
-            looked_in.push(format!("/usr/src/rustc-{}/library", self.release).into());
-        }
-        let Some(found) = looked_in
-            .iter()
-            .find(|p| p.join("core/src/lib.rs").is_file())
-        else {
-            return Err(CudaBuilderError::NoRustSource {
-                version: self.release.clone(),
+            Some(given) => vec![given.join("library"), given],
+            None => vec![
+                self.sysroot.join("lib/rustlib/src/rust/library"),
+                format!("/usr/src/rustc-{}/library", self.release).into(),
+            ],
+        };
+        let has_core = |path: &&PathBuf| path.join("core/src/lib.rs").is_file();
+        let Some(found) = looked_in.iter().find(has_core).cloned() else {
+            return Err(CudaBuilderError::Missing {
+                what: format!(
+                    "the sources of Rust's core library, version {}",
+                    self.release
+                ),
+                how: format!(
+                    "With rustup: rustup component add rust-src\n\
+                     With Debian's rustc of the same version: apt install rust-src\n\
+                     Otherwise: unpack them and set {RUST_SRC_VARIABLE} to the folder `library`."
+                ),
                 looked_in,
             });
         };
-        match source_version(found) {
-            Some(version) if version != self.release => Err(CudaBuilderError::RustSourceMismatch {
-                path: found.clone(),
+        match source_version(&found) {
+            Some(version) if version != self.release => Err(CudaBuilderError::Mismatch {
+                what: "the sources of Rust's core library",
+                path: found,
                 found: version,
                 expected: self.release.clone(),
             }),
-            _ => Ok(found.clone()),
+            _ => Ok(found),
         }
     }
 
@@ -93,10 +95,39 @@ impl Toolchain {
         })
     }
 
+    /// cargo's metadata of a package without its dependencies, which needs no network.
+    pub fn metadata(&self, manifest: &Path) -> Result<Value, CudaBuilderError> {
+        let mut command = Command::new(&self.cargo);
+        isolate(&mut command);
+        let arguments = [
+            "metadata",
+            "--no-deps",
+            "--format-version=1",
+            "--manifest-path",
+        ];
+        let said = output_of(command.args(arguments).arg(manifest))?;
+        serde_json::from_str(&said).map_err(|error| CudaBuilderError::Tool {
+            what: format!("the metadata of {}", manifest.display()),
+            source: error.into(),
+        })
+    }
+
     /// A file that changes when rustup adds or removes a component, if there is one.
     pub fn component_list(&self) -> Option<PathBuf> {
         Some(self.sysroot.join("lib/rustlib/components")).filter(|p| p.is_file())
     }
+}
+
+/// The value of a line of `rustc -vV`.
+pub fn field(identity: &str, name: &str) -> String {
+    let value = identity.lines().find_map(|line| line.strip_prefix(name));
+    value.unwrap_or("unknown").trim().to_owned()
+}
+
+/// The folder that the user names by a variable.
+pub fn given(variable: &str) -> Option<PathBuf> {
+    let value = env::var_os(variable).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
 }
 
 /// The version of a source tree, from `src/version` of a complete tree or from the folder's name.
@@ -111,23 +142,25 @@ fn source_version(library: &Path) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn output_of(program: &OsString, arguments: &[&str]) -> Result<String, CudaBuilderError> {
-    let what = || format!("cannot run {} {}", program.display(), arguments.join(" "));
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .map_err(|source| CudaBuilderError::Tool {
-            what: what(),
-            source,
-        })?;
-    if !output.status.success() {
-        let source = io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned());
-        return Err(CudaBuilderError::Tool {
-            what: what(),
-            source,
-        });
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+/// What a program writes to stdout.
+///
+/// # Errors
+/// [`CudaBuilderError::Tool`] with what it writes to stderr, if it fails.
+pub fn output_of(command: &mut Command) -> Result<String, CudaBuilderError> {
+    let output = command.output();
+    let failed = match output {
+        Ok(output) if output.status.success() => {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Ok(output) => io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()),
+        Err(error) => error,
+    };
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    Err(CudaBuilderError::Tool {
+        what: format!("cannot run {}", words.join(" ")),
+        source: failed,
+    })
 }
 
 /// Removes those environment variables by which an outer cargo or its user would change what is built, but keeps those for the

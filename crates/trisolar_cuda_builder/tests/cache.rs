@@ -5,8 +5,9 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{BARE, builder, crate_of, text_of};
-use cuda_builder::CudaBuilder;
+use common::{BARE, builder, crate_of, has, text_of};
+use cuda_builder::{CACHE_VARIABLE, CudaBuilder};
+use tempfile::TempDir;
 
 /// A kernel that calls a function which is not inlined. The name of such a function in the PTX contains a hash of its crate.
 const CALLED: &str = "
@@ -21,24 +22,31 @@ pub unsafe extern \"ptx-kernel\" fn calling(x: *mut f32) {
 ";
 
 #[test]
-fn builds_at_the_same_time_share_one_core_and_an_interrupted_one_is_repeated() {
-    let krate = crate_of(&(BARE.to_owned() + CALLED));
+fn workspaces_share_one_core_and_an_interrupted_one_is_repeated() {
+    let source = BARE.to_owned() + CALLED;
+    let (first, second) = (crate_of(&source), crate_of(&source));
     let cache = tempfile::tempdir().unwrap();
-    let build = || text_of(CudaBuilder::new(krate.path()).cache_dir(cache.path()));
+    // SAFETY: this is the only test of the process and it has just started, so that no other thread reads the environment.
+    unsafe {
+        std::env::set_var(CACHE_VARIABLE, cache.path());
+        std::env::remove_var("CARGO_TARGET_DIR");
+    }
+    let build = |krate: &TempDir| text_of(CudaBuilder::new(krate.path()));
 
     let texts: Vec<_> = std::thread::scope(|scope| {
-        let both = [scope.spawn(build), scope.spawn(build)];
+        let both = [&first, &second].map(|krate| scope.spawn(move || build(krate)));
         both.into_iter().map(|b| b.join().unwrap()).collect()
     });
-    let Some(first) = texts[0].clone() else {
+    let Some(text) = texts[0].clone() else {
         return;
     };
-    assert_eq!(texts[1].as_ref(), Some(&first));
-    assert!(first.contains("_5small5twice"), "{first}");
+    assert_eq!(texts[1].as_ref(), Some(&text));
+    has(&text, "_5small5twice");
     // The PTX from a cache in another folder is the same, including the names of functions.
-    assert_eq!(text_of(builder(krate.path())).as_ref(), Some(&first));
+    assert_eq!(text_of(builder(first.path())).as_ref(), Some(&text));
     let finished = sysroots(cache.path());
     assert_eq!(finished.len(), 1, "{finished:?}");
+    assert_eq!(sysroots(&first.path().join("target/cuda-builder")).len(), 0);
 
     // Simulates a crash while `core` was being compiled.
     let sysroot = &finished[0];
@@ -47,21 +55,18 @@ fn builds_at_the_same_time_share_one_core_and_an_interrupted_one_is_repeated() {
         .with_extension("part")
         .join("lib/rustlib/nvptx64-nvidia-cuda/lib");
     fs::write(libraries.join("libcore.rlib"), "half").unwrap();
-    assert_eq!(build().as_ref(), Some(&first));
+    assert_eq!(build(&first).as_ref(), Some(&text));
     assert_eq!(sysroots(cache.path()), finished);
 }
 
 /// The finished sysroots in the cache.
 fn sysroots(cache: &Path) -> Vec<PathBuf> {
-    fs::read_dir(cache)
+    let paths = fs::read_dir(cache)
         .unwrap()
-        .map(|e| e.unwrap().path())
-        .filter(|p| p.is_dir() && p.extension().is_none())
-        .filter(|p| {
-            p.file_name()
-                .unwrap()
-                .to_string_lossy()
-                .starts_with("sysroot-")
-        })
-        .collect()
+        .map(|entry| entry.unwrap().path());
+    let is_finished = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("sysroot-") && path.is_dir() && path.extension().is_none()
+    };
+    paths.filter(is_finished).collect()
 }

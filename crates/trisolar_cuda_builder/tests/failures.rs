@@ -4,101 +4,59 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{BARE, builder, crate_of};
+use common::{BARE, builder, crate_of, has, refused};
 use cuda_builder::CudaBuilderError;
-
-/// The error of a build, or `None` with a reported skip where the sources of `core` are missing.
-fn error_of(source: &str) -> Option<CudaBuilderError> {
-    let krate = crate_of(source);
-    match builder(krate.path()).build() {
-        Err(error) if error.lacks_toolchain() => {
-            common::skip(&error.to_string());
-            None
-        }
-        Err(error) => Some(error),
-        Ok(path) => panic!("{} was built", path.display()),
-    }
-}
 
 #[test]
 fn a_folder_without_a_crate_is_named() {
     let error = builder("/nonexistent/kernels").build().unwrap_err();
     assert!(matches!(error, CudaBuilderError::CratePathDoesntExist(_)));
-    assert!(
-        error.to_string().contains("/nonexistent/kernels"),
-        "{error}"
+    has(&error.to_string(), "/nonexistent/kernels");
+}
+
+#[test]
+fn what_does_not_compile_is_explained() {
+    type Is = fn(&CudaBuilderError) -> bool;
+    let instead = |line: &str| BARE.replace("*x.add(3) = a * b + c;", line);
+    let with_symbol = instead(
+        "let word: u32; core::arch::asm!(\"ld.global.b32 {}, [{}];\", out(reg32) word, sym TABLE); *x.add(3) = word as f32;",
     );
-}
-
-#[test]
-fn the_compilers_messages_are_passed_on() {
-    let Some(error) =
-        error_of(&BARE.replace("*x.add(3) = a * b + c;", "*x.add(3) = undefined_name;"))
-    else {
-        return;
-    };
-    let CudaBuilderError::BuildFailed { diagnostics, .. } = &error else {
-        panic!("{error}")
-    };
-    assert!(
-        diagnostics.contains("cannot find value `undefined_name`"),
-        "{diagnostics}"
-    );
-}
-
-#[test]
-fn a_crate_without_kernels_is_rejected() {
-    let without = BARE.replace("extern \"ptx-kernel\" ", "");
-    let Some(error) = error_of(&without) else {
-        return;
-    };
-    assert!(
-        matches!(error, CudaBuilderError::NoEntryPoint(_)),
-        "{error}"
-    );
-    assert!(error.to_string().contains("#[kernel]"), "{error}");
-}
-
-#[test]
-fn a_function_that_the_device_lacks_is_named() {
-    let calling = BARE.replace("*x.add(3) = a * b + c;", "*x.add(3) = sinf(a);")
-        + "unsafe extern \"C\" { fn sinf(x: f32) -> f32; }";
-    let Some(error) = error_of(&calling) else {
-        return;
-    };
-    let CudaBuilderError::Unresolved { symbols } = &error else {
-        panic!("{error}")
-    };
-    assert_eq!(symbols, &["sinf"]);
-}
-
-#[test]
-fn an_operation_that_the_device_lacks_is_explained() {
-    let wide = BARE.replace("*x.add(3) = a * b + c;", "*x.add(3) = a as u128 as f32;");
-    let Some(error) = error_of(&wide) else {
-        return;
-    };
-    assert!(
-        error
-            .to_string()
-            .contains("128-bit integer and a floating-point number"),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_symbol_in_assembly_is_explained() {
-    let symbol = BARE
-        .replace("core_float_math", "core_float_math, asm_experimental_arch")
-        .replace(
-            "*x.add(3) = a * b + c;",
-            "let word: u32; core::arch::asm!(\"ld.global.b32 {}, [{}];\", out(reg32) word, sym TABLE); *x.add(3) = word as f32;",
-        )
-        + "static TABLE: [u32; 2] = [1, 2];";
-    let Some(error) = error_of(&symbol) else {
-        return;
-    };
-    assert!(error.to_string().contains("an operand `sym`"), "{error}");
+    let with_symbol =
+        with_symbol.replace("core_float_math", "core_float_math, asm_experimental_arch");
+    let cases: [(String, Is, &str); 5] = [
+        (
+            instead("*x.add(3) = undefined_name;"),
+            |e| matches!(e, CudaBuilderError::BuildFailed { diagnostics, .. } if diagnostics.contains("cannot find value `undefined_name`")),
+            "does not compile",
+        ),
+        (
+            BARE.replace("extern \"ptx-kernel\" ", ""),
+            |e| matches!(e, CudaBuilderError::NoEntryPoint(_)),
+            "#[kernel]",
+        ),
+        (
+            instead("*x.add(3) = sinf(a);") + "unsafe extern \"C\" { fn sinf(x: f32) -> f32; }",
+            |e| matches!(e, CudaBuilderError::Unresolved { symbols } if symbols == &["sinf"]),
+            "no libdevice",
+        ),
+        (
+            instead("*x.add(3) = a as u128 as f32;"),
+            |e| matches!(e, CudaBuilderError::Llvm { .. }),
+            "128-bit integer and a floating-point number",
+        ),
+        (
+            with_symbol + "static TABLE: [u32; 2] = [1, 2];",
+            |e| matches!(e, CudaBuilderError::Llvm { .. }),
+            "an operand `sym`",
+        ),
+    ];
+    for (source, is, words) in cases {
+        let Some(error) = refused(builder(crate_of(&source).path())) else {
+            return;
+        };
+        assert!(is(&error), "{error}");
+        has(&error.to_string(), words);
+    }
 }
 
 #[test]
@@ -106,17 +64,20 @@ fn a_build_script_that_unwraps_shows_the_message() {
     let error = builder("/nonexistent/kernels").build().unwrap_err();
     let (shown, unwrapped) = (error.to_string(), format!("{error:?}"));
     assert_eq!(shown, unwrapped);
-    let missing = CudaBuilderError::NoRustSource {
-        version: "1.0.0".into(),
+    let missing = CudaBuilderError::Missing {
+        what: "its parts".into(),
+        how: "With rustup: a command".into(),
         looked_in: vec!["/nonexistent".into()],
     };
     let refused = [missing].into_iter().map(Err::<(), _>);
     let unwrap = AssertUnwindSafe(|| refused.for_each(Result::unwrap));
     let panic = catch_unwind(unwrap).unwrap_err();
     let text = panic.downcast_ref::<String>().unwrap();
-    assert!(
-        text.contains("\nWith rustup: rustup component add rust-src\n"),
-        "{text}"
+    has(
+        text,
+        "need its parts, which are not installed.
+With rustup: a command
+Looked in: /nonexistent",
     );
 }
 
@@ -135,11 +96,8 @@ fn features_of_rust_cudas_crates_exist() {
     std::fs::write(krate.path().join("Cargo.toml"), manifest).unwrap();
     let lock = path("../Cargo.lock");
     std::fs::copy(lock, krate.path().join("Cargo.lock")).unwrap();
-    let output = std::process::Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--manifest-path"])
-        .arg(krate.path().join("Cargo.toml"))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    let arguments = ["metadata", "--format-version=1", "--manifest-path"];
+    let (found, said) = common::said(cargo.args(arguments).arg(krate.path().join("Cargo.toml")));
+    assert!(found, "{said}");
 }

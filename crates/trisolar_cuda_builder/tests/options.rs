@@ -3,8 +3,9 @@
 mod common;
 
 use std::fs;
+use std::process::Command;
 
-use common::{BARE, builder, built, crate_of, text_of};
+use common::{BARE, builder, built, crate_of, has, lacks, refused, said, text_of};
 use cuda_builder::{CudaBuilderError, DebugInfo, NvvmArch, ptx};
 
 #[test]
@@ -14,56 +15,33 @@ fn arithmetic_is_exact_unless_an_option_changes_it() {
         return;
     };
     assert_eq!(ptx::entry_points(&plain), ["arithmetic"]);
-    for expected in [
-        "sqrt.rn.f32",
-        "div.rn.f32",
-        "mul.rn.f32",
-        "add.rn.f32",
-        "mul.rn.f64",
-        "add.rn.f64",
-        ".target sm_70",
-    ] {
-        assert!(plain.contains(expected), "{expected} in\n{plain}");
-    }
-    for unexpected in [
-        "fma",
-        "approx",
-        ".loc",
-        "42",
-        krate.path().to_str().unwrap(),
-    ] {
-        assert!(!plain.contains(unexpected), "{unexpected} in\n{plain}");
-    }
+    has(
+        &plain,
+        "sqrt.rn.f32|div.rn.f32|mul.rn.f32|add.rn.f32|mul.rn.f64|add.rn.f64|.target sm_70",
+    );
+    lacks(&plain, "fma|approx|.loc|42");
+    lacks(&plain, krate.path().to_str().unwrap());
     common::assemble(&plain, &common::ARCHITECTURES);
 
-    let fused = text_of(builder(krate.path()).fma_contraction(true)).unwrap();
-    assert!(
-        fused.contains("fma.rn.f32") && fused.contains("fma.rn.f64"),
-        "{fused}"
+    let with = |builder| text_of(builder).unwrap();
+    let fused = with(builder(krate.path()).fma_contraction(true));
+    has(&fused, "fma.rn.f32|fma.rn.f64");
+    let fast = with(builder(krate.path()).fast_math().ftz(false));
+    has(&fast, "sqrt.approx.f32|div.approx.f32|fma.rn.f64");
+    let fastest = with(builder(krate.path()).fast_math());
+    has(
+        &fastest,
+        "sqrt.approx.ftz.f32|div.approx.ftz.f32|fma.rn.ftz.f32|fma.rn.f64",
     );
-    let fast = text_of(builder(krate.path()).fast_math().ftz(false)).unwrap();
-    for expected in ["sqrt.approx.f32", "div.approx.f32", "fma.rn.f64"] {
-        assert!(fast.contains(expected), "{expected} in\n{fast}");
-    }
-    let fastest = text_of(builder(krate.path()).fast_math()).unwrap();
-    for expected in [
-        "sqrt.approx.ftz.f32",
-        "div.approx.ftz.f32",
-        "fma.rn.ftz.f32",
-        "fma.rn.f64",
-    ] {
-        assert!(fastest.contains(expected), "{expected} in\n{fastest}");
-    }
     common::assemble(&fastest, &common::ARCHITECTURES);
-    let flushed = text_of(builder(krate.path()).ftz(true)).unwrap();
-    let expected = plain
-        .replace("sqrt.rn.f32", "sqrt.rn.ftz.f32")
-        .replace("div.rn.f32", "div.rn.ftz.f32")
-        .replace("mul.rn.f32", "mul.rn.ftz.f32")
-        .replace("add.rn.f32", "add.rn.ftz.f32");
+    let flushed = with(builder(krate.path()).ftz(true));
+    let of_f32 = ["sqrt", "div", "mul", "add"];
+    let expected = of_f32.iter().fold(plain.clone(), |text, name| {
+        text.replace(&format!("{name}.rn.f32"), &format!("{name}.rn.ftz.f32"))
+    });
     assert_eq!(flushed, expected);
     common::assemble(&flushed, &common::ARCHITECTURES);
-    let with_feature = text_of(builder(krate.path()).build_args(&["--features=extra"])).unwrap();
+    let with_feature = with(builder(krate.path()).build_args(&["--features=extra"]));
     assert_ne!(with_feature, plain);
 }
 
@@ -78,11 +56,8 @@ fn line_info_adds_lines_without_changing_the_code() {
         builder(krate.path()).debug(DebugInfo::LineTables),
     ] {
         let with_lines = text_of(with_lines).unwrap();
-        assert!(
-            with_lines.contains("src/lib.rs") && with_lines.contains(".loc"),
-            "{with_lines}"
-        );
-        assert!(!with_lines.contains(krate.path().to_str().unwrap()));
+        has(&with_lines, "src/lib.rs|.loc");
+        lacks(&with_lines, krate.path().to_str().unwrap());
         let code = |text: &str| -> Vec<String> {
             let code = |l: &&str| {
                 l.trim_start().split('.').next() != Some("") && !l.trim_start().starts_with("//")
@@ -110,10 +85,9 @@ fn other_outputs_go_to_the_given_paths() {
         return;
     }
     assert_eq!(built(builder.clone()).unwrap().0, ptx);
-    assert!(
-        fs::read_to_string(&ll)
-            .unwrap()
-            .contains("define ptx_kernel void @arithmetic")
+    has(
+        &fs::read_to_string(&ll).unwrap(),
+        "define ptx_kernel void @arithmetic",
     );
     let beside = built(builder.emit_llvm_ir(true)).unwrap();
     assert!(beside.0.is_file());
@@ -121,10 +95,8 @@ fn other_outputs_go_to_the_given_paths() {
     let nowhere = common::builder(krate.path())
         .copy_to(krate.path().join("no/such/folder/k.ptx"))
         .build();
-    assert!(
-        matches!(nowhere, Err(CudaBuilderError::FailedToCopyPtxFile(_))),
-        "{nowhere:?}"
-    );
+    let is_named = matches!(nowhere, Err(CudaBuilderError::FailedToCopyPtxFile(_)));
+    assert!(is_named, "{nowhere:?}");
 }
 
 #[test]
@@ -145,29 +117,20 @@ fn the_dev_profile_checks_for_overflow() {
 }
 
 #[test]
-fn every_architecture_of_the_enum_is_one_of_the_compiler() {
-    let output = std::process::Command::new("rustc")
-        .args(["--print", "target-cpus", "--target", "nvptx64-nvidia-cuda"])
-        .output()
-        .unwrap();
-    let known = String::from_utf8(output.stdout).unwrap();
+fn every_architecture_of_the_enum_is_one_of_the_compiler_and_of_cuda_std() {
+    let mut rustc = Command::new("rustc");
+    let (_, known) =
+        said(rustc.args(["--print", "target-cpus", "--target", "nvptx64-nvidia-cuda"]));
     let known: Vec<&str> = known
         .lines()
-        .filter_map(|l| l.split_whitespace().next())
+        .filter_map(|line| line.split_whitespace().next())
         .collect();
+    let of_cuda_std = include_str!("../../trisolar_cuda_std/src/cfg.rs");
     for arch in NvvmArch::ALL {
         let cpu = arch.target_cpu();
         assert!(known.contains(&cpu.as_str()), "{cpu}");
-    }
-}
-
-#[test]
-fn every_architecture_of_the_enum_is_one_of_cuda_std() {
-    let known = include_str!("../../trisolar_cuda_std/src/cfg.rs");
-    for arch in NvvmArch::ALL {
         // This is the form of the environment variable `CUDA_ARCH`.
-        let number = format!("\"{}0\"", arch.capability_value());
-        assert!(known.contains(&number), "{arch}");
+        has(of_cuda_std, &format!("\"{}0\"", arch.capability_value()));
     }
 }
 
@@ -188,21 +151,21 @@ fn kernels_see_the_architecture_they_are_compiled_for() {
 #[test]
 fn unsupported_options_are_rejected_by_name() {
     let krate = crate_of(BARE);
-    let refused = [
-        (builder(krate.path()).optix(true), "optix"),
-        (builder(krate.path()).override_libm(true), "override_libm"),
+    let plain = || builder(krate.path());
+    for (builder, name) in [
+        (plain().optix(true), "optix"),
+        (plain().override_libm(true), "override_libm"),
         (
-            builder(krate.path()).use_constant_memory_space(true),
+            plain().use_constant_memory_space(true),
             "use_constant_memory_space",
         ),
-    ];
-    for (builder, name) in refused {
+    ] {
         let error = builder.build().unwrap_err();
         assert!(
             matches!(error, CudaBuilderError::UnsupportedOption { .. }),
             "{error}"
         );
-        assert!(error.to_string().contains(name), "{error}");
+        has(&error.to_string(), name);
     }
 }
 
@@ -243,22 +206,13 @@ const DEFINER: &str = r#"
 #[test]
 fn functions_of_other_files_are_called_where_an_option_names_them() {
     let krate = crate_of(CALLER);
-    let text = |builder: cuda_builder::CudaBuilder| match builder.build() {
-        Ok(path) => Some(fs::read_to_string(path).unwrap()),
-        Err(error) if error.lacks_toolchain() => {
-            common::skip(&error.to_string());
-            None
-        }
-        Err(error) => panic!("{error}"),
+    // It would not assemble, as `text_of` has it.
+    let calling = match builder(krate.path()).external_functions(&["shade"]).build() {
+        Err(error) if error.lacks_toolchain() => return common::skip(&error.to_string()),
+        built => fs::read_to_string(built.unwrap()).unwrap(),
     };
-    let Some(calling) = text(builder(krate.path()).external_functions(&["shade"])) else {
-        return;
-    };
-    assert!(calling.contains(".extern .func"), "{calling}");
-    let error = builder(krate.path())
-        .external_functions(&["shadow"])
-        .build()
-        .unwrap_err();
+    has(&calling, ".extern .func");
+    let error = refused(builder(krate.path()).external_functions(&["shadow"])).unwrap();
     assert!(
         matches!(&error, CudaBuilderError::Unresolved { symbols } if symbols == &["shade"]),
         "{error}"
@@ -279,18 +233,14 @@ fn functions_of_other_files_are_called_where_an_option_names_them() {
         let file = krate.path().join("calling.ptx");
         fs::write(&file, &calling).unwrap();
         for arch in ["sm_75", "sm_90", "sm_120"] {
-            let output = std::process::Command::new(&ptxas)
-                .args([
-                    "--compile-only",
-                    "-o",
-                    "/dev/null",
-                    &format!("-arch={arch}"),
-                ])
-                .arg(&file)
-                .output()
-                .unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{arch}: {said}");
+            let arguments = [
+                "--compile-only",
+                "-o",
+                "/dev/null",
+                &format!("-arch={arch}"),
+            ];
+            let (accepted, said) = said(Command::new(&ptxas).args(arguments).arg(&file));
+            assert!(accepted, "{arch}: {said}");
         }
     }
 }
@@ -306,59 +256,48 @@ fn ptxas_checks_its_options() {
     }
     // A process of its own, because environment variables belong to the process.
     let run = |option: &str, variable: &str| {
-        std::process::Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "ptxas_in_a_process_of_its_own",
-                "--ignored",
-                "--nocapture",
-            ])
+        let arguments = [
+            "--exact",
+            "ptxas_in_a_process_of_its_own",
+            "--ignored",
+            "--nocapture",
+        ];
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(arguments)
             .env("KERNELS", krate.path())
-            .env("OPTION", option)
-            .env(cuda_builder::PTXAS_VARIABLE, variable)
-            .output()
-            .unwrap()
+            .env("OPTION", option);
+        said(command.env(cuda_builder::PTXAS_VARIABLE, variable))
     };
     let path = ptxas.to_str().unwrap();
-    let said = |output: &std::process::Output| {
-        [&output.stdout[..], &output.stderr[..]]
-            .map(String::from_utf8_lossy)
-            .concat()
-    };
-    let accepted = run("--verbose", path);
-    assert!(
-        accepted.status.success() && said(&accepted).contains("registers"),
-        "{}",
-        said(&accepted)
-    );
-    let refused = run("--no-such-option", path);
-    assert!(!refused.status.success(), "{}", said(&refused));
-    assert!(
-        said(&refused).contains("ptxas fails with the options --no-such-option"),
-        "{}",
-        said(&refused)
-    );
-    let missing = run("--verbose", "/no/such/ptxas");
-    assert!(
-        said(&missing).contains("cannot run /no/such/ptxas"),
-        "{}",
-        said(&missing)
-    );
+    for (option, ptxas, accepted, words) in [
+        ("--verbose", path, true, "registers"),
+        (
+            "--no-such-option",
+            path,
+            false,
+            "ptxas fails with the options --no-such-option",
+        ),
+        (
+            "--verbose",
+            "/no/such/ptxas",
+            false,
+            "cannot run /no/such/ptxas",
+        ),
+    ] {
+        let (success, said) = run(option, ptxas);
+        assert_eq!(success, accepted, "{said}");
+        has(&said, words);
+    }
 }
 
 #[test]
 #[ignore = "a part of ptxas_checks_its_options"]
 fn ptxas_in_a_process_of_its_own() {
-    let (krate, option) = (
-        std::env::var_os("KERNELS").unwrap(),
-        std::env::var("OPTION").unwrap(),
-    );
+    let [krate, option] = ["KERNELS", "OPTION"].map(|name| std::env::var(name).unwrap());
     // An architecture of current assemblers, for which another test needs `core` as well.
-    let built = builder(krate)
-        .arch(NvvmArch::Compute80)
-        .ptxas_option(option)
-        .build();
-    if let Err(error) = built {
+    let builder = builder(krate).arch(NvvmArch::Compute80);
+    if let Err(error) = builder.ptxas_option(option).build() {
         panic!("{error}");
     }
 }

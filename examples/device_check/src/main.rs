@@ -76,6 +76,27 @@ fn all() -> impl IntoIterator<Item = (&'static str, Kernel, OnGpu)> {
         slices Slices,
         collections Collections,
         text Text,
+        selected_places SelectedPlaces,
+        linked_places LinkedPlaces,
+        stored_places StoredPlaces,
+        shuffled_places ShuffledPlaces,
+        places_in_structures PlacesInStructures,
+        slices_of_shared_arrays SlicesOfSharedArrays,
+        objects_in_shared_memory ObjectsInSharedMemory,
+        names_of_shared_arrays NamesOfSharedArrays,
+        atomics_of_all_widths AtomicsOfAllWidths,
+        places_as_integers PlacesAsIntegers,
+        moves_between_memories MovesBetweenMemories,
+        enums Enums,
+        constant_arrays ConstantArrays,
+        wide_integers WideIntegers,
+        remainders Remainders,
+        edges_of_numbers EdgesOfNumbers,
+        alignments Alignments,
+        bits_of_floats BitsOfFloats,
+        instances Instances,
+        divergent_flow DivergentFlow,
+        changed_memory ChangedMemory,
     ]
 }
 
@@ -275,8 +296,9 @@ mod tests {
 
     #[test]
     fn the_emulator_finds_the_shared_statics_of_all_crates() {
-        // The statics are TILE and SUM of the crate tiles; LINE, PAIR and PLACE; and COUNT and OWN within functions.
-        assert_eq!(cuda_std::emulator::SHARED_STATICS.len(), 7);
+        // The statics are TILE and SUM of the crate tiles; LINE, PAIR and PLACE; COUNT and OWN within functions; and in `places` FIRST, SECOND,
+        // PLACES and three that are called TILE.
+        assert_eq!(cuda_std::emulator::SHARED_STATICS.len(), 13);
     }
 
     #[test]

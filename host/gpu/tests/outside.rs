@@ -87,8 +87,7 @@ fn registry() -> &'static Path {
 }
 
 /// The folder in which all strangers compile, so that what their projects share is compiled once. It is emptied first: cargo would reuse what an
-/// earlier run compiled there as long as the versions of our packages are the same, even if their sources have changed. Then
-/// it gets links to the copies of `core` that the tests of this repository have compiled for GPUs.
+/// earlier run compiled there as long as the versions of our packages are the same, even if their sources have changed.
 fn compiled() -> &'static Path {
     static COMPILED: OnceLock<PathBuf> = OnceLock::new();
     COMPILED.get_or_init(|| {
@@ -96,16 +95,7 @@ fn compiled() -> &'static Path {
         if folder.exists() {
             fs::remove_dir_all(&folder).unwrap();
         }
-        let cache = folder.join("cuda-builder");
-        fs::create_dir_all(&cache).unwrap();
-        let ours = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cuda-builder");
-        for entry in fs::read_dir(ours).into_iter().flatten() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy();
-            if name.starts_with("sysroot-") && path.extension().is_none() {
-                run(Command::new("ln").arg("-s").arg(&path).arg(&cache));
-            }
-        }
+        fs::create_dir_all(&folder).unwrap();
         folder
     })
 }
@@ -152,6 +142,9 @@ impl Stranger {
                 command.env_remove(name);
             }
         }
+        // The copies of `core` for GPUs that the tests of this repository have compiled, in place of the user's.
+        let cores = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cuda-builder");
+        command.env(cuda_builder::CACHE_VARIABLE, cores);
         // In place of the component rust-src, or of its absence.
         let source = std::env::var_os(cuda_builder::RUST_SRC_VARIABLE);
         match (source_of_core, source) {
@@ -187,7 +180,7 @@ impl Stranger {
             })
             .expect("a build script")["out_dir"]
             .clone();
-        fs::read_to_string(Path::new(folder.as_str().unwrap()).join("kernels.ptx")).unwrap()
+        fs::read_to_string(Path::new(folder.as_str().unwrap()).join("kernels.modules")).unwrap()
     }
 }
 

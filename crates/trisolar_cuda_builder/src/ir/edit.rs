@@ -508,32 +508,6 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_moved_variables_are_generic_everywhere() {
-        let shared = format!("addrspacecast (ptr addrspace(3) {TILE} to ptr)");
-        let constant = "addrspacecast (ptr addrspace(4) @\"T\" to ptr)";
-        let first = "@\"cuda_std_constant$T\" = externally_initialized global [4 x i8] zeroinitializer, align 4\n";
-        let body = format!(
-            "  %a = icmp eq ptr %x, {TILE}\n  store ptr {TILE}, ptr %x, align 8\n  %b = load i32, ptr @\"cuda_std_constant$T\", align 4\n  \
-             %c = call i64 asm \"mov $0, $1; // @T\", \"=l,l\"(ptr {TILE})\n"
-        );
-        let text = text_of(&kernel(&body)).unwrap();
-        assert!(text.contains(first), "{text}");
-        let text = with_constants(&text).unwrap().unwrap();
-        let expected = body
-            .replace(TILE, &shared)
-            .replace("@\"cuda_std_constant$T\"", constant);
-        assert!(text.contains(&expected), "{text}");
-        for line in [
-            format!(
-                "{TILE} = internal addrspace(3) externally_initialized global [64 x i8] undef, align 4\n"
-            ),
-            "@\"T\" = addrspace(4) externally_initialized global [4 x i8] zeroinitializer, align 4\n".into(),
-        ] {
-            assert!(text.contains(&line), "{line} in {text}");
-        }
-    }
-
-    #[test]
     fn a_table_that_llvm_has_made_is_built_in_the_function_and_others_are_refused() {
         let table = |name: &str| {
             format!("@{name} = private constant [2 x ptr] [ptr {TILE}, ptr null], align 8\n")

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use cuda_builder::{CudaBuilder, Record};
+use cuda_builder::{CudaBuilder, CudaBuilderError, Record};
 use tempfile::TempDir;
 
 /// A kernel crate that needs nothing but `core`.
@@ -105,6 +105,46 @@ pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
     }
 }
 
+/// Fails unless the text has all of the parts, which `|` separates.
+#[track_caller]
+pub fn has(text: &str, parts: &str) {
+    for part in parts.split('|') {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+/// Fails if the text has one of the parts, which `|` separates.
+#[track_caller]
+pub fn lacks(text: &str, parts: &str) {
+    for part in parts.split('|') {
+        assert!(!text.contains(part), "no {part} in\n{text}");
+    }
+}
+
+/// How often a text has a part.
+pub fn count(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+/// What a program prints, to stdout and stderr, and whether it succeeds.
+pub fn said(command: &mut Command) -> (bool, String) {
+    let output = command.output().unwrap();
+    let both = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy);
+    (output.status.success(), both.concat())
+}
+
+/// The error of a build, or `None` with a reported skip where kernels cannot be compiled.
+pub fn refused(builder: CudaBuilder) -> Option<CudaBuilderError> {
+    match builder.build() {
+        Err(error) if error.lacks_toolchain() => {
+            skip(&error.to_string());
+            None
+        }
+        Err(error) => Some(error),
+        Ok(path) => panic!("{} was built", path.display()),
+    }
+}
+
 /// Reports that a test is skipped, which is a failure if TRISOLAR_NO_SKIP is set.
 pub fn skip(reason: &str) {
     assert!(
@@ -144,17 +184,12 @@ pub fn assemble(ptx: &str, architectures: &[&str]) {
             continue;
         }
         drop(done);
-        let output = Command::new(&ptxas)
-            .args(["-v", "-o", "/dev/null", &format!("-arch={arch}")])
-            .arg(&file)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arch}: {said}");
+        let arguments = ["-v", "-o", "/dev/null", &format!("-arch={arch}")];
+        let (accepted, said) = said(Command::new(&ptxas).args(arguments).arg(&file));
+        assert!(accepted, "{arch}: {said}");
         for kernel in cuda_builder::ptx::entry_points(ptx) {
-            let properties = format!("Function properties for {kernel}\n");
-            let spills = said
-                .split_once(&properties)
+            let properties = said.split_once(&format!("Function properties for {kernel}\n"));
+            let spills = properties
                 .and_then(|(_, rest)| rest.lines().next())
                 .unwrap_or_default();
             assert!(

@@ -15,15 +15,21 @@
 
 mod arguments;
 mod atomics;
+mod forms;
 mod functions;
 mod integers;
 mod intrinsics;
 mod language;
 mod memory;
+mod places;
 mod warps;
 
 pub use arguments::{Body, by_value};
 pub use atomics::{atomics_of_floats, atomics_of_integers, atomics_of_own_memory, small_atomics};
+pub use forms::{
+    alignments, bits_of_floats, changed_memory, constant_arrays, divergent_flow, edges_of_numbers,
+    enums, instances, remainders, wide_integers,
+};
 pub use functions::{exact_functions, functions, functions_f32, further_functions};
 pub use integers::{conversions, integers};
 pub use intrinsics::{intrinsics_functions, intrinsics_integers, intrinsics_rounding};
@@ -31,6 +37,11 @@ pub use language::{
     collections, dispatch, iterators, layouts, long_sorting, slices, sorting, text,
 };
 pub use memory::{NUMBERS, barriers, constant_memory, shared_memory, shared_statics};
+pub use places::{
+    atomics_of_all_widths, linked_places, moves_between_memories, names_of_shared_arrays,
+    objects_in_shared_memory, places_as_integers, places_in_structures, selected_places,
+    shuffled_places, slices_of_shared_arrays, stored_places,
+};
 pub use warps::{shuffles, votes};
 
 /// The kernels' types, which exist on the host.
@@ -40,6 +51,10 @@ mod descriptors {
     pub use crate::atomics::{
         AtomicsOfFloats, AtomicsOfIntegers, AtomicsOfOwnMemory, SmallAtomics,
     };
+    pub use crate::forms::{
+        Alignments, BitsOfFloats, ChangedMemory, ConstantArrays, DivergentFlow, EdgesOfNumbers,
+        Enums, Instances, Remainders, WideIntegers,
+    };
     pub use crate::functions::{ExactFunctions, Functions, FunctionsF32, FurtherFunctions};
     pub use crate::integers::{Conversions, Integers};
     pub use crate::intrinsics::{IntrinsicsFunctions, IntrinsicsIntegers, IntrinsicsRounding};
@@ -47,6 +62,11 @@ mod descriptors {
         Collections, Dispatch, Iterators, Layouts, LongSorting, Slices, Sorting, Text,
     };
     pub use crate::memory::{Barriers, ConstantMemory, SharedMemory, SharedStatics};
+    pub use crate::places::{
+        AtomicsOfAllWidths, LinkedPlaces, MovesBetweenMemories, NamesOfSharedArrays,
+        ObjectsInSharedMemory, PlacesAsIntegers, PlacesInStructures, SelectedPlaces,
+        ShuffledPlaces, SlicesOfSharedArrays, StoredPlaces,
+    };
     pub use crate::warps::{Shuffles, Votes};
 }
 #[cfg(not(target_arch = "nvptx64"))]
