@@ -173,7 +173,7 @@ parameters! {
                 lines: Some(Precision::help_of_all),
                 choices: Some(|| Precision::ALL.iter().map(ToString::to_string).collect()),
             };
-            /// Integrator of the trajectories; all except the default need the precision f64
+            /// Integrator of the trajectories; all except the default need the precision f64, or double-double if their coefficients are exact
             integrator: Option<Integrator> = "NAME" => read::parsed, default "explicit-euler", where {
                 lines: Some(|| Integrator::help_of(Integrator::ALL.iter().copied())),
                 choices: Some(|| Integrator::ALL.iter().map(ToString::to_string).collect()),

@@ -5,6 +5,7 @@
 //! |---|---|---|---|
 //! | all | `f64` | all | one |
 //! | `divergence` | `f32`, `mixed` | `explicit-euler` | one |
+//! | `divergence` | `double-double` | those whose coefficients are powers of two or sums of few | one |
 //! | `divergence` | `fast`, `fixed`, `float-float` | `explicit-euler` | two, one of them for masses that are the same for all pixels |
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -78,6 +79,16 @@ macro_rules! methods_in_precision {
     };
     (mixed: $callback:tt $context:tt $($row:tt)*) => {
         $crate::call! { $callback $context $($row)*, }
+    };
+    // Other integrators have coefficients, such as 1/6, that `f64` rounds.
+    (
+        double_double: $callback:tt $context:tt $quantity:ident $q:ident, ExplicitEuler explicit_euler, $precision:tt $p:ident
+    ) => {
+        $crate::call! { $callback $context $quantity $q, ExplicitEuler explicit_euler, $precision $p, }
+        $crate::call! { $callback $context $quantity $q, SymplecticEuler symplectic_euler, $precision $p, }
+        $crate::call! { $callback $context $quantity $q, Leapfrog leapfrog, $precision $p, }
+        $crate::call! { $callback $context $quantity $q, VelocityVerlet velocity_verlet, $precision $p, }
+        $crate::call! { $callback $context $quantity $q, AdamsBashforth2 adams_bashforth_2, $precision $p, }
     };
     ($p:ident: $callback:tt $context:tt $($row:tt)*) => {
         $crate::call! { $callback $context $($row)*, uniform }

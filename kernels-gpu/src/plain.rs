@@ -7,7 +7,7 @@ use crate::device::fetch::Tile;
 use crate::device::steps::Operation;
 use crate::encounters::step::Stage;
 use crate::encounters::{BodiesStart, Plan, Record};
-use crate::number::{FastF32, FloatFloat};
+use crate::number::{DoubleDouble, FastF32, FloatFloat};
 
 // SAFETY: the type is repr(C) and consists of integers without padding.
 unsafe impl Plain for Tile {}
@@ -15,6 +15,8 @@ unsafe impl Plain for Tile {}
 unsafe impl Plain for FastF32 {}
 // SAFETY: the type is repr(C) and consists of two numbers without padding.
 unsafe impl Plain for FloatFloat<f32> {}
+// SAFETY: as above.
+unsafe impl Plain for DoubleDouble<f64> {}
 // SAFETY: the type is repr(C) and consists of numbers without padding.
 unsafe impl<S: Plain> Plain for Body<S> {}
 // SAFETY: as above; its unused field is also a number.

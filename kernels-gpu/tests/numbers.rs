@@ -1,11 +1,12 @@
 //! The accuracy of the operations of numbers other than `f64`.
 
 use kernels_gpu::Real;
-use kernels_gpu::number::{Fast, FastF32, Fixed, FloatFloat, Mixed};
+use kernels_gpu::number::{DoubleDouble, Fast, FastF32, Fixed, FloatFloat, Mixed};
 use proptest::prelude::*;
 use twofloat::TwoFloat;
 
 type Pair = FloatFloat<f32>;
+type Wide = DoubleDouble<f64>;
 
 /// x^(-3/2) with about 100 bits.
 fn inv_cube(x: f64) -> TwoFloat {
@@ -70,6 +71,34 @@ proptest! {
         prop_assert!((value(x + y) - (a + b)).abs() <= (a + b).abs() * (-44f64).exp2());
         prop_assert!((value(x * y) - a * b).abs() <= (a * b).abs() * (-44f64).exp2());
         prop_assert_eq!(x.at_most(y), a <= b);
+    }
+
+    #[test]
+    fn sums_and_products_of_double_doubles_have_100_bits(a in -1e6..1e6f64, b in -1e6..1e6f64, c in -1e6..1e6f64) {
+        let (x, y, z) = (Wide::from_f64(a), Wide::from_f64(b), Wide::from_f64(c));
+        // Products and sums of two f64 are exact.
+        prop_assert_eq!((x * y).parts(), (a * b, a.mul_add(b, -(a * b))));
+        prop_assert_eq!(Wide::from_difference(a, b), x - y);
+        prop_assert_eq!((x - y) + y, x);
+        let found = (x * y + z) * (x - y);
+        let exact = (TwoFloat::new_mul(a, b) + c) * TwoFloat::new_sub(a, b);
+        let (hi, lo) = found.parts();
+        let error = f64::from((TwoFloat::new_add(hi, lo) - exact) / exact).abs();
+        // The sum may cancel.
+        let cancelled = (a * b).abs() / (a * b + c).abs();
+        prop_assert!(error <= (-99f64).exp2() * (1.0 + cancelled), "2^{}", error.log2());
+        prop_assert_eq!(x.at_most(y), a <= b);
+        prop_assert!((x * y).at_most(x * y) && !(x * y).at_most(x * y - Wide::from_f64((a * b).abs() * (-100f64).exp2())));
+    }
+
+    #[test]
+    fn double_double_has_99_bits(r2 in -200.0..200.0f64, rest in -0.49..0.49f64) {
+        let r2 = r2.exp2();
+        let x = Wide::from_f64(r2) + Wide::from_f64(rest * (r2.next_up() - r2));
+        let w = x.inv_cube();
+        let one = w * w * (x * x * x);
+        let error = (one - Wide::from_f64(1.0)).to_f64(0).abs();
+        prop_assert!(error < (-99f64).exp2(), "{r2}: 2^{}", error.log2());
     }
 
     #[test]
@@ -148,4 +177,13 @@ fn a_collision_gives_nan_which_does_not_count_as_together() {
     assert!(!f32::NAN.at_most(1.0) && !Pair::from_f64(f64::NAN).at_most(Pair::from_f64(1.0)));
     assert_eq!(Fast(4.0).inv_cube(), Fast(0.125));
     assert_eq!(Mixed(0.0).inv_cube(), Mixed(f64::INFINITY));
+}
+
+#[test]
+fn infinite_and_missing_double_doubles_compare_like_f64() {
+    let numbers = [f64::NEG_INFINITY, -1.0, 0.0, 1.0, f64::INFINITY, f64::NAN];
+    for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
+        assert_eq!(Wide::from_f64(a).at_most(Wide::from_f64(b)), a <= b, "{a} {b}");
+        assert_eq!(Pair::from_f64(a).at_most(Pair::from_f64(b)), a <= b, "{a} {b}");
+    }
 }

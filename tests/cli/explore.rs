@@ -161,6 +161,7 @@ fn random_specification(random: &mut Random) -> Value {
                     "fixed:26",
                     "fixed:40",
                     "float-float",
+                    "double-double",
                 ])
                 .into()
         }

@@ -97,14 +97,17 @@ fn modes_are_as_accurate_as_their_digits_allow() {
     let share = |precision| equal_share(&exact, precision);
     let (mixed, single) = (share(Precision::Mixed), share(Precision::F32));
     let pairs = share(Precision::FloatFloat);
+    let wide = share(Precision::DoubleDouble);
     let (coarse, fine) = (share(fixed(26)), share(fixed(48)));
     let all = format!(
-        "mixed {mixed}, f32 {single}, float-float {pairs}, fixed:26 {coarse}, fixed:48 {fine}"
+        "mixed {mixed}, f32 {single}, float-float {pairs}, double-double {wide}, fixed:26 {coarse}, fixed:48 {fine}"
     );
     // Two thirds of the pixels never part, which any arithmetic computes correctly.
     assert!((0.80..1.0).contains(&mixed), "{all}");
     assert!((0.60..0.75).contains(&single), "{all}");
     assert!(pairs > 0.97, "{all}");
+    // Rounding in f64 decides few of the pixels.
+    assert!(wide > 0.97, "{all}");
     assert!(coarse < 0.75, "{all}");
     assert!(fine > 0.95, "{all}");
 }

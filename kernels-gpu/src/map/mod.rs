@@ -96,8 +96,8 @@ impl Point {
         let v = &self.velocities;
         let in_steps = |body: usize| [v[body][0] * dt, v[body][1] * dt, v[body][2] * dt];
         Start {
-            positions: Relative::from_bodies(&self.positions).convert(),
-            steps: Relative::from_bodies(&[in_steps(0), in_steps(1), in_steps(2)]).convert(),
+            positions: Relative::from_bodies(&self.positions),
+            steps: Relative::from_bodies(&[in_steps(0), in_steps(1), in_steps(2)]),
         }
     }
 
@@ -105,7 +105,7 @@ impl Point {
     #[inline(always)]
     pub fn twins<R: Real>(&self, dt: f64, shift: [f64; 3]) -> [Start<R>; 2] {
         let start = self.start(dt);
-        let positions = Relative::from_bodies(&self.shifted(shift).positions).convert();
+        let positions = Relative::from_bodies(&self.shifted(shift).positions);
         [start, Start { positions, ..start }]
     }
 

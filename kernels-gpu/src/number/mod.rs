@@ -9,6 +9,7 @@
 //! | `f32` of N-body runs on GPUs | [`FastF32`] | `f32` | the GPU's approximate reciprocal root | equal to within rounding |
 //! | `fixed` | [`Fixed`] | 64-bit integers | `f64` | equal bits |
 //! | `float-float` | [`FloatFloat`] | sums of two `f32` | float-float, seeded in `f32` | equal bits |
+//! | `double-double` | [`DoubleDouble`] | sums of two `f64` | double-double, seeded in `f64` | equal bits |
 //!
 //! [`Dual`] numbers carry a derivative, based on any of these. The CPU's vectors of `f64` and `f32` also implement the trait. They are
 //! defined with the instruction sets of the host; the wrappers above are generic over them.
@@ -26,10 +27,10 @@ mod f64;
 mod fast;
 mod fast_f32;
 mod fixed;
-mod float_float;
 mod fma;
 pub mod inv_cube;
 mod mixed;
+mod pair;
 
 pub use self::bits::Bits;
 pub use self::f32::{GUESS, Single};
@@ -39,8 +40,8 @@ pub use dual::Dual;
 pub use fast::Fast;
 pub use fast_f32::FastF32;
 pub use fixed::{FRACTION_BITS, Fixed};
-pub use float_float::FloatFloat;
 pub use mixed::Mixed;
+pub use pair::{DoubleDouble, FloatFloat};
 
 /// The largest number of repetitions of `each!`.
 pub const MAX_REPETITIONS: usize = 8;
@@ -237,6 +238,12 @@ pub trait Real:
 
     /// The nearest number to `x`, in every lane.
     fn from_f64(x: f64) -> Self;
+
+    /// The nearest number to a - b, in every lane. Numbers of at most 53 bits round a - b to `f64` first.
+    #[inline(always)]
+    fn from_difference(a: f64, b: f64) -> Self {
+        Self::from_f64(a - b)
+    }
 
     /// The nearest constant to `x`.
     #[inline(always)]
@@ -457,6 +464,7 @@ macro_rules! precisions {
             F32 {f32} f32 plain,
             Fixed {$crate::number::Fixed} fixed scaled,
             FloatFloat {$crate::number::FloatFloat<f32>} float_float plain,
+            DoubleDouble {$crate::number::DoubleDouble<f64>} double_double plain,
         }
     };
 }

@@ -18,14 +18,14 @@ pub struct Relative<R> {
     pub b: Vec3<R>,
 }
 
-impl Relative<f64> {
-    /// Converts positions or velocities of three bodies.
+impl<R: Real> Relative<R> {
+    /// Positions or velocities of three bodies.
     #[inline(always)]
     pub fn from_bodies(p: &[[f64; 3]; 3]) -> Self {
         let from = |body: usize| Vec3 {
-            x: p[body][0] - p[0][0],
-            y: p[body][1] - p[0][1],
-            z: p[body][2] - p[0][2],
+            x: R::from_difference(p[body][0], p[0][0]),
+            y: R::from_difference(p[body][1], p[0][1]),
+            z: R::from_difference(p[body][2], p[0][2]),
         };
         Self {
             a: from(1),
@@ -33,17 +33,6 @@ impl Relative<f64> {
         }
     }
 
-    /// The vectors rounded to another type of number, in every lane.
-    #[inline(always)]
-    pub fn convert<R: Real>(&self) -> Relative<R> {
-        Relative {
-            a: self.a.convert(),
-            b: self.b.convert(),
-        }
-    }
-}
-
-impl<R: Real> Relative<R> {
     /// All components 0.
     #[inline(always)]
     pub fn zero() -> Self {
@@ -261,7 +250,7 @@ mod tests {
             }
             for (mut found, sums) in found.into_iter().zip(sums) {
                 let mut expected = Vec::new();
-                Relative::from_bodies(&sums).for_each(&mut |x| expected.push(*x));
+                Relative::<f64>::from_bodies(&sums).for_each(&mut |x| expected.push(*x));
                 let mut expected = expected.into_iter();
                 found.for_each(&mut |x| {
                     let e = expected.next().expect("as many numbers");

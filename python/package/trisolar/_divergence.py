@@ -423,8 +423,8 @@ def divergence(
         distance of any two bodies during the run, length), "greatest-speed" (of any body relative to the centre of mass, length /
         time) or "ftle" (finite-time Lyapunov exponent, 1 / time); all but the first in the precision "f64" ["divergence"].
     :param precision: the arithmetic: "f64", "fast", "mixed", "f32", "fixed", "fixed:BITS" (8 to 56 bits after the
-        point) or "float-float" ["f64"].
-    :param integrator: integrator of the trajectories (all except the default need "f64"): "explicit-euler",
+        point), "float-float" or "double-double" (106 bits) ["f64"].
+    :param integrator: integrator of the trajectories (all except the default need "f64", or "double-double" for those with exact coefficients): "explicit-euler",
         "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth", "adams-bashforth-2", "adams-bashforth-4",
         "runge-kutta-4", "hermite-4", "regularised-2", "regularised-6" or "regularised-8" ["explicit-euler"].
     :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which reduces the order to 2) or
