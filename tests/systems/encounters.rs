@@ -656,6 +656,37 @@ fn head_on_collisions_are_passed_as_in_the_limit_of_no_angular_momentum() {
 }
 
 #[test]
+fn three_bodies_on_a_line_end_as_others_do() {
+    // At rest, so that pairs collide again and again, without any angular momentum.
+    let line = |x: f64, masses: [f64; 3]| BodiesStart {
+        positions: [[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [x, 0.0, 0.0]],
+        velocities: [[0.0; 3]; 3],
+        masses,
+    };
+    for (x, masses) in [
+        (0.2, [1.0; 3]),
+        (0.25, [3.0, 4.0, 5.0]),
+        (-0.3, [1.0; 3]),
+        (0.2, [1.0, 1e-3, 1.0]),
+    ] {
+        let start = Start::new(&line(x, masses));
+        let r = one(&start, &Settings::new(Order::Eight.steps_per_period()), Order::Eight).0;
+        assert_eq!(r.outcome, Outcome::ESCAPE.0, "{r:?}");
+        assert!(r.energy_error.abs() < 1e-6 && r.e > 1.0 - 1e-12, "{r:?}");
+        // What the binary lost, the escaper has.
+        let single = r.body as usize;
+        let pair: Vec<f64> = (0..3).filter(|k| *k != single).map(|k| masses[k]).collect();
+        let (m, all) = (pair[0] + pair[1], masses.iter().sum::<f64>());
+        let reduced = masses[single] * m / all;
+        let after = 0.5 * reduced * r.v_inf * r.v_inf - pair[0] * pair[1] / (2.0 * r.a);
+        let places = [-0.5, 0.5, x];
+        let bound = |i: usize, j: usize| masses[i] * masses[j] / (places[i] - places[j]).abs();
+        let before = -(bound(0, 1) + bound(0, 2) + bound(1, 2));
+        assert!((after / before - 1.0).abs() < 1e-6, "{after} {before} {r:?}");
+    }
+}
+
+#[test]
 fn only_what_lies_in_a_run_counts_as_its_least_distance() {
     // A pair at its apocentre, 0.99, which comes to 0.01 half a period later, and a light body far away.
     let pair = BodiesStart {

@@ -40,6 +40,15 @@ fn inner_orbit(h: &Hierarchy) -> Inner {
     }
 }
 
+/// A direction across a vector, for the plane of an orbit that is a line.
+fn perpendicular(z: &[f64; 3]) -> [f64; 3] {
+    let across = match z[0] * z[0] < 0.5 * dot(z, z) {
+        true => [0.0, z[2], -z[1]],
+        false => [-z[2], 0.0, z[0]],
+    };
+    scale(divide(1.0, root(dot(&across, &across))), &across)
+}
+
 /// The averaged quadrupole of an inner orbit in the direction `n`.
 fn quadrupole(n: &[f64; 3], e: &[f64; 3], j: &[f64; 3]) -> f64 {
     let (en, jn) = (dot(e, n), dot(j, n));
@@ -264,10 +273,13 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
     let [de, dj] = tide.change(&frame, &middle[0], &middle[1]);
     let (e2, j2) = (axpy(factor, &de, &inner.e), axpy(factor, &dj, &inner.j));
     let j_length = root(dot(&j2, &j2));
-    if !(j_length > 0.0) {
+    let normal = if j_length > 0.0 {
+        scale(divide(1.0, j_length), &j2)
+    } else if j_length == 0.0 {
+        perpendicular(&e2)
+    } else {
         return Fate::Open;
-    }
-    let normal = scale(divide(1.0, j_length), &j2);
+    };
     let e2 = axpy(-dot(&e2, &normal), &normal, &e2);
     let e_length = root(dot(&e2, &e2));
     let norm = divide(1.0, root(e_length * e_length + j_length * j_length));
@@ -306,7 +318,11 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
         let d = axpy(-divide(dot(&h.x, &inner.j), jj), &inner.j, &h.x);
         scale(divide(1.0, root(dot(&d, &d))), &d)
     };
-    let q0 = scale(divide(1.0, root(jj)), &cross(&inner.j, &p0));
+    let q0 = if jj > 0.0 {
+        scale(divide(1.0, root(jj)), &cross(&inner.j, &p0))
+    } else {
+        cross(&normal, &p0)
+    };
     let mean0 = if eccentric { inner.mean_anomaly } else { 0.0 };
     let [turned, _] = tide.change(&frame, &p0, &inner.j);
     let of_energy = 4.0 * tide.quadrupole(&frame, &inner.e, &inner.j);
