@@ -183,7 +183,15 @@ fn a_collision_gives_nan_which_does_not_count_as_together() {
 fn infinite_and_missing_double_doubles_compare_like_f64() {
     let numbers = [f64::NEG_INFINITY, -1.0, 0.0, 1.0, f64::INFINITY, f64::NAN];
     for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
-        assert_eq!(Wide::from_f64(a).at_most(Wide::from_f64(b)), a <= b, "{a} {b}");
-        assert_eq!(Pair::from_f64(a).at_most(Pair::from_f64(b)), a <= b, "{a} {b}");
+        assert_eq!(
+            Wide::from_f64(a).at_most(Wide::from_f64(b)),
+            a <= b,
+            "{a} {b}"
+        );
+        assert_eq!(
+            Pair::from_f64(a).at_most(Pair::from_f64(b)),
+            a <= b,
+            "{a} {b}"
+        );
     }
 }

@@ -670,7 +670,12 @@ fn three_bodies_on_a_line_end_as_others_do() {
         (0.2, [1.0, 1e-3, 1.0]),
     ] {
         let start = Start::new(&line(x, masses));
-        let r = one(&start, &Settings::new(Order::Eight.steps_per_period()), Order::Eight).0;
+        let r = one(
+            &start,
+            &Settings::new(Order::Eight.steps_per_period()),
+            Order::Eight,
+        )
+        .0;
         assert_eq!(r.outcome, Outcome::ESCAPE.0, "{r:?}");
         assert!(r.energy_error.abs() < 1e-6 && r.e > 1.0 - 1e-12, "{r:?}");
         // What the binary lost, the escaper has.
@@ -682,7 +687,10 @@ fn three_bodies_on_a_line_end_as_others_do() {
         let places = [-0.5, 0.5, x];
         let bound = |i: usize, j: usize| masses[i] * masses[j] / (places[i] - places[j]).abs();
         let before = -(bound(0, 1) + bound(0, 2) + bound(1, 2));
-        assert!((after / before - 1.0).abs() < 1e-6, "{after} {before} {r:?}");
+        assert!(
+            (after / before - 1.0).abs() < 1e-6,
+            "{after} {before} {r:?}"
+        );
     }
 }
 

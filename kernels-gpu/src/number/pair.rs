@@ -298,7 +298,6 @@ impl Precision for FloatFloat<f32> {
 
 impl Precision for DoubleDouble<f64> {
     const NAME: &'static str = "double-double";
-    const HELP: &'static str =
-        "pairs of f64, 106 bits; shows what rounding does to a map in f64, in 11 times the operations";
+    const HELP: &'static str = "pairs of f64, 106 bits; shows what rounding does to a map in f64, in 11 times the operations";
     type OnLanes<D: Seeded, S: Single> = DoubleDouble<D>;
 }
