@@ -50,12 +50,15 @@ pub trait Row: Clone + Default + PartialEq {
     }
 }
 
+/// What computes a number from those of a row.
+type OfRow<'a> = dyn Fn(&[f64]) -> f64 + 'a;
+
 /// The numbers of a column.
 pub enum Content<'a> {
     /// Those of each row at these places.
     OfRows(Range<usize>),
     /// A number that follows from those of each row.
-    From(Box<dyn Fn(&[f64]) -> f64 + 'a>),
+    From(Box<OfRow<'a>>),
     /// An array of its own, which a CSV file has not.
     Array(Vec<f64>),
 }
