@@ -230,8 +230,10 @@ fn ptxas() -> Option<PathBuf> {
 }
 
 /// Adams–Bashforth 4 keeps 96 64-bit numbers per thread (positions and velocities of the twins, and their memory of earlier
-/// steps), which exceeds the 255 registers of a thread. The system with its tangent vector needs as many.
-const MAY_SPILL: [&str; 2] = [
+/// steps), which exceeds the 255 registers of a thread. The system with its tangent vector needs as many, and Adams–Bashforth 2 in
+/// double-double more.
+const MAY_SPILL: [&str; 3] = [
+    "map_divergence_adams_bashforth_2_double_double",
     "map_divergence_adams_bashforth_4_f64",
     "map_ftle_adams_bashforth_4_f64",
 ];
@@ -252,7 +254,7 @@ fn may_spill(kernel: &str) -> usize {
         if rest.starts_with('8') { 400 } else { 64 }
     } else if let Some(rest) = kernel.strip_prefix("hermite_small_steps_") {
         if rest.starts_with('8') { 400 } else { 64 }
-    } else if kernel.starts_with("hermite_neighbour_steps_") {
+    } else if kernel.starts_with("hermite_neighbour_steps_") || kernel.ends_with("_double_double") {
         64
     } else if kernel.starts_with("map_divergence_regularised_") {
         // The states of two twins and their polynomials do not fit into the 128 registers of a thread.
