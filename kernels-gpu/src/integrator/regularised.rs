@@ -695,11 +695,11 @@ impl<const ORDER: u32> MapIntegrator for Regularised<ORDER> {
 
     #[inline(always)]
     fn velocities<R: Real>(s: &Sampled<R>, rate: R::Constant, _: &Masses<R>) -> Relative<R> {
-        let by = s.dt.scaled(rate);
-        let speed = |path: &Path<R>| shifted(*path, s.elapsed())[1].scaled(by);
+        // No closure, which might not be inlined into a function with the lanes' instruction set.
+        let (by, time) = (s.dt.scaled(rate), s.elapsed());
         Relative {
-            a: speed(&s.paths[0]),
-            b: speed(&s.paths[1]),
+            a: shifted(s.paths[0], time)[1].scaled(by),
+            b: shifted(s.paths[1], time)[1].scaled(by),
         }
     }
 }
