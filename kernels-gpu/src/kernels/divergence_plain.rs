@@ -9,7 +9,7 @@ use crate::quantity::Divergence;
 
 /// Computes `times` for every pixel of a job. This is the kernel to read first; tests compare the tuned kernel with it.
 ///
-/// A warp is busy until the last of its 32 pixels has parted; see [`map`](fn@super::map).
+/// A warp is busy until the last of its 32 pixels has parted.
 ///
 /// # Parameters
 /// - `job`: the map, by value

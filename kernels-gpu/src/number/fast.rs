@@ -8,7 +8,7 @@ use super::{Precision, Real, Single, fma, forward, one_lane, single_lane};
 /// reproduces. The same step refines the result to the precision of `f64`, with fewer instructions for the seed. For r² = 0 and r² = ∞
 /// the result is NaN. On a CPU it computes like `f64`.
 ///
-/// [`step_root`](Bits::step_root) and [`step_quotient`](Bits::step_quotient) start from that instruction and `rcp.approx.ftz.f64`, and a
+/// [`step_root`](Real::step_root) and [`step_quotient`](Real::step_quotient) start from that instruction and `rcp.approx.ftz.f64`, and a
 /// Newton step refines them to a relative error of a few 1e-12. Under the emulator of the grid, the seeds have as few bits as on a GPU,
 /// though not the same ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
