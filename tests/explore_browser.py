@@ -348,7 +348,7 @@ class Explorer(unittest.TestCase):
         page.mouse.click(400, 300)
         self.orbit(page)
         page.click("[data-preset=ftle]")
-        self.wait(page, "trisolar.state.spec.quantity === 'ftle' && trisolar.state.scale === 'linear' && trisolar.state.spec.steps === undefined && trisolar.state.spec.integrator === 'leapfrog'")
+        self.wait(page, "trisolar.state.spec.quantity === 'ftle' && trisolar.state.scale === 'linear' && trisolar.state.spec.steps === undefined && trisolar.state.spec.integrator === 'regularised-6'")
 
     def test_outcomes_of_encounters(self):
         page = self.open()
