@@ -317,6 +317,10 @@ impl<T: TimeRun> Recorder<T> {
         match self.files.snapshots.is_some() {
             true => self.put(observer, |recorder| recorder.write_snapshot(&state)),
             false if T::SAVES_ROWS => self.put(observer, |_| Ok(())),
+            // Between records that follow each other quickly, no advance lasts until the checkpoint is due.
+            false if self.record.is_some() && self.renewal.is_due() => {
+                self.put(observer, Self::write_series)
+            }
             false => Ok(()),
         }
     }

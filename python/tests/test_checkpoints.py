@@ -44,7 +44,8 @@ def test_a_closed_run_goes_on_to_the_same_files(system: str, tmp_path: Path) -> 
 def test_a_run_is_extended_but_not_changed(system: str, tmp_path: Path) -> None:
     run, options = getattr(trisolar, system), RUNS[system]
     checkpoint = tmp_path / "c.npz"
-    ends = {"nbody": dict(steps=80), "cluster": dict(end=2.5)}[system]
+    longer: dict[str, dict[str, Any]] = {"nbody": dict(steps=80), "cluster": dict(end=2.5)}
+    ends = longer[system]
     first = list(run(**options, checkpoint=checkpoint))[-1]
     more = list(run(resume=checkpoint, **ends))
     whole = list(run(**{**options, **ends}))

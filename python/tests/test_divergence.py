@@ -123,7 +123,7 @@ def test_options_match_the_specification_and_are_documented(small: trisolar.Dive
     names = list(inspect.signature(trisolar.divergence).parameters)
     assert names[:3] == ["spec", "preset", "points"]
     # The specification of a divergence map does not contain its quantity.
-    names_of_values = names[3:-8]
+    names_of_values = names[3:-7]
     names_of_values.remove("quantity")
     # That of a regularised integrator alone contains the steps per period.
     names_of_values.remove("steps_per_period")
