@@ -275,6 +275,10 @@ impl<T: TimeRun> Recorder<T> {
                 self.run.keep();
             }
             next = self.stops.after(stop.time);
+            if next.is_some() {
+                // Where stops follow each other quickly, no advance lasts until the checkpoint is due.
+                self.renew(observer)?;
+            }
         }
         self.finish(observer)
     }
@@ -290,9 +294,15 @@ impl<T: TimeRun> Recorder<T> {
                 return Err(EngineError::Cancelled.into());
             }
             observer.paused(&mut self.run);
-            if self.record.is_some() && self.renewal.is_due() {
-                self.put(observer, Self::write_series)?;
-            }
+            self.renew(observer)?;
+        }
+    }
+
+    /// Renews the checkpoint and the series if they are due.
+    fn renew(&mut self, observer: &dyn Observer<T>) -> Result<(), Error> {
+        match self.record.is_some() && self.renewal.is_due() {
+            true => self.put(observer, Self::write_series),
+            false => Ok(()),
         }
     }
 
@@ -317,10 +327,6 @@ impl<T: TimeRun> Recorder<T> {
         match self.files.snapshots.is_some() {
             true => self.put(observer, |recorder| recorder.write_snapshot(&state)),
             false if T::SAVES_ROWS => self.put(observer, |_| Ok(())),
-            // Between records that follow each other quickly, no advance lasts until the checkpoint is due.
-            false if self.record.is_some() && self.renewal.is_due() => {
-                self.put(observer, Self::write_series)
-            }
             false => Ok(()),
         }
     }
