@@ -117,13 +117,7 @@ impl PreparedCluster {
         inputs: &[(&str, Option<&Path>)],
         start: impl FnOnce() -> Result<(Validated, Overrides), E>,
     ) -> Result<Self, E> {
-        let mut declared = files.declared()?;
-        for (option, path) in inputs {
-            if let Some(path) = path {
-                declared.input(option, path);
-            }
-        }
-        let claim = declared.claim().map_err(Error::from)?;
+        let claim = files.claim(inputs)?;
         let record = files.record(ClusterRun::COMMAND, ClusterRun::PICTURES)?;
         let (start, mut overrides) = start()?;
         overrides.scheme.get_or_insert(Scheme::Plain);
@@ -162,7 +156,7 @@ impl PreparedCluster {
     pub fn resume(path: &Path, asked: &Overrides) -> Result<Self, Error> {
         let (_, files) = Self::options(path)?;
         asked.check_max_error()?;
-        let claim = files.declared()?.claim()?;
+        let claim = files.claim(&[])?;
         older::own(path);
         // A run that held the lock until now may have renewed the checkpoint.
         let (_, mut record) = Files::of_checkpoint(path, ClusterRun::COMMAND)?;

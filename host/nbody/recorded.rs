@@ -191,13 +191,7 @@ impl PreparedNbody {
         inputs: &[(&str, Option<&Path>)],
         start: impl FnOnce() -> Result<(Validated, Overrides), E>,
     ) -> Result<Self, E> {
-        let mut declared = files.declared()?;
-        for (option, path) in inputs {
-            if let Some(path) = path {
-                declared.input(option, path);
-            }
-        }
-        let claim = declared.claim().map_err(Error::from)?;
+        let claim = files.claim(inputs)?;
         let mut record = files.record(NbodyRun::COMMAND, NbodyRun::PICTURES)?;
         let (problem, overrides) = start()?;
         let spec = problem.specification();
@@ -265,7 +259,7 @@ impl PreparedNbody {
     /// [`Error`].
     pub fn resume(path: &Path, asked: &Overrides) -> Result<Self, Error> {
         asked.check_max_error()?;
-        let claim = Self::options(path)?.files.declared()?.claim()?;
+        let claim = Self::options(path)?.files.claim(&[])?;
         older::own(path);
         // A run that had the lock until now may have renewed it.
         let RunOptionsOfCheckpoint {

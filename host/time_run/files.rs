@@ -8,7 +8,7 @@ use trisolar_io::PictureFormat;
 use trisolar_io::atomic::directory_of;
 use trisolar_io::film::Film;
 use trisolar_io::plot::{PictureSize, Theme, View};
-use trisolar_run::{Outputs, Paths, Record, plots};
+use trisolar_run::{Claim, Outputs, Paths, Record, plots};
 
 use super::Error;
 use super::snapshots::{self, SNAPSHOTS};
@@ -143,11 +143,21 @@ impl Files {
         .concat()
     }
 
-    /// All of them, to be checked and locked.
+    /// Checks and locks all of them. `inputs` are files that the run reads, with their options.
     ///
     /// # Errors
-    /// Names and combinations of options that are not allowed.
-    pub fn declared(&self) -> Result<Outputs, Error> {
+    /// Names and combinations of options that are not allowed, or files that cannot be written or locked.
+    pub fn claim(&self, inputs: &[(&str, Option<&Path>)]) -> Result<Claim, Error> {
+        let mut declared = self.declared()?;
+        for (option, path) in inputs {
+            if let Some(path) = path {
+                declared.input(option, path);
+            }
+        }
+        Ok(declared.claim()?)
+    }
+
+    fn declared(&self) -> Result<Outputs, Error> {
         for path in &self.out {
             BodyFormat::of(path).map_err(|e| Error::value(&path.display(), "--out", e))?;
         }
