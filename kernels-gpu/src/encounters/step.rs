@@ -441,6 +441,7 @@ fn compose<R: Real, S: Scheme>(
     let stages = scheme.stages();
     let mut d = h.mul_add(first, *carried);
     let kick_step = R::from_f64(1.0 / (R::STEP_ROOT * R::STEP_ROOT)) * h;
+    let mut last = ([h; 3], [h; 3], [h; 3]);
     // A macro, because a closure is not always inlined, and then computes without the lanes' instruction set: 30 times as long.
     macro_rules! stage {
         ($j:expr) => {{
@@ -456,18 +457,17 @@ fn compose<R: Real, S: Scheme>(
         }};
     }
     let mut j = 0;
-    // Three at a time, for fewer instructions that only count. The last stage stands alone, so that its distances need no registers before.
-    while j + 3 < stages {
+    // Three at a time, for fewer instructions that only count.
+    while j + 3 <= stages {
         stage!(j);
         stage!(j + 1);
-        stage!(j + 2);
+        last = stage!(j + 2);
         j += 3;
     }
-    while j + 1 < stages {
-        stage!(j);
+    while j < stages {
+        last = stage!(j);
         j += 1;
     }
-    let last = stage!(j);
     *carried = d;
     last
 }

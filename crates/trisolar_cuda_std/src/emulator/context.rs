@@ -15,6 +15,10 @@ use super::warp::{Operation, Together, WarpCall};
 
 /// What ended an emulated thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "signals are caught on Linux only")
+)]
 pub(crate) enum Signal {
     /// An access to this address, and whether it was a write, if that is known.
     Access { address: usize, write: Option<bool> },
