@@ -17,6 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: Replacements in the text of a page that make it take less time. Each key must occur.
 SMALLER: dict[str, dict[str, str]] = {
+    "README.md": {
+        'preset="accurate", size=300': 'preset="accurate", size=16, steps=500',
+        "n=10_000": "n=300",
+    },
     "docs/python.md": {
         "size=(640, 480), center=(5.3, -0.45), span=2, steps=90_000": (
             "size=(32, 24), center=(5.3, -0.45), span=2, steps=900"

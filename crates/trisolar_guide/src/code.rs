@@ -16,13 +16,13 @@ struct Context {
 
 const CONTEXTS: &[Context] = &[
     Context {
-        page: "README.md",
+        page: "docs/kernels.md",
         begins: "use cuda_std::prelude::*;",
         before: "",
         after: "fn main() {}",
     },
     Context {
-        page: "README.md",
+        page: "docs/kernels.md",
         begins: "use std::sync::Arc;",
         before: "extern crate self as kernels_gpu;\npub mod kernels {\n{previous}}",
         after: "fn main() {\n    squares_are_scaled();\n}",
