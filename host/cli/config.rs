@@ -35,7 +35,7 @@ pub(crate) fn save(path: &Path, valid: &Validated, max_error: Option<f64>) -> Re
     let mut text = config::to_text_for(valid.specification(), valid.points().map(AsRef::as_ref));
     if let Some(most) = max_error {
         text.push_str(&format!(
-            "max_error = {most:?}  # share of unresolved pixels above which the map is a failure\n"
+            "max_error = {most:?}  # share of unresolved pixels, or of values that the step changes, above which the map is a failure\n"
         ));
     }
     write(path, &text)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use trisolar::bodies::Points;
 use trisolar::divergence::{
-    self, Executor, Overrides, Preset, Quantity, Resolution, Specification, Validated,
+    self, Executor, Overrides, Preset, Quantity, Specification, Validated, check,
 };
 use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{Theme, YDirection};
@@ -99,7 +99,7 @@ pub(crate) struct OutputArgs {
     /// The file of points.
     #[arg(skip)]
     pub(crate) points: Option<PathBuf>,
-    /// The largest allowed share of unresolved pixels.
+    /// The largest allowed share of values that depend on the step, and of unresolved pixels.
     #[arg(skip)]
     max_error: Option<f64>,
 
@@ -482,5 +482,5 @@ fn run_on(
         // It is determined for the whole map.
         return Ok(());
     }
-    Resolution::check(outcome.resolution, most).map_err(Failure::Failed)
+    check(outcome.resolution, outcome.step_check, most).map_err(Failure::Failed)
 }

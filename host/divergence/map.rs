@@ -9,7 +9,7 @@ use super::quantity::Statistics;
 use super::store::{self, MapContents};
 use super::value::{ValueSlice, ValueVec};
 use super::{DeviceEngine, Devices, Executor, Points, Resolution, Specification, Task, Validated};
-use super::{cpu, resolution};
+use super::{StepCheck, cpu, resolution, step_check};
 use trisolar_ensemble::{self as ensemble, Computed, Ensemble, Report, Slice};
 use trisolar_run::partial::Layout;
 use trisolar_run::queue::Share;
@@ -120,6 +120,8 @@ pub struct DivergenceMap {
     pub statistics: Statistics,
     /// The share of pixels for which the step is too long, if it was determined.
     pub resolution: Option<Resolution>,
+    /// How many values of a sample change with a quarter of the step, if it was determined.
+    pub step_check: Option<StepCheck>,
     /// Warnings known before the run and found during it: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
 }
@@ -131,6 +133,14 @@ impl DivergenceMap {
         self.resolution = resolution;
         self.warnings.extend(resolution.and_then(|r| r.warning()));
         self
+    }
+
+    /// Checks that the share of wrong values does not exceed the user's limit, if there is one.
+    ///
+    /// # Errors
+    /// See [`check`](super::check).
+    pub fn check(&self, most: Option<f64>) -> Result<(), String> {
+        step_check::check(self.resolution, self.step_check, most)
     }
 
     /// The shape of `values`: height and width, or how the points are arranged.
@@ -164,6 +174,7 @@ impl DivergenceMap {
             values,
             report,
             resolution: None,
+            step_check: None,
             warnings: spec.warnings(),
         }
     }
@@ -192,10 +203,13 @@ pub fn run_on(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
-    let work = || ensemble::compute(executor, spec, options, monitor);
-    let (Computed { values, report }, resolution) =
+    let compute = || ensemble::compute(executor, spec, options, monitor);
+    let work = || step_check::beside(spec, options, monitor, compute);
+    let ((Computed { values, report }, step), resolution) =
         resolution::beside(spec, options, monitor, work)?;
-    Ok(DivergenceMap::new(spec, values, report).with_resolution(Some(resolution)))
+    let mut map = DivergenceMap::new(spec, values, report).with_resolution(Some(resolution));
+    map.step_check = step;
+    Ok(map)
 }
 
 #[cfg(test)]

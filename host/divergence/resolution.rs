@@ -139,7 +139,7 @@ pub fn of(
     if spec.specification().own_steps_per_period().is_some() {
         return Ok(Resolution::new(0, 0));
     }
-    let pixels = sample(spec, sample_size(spec));
+    let pixels = sample(spec, sample_size(spec, 1));
     let simd = simd.filter(|simd| Simd::available().contains(simd));
     let simd = simd.unwrap_or_else(Simd::best);
     let groups: Vec<&[u64]> = pixels.chunks(MAX_LANES).collect();
@@ -183,9 +183,9 @@ pub fn of(
     Ok(Resolution::new(pixels.len() as u64, unresolved))
 }
 
-/// Number of pixels whose resolution is determined.
-fn sample_size(spec: &Validated) -> u64 {
-    let affordable = FREE_PIXEL_STEPS / spec.specification().steps;
+/// Number of pixels of a sample that is computed in `finer` times as many steps as the map.
+pub(super) fn sample_size(spec: &Validated, finer: u64) -> u64 {
+    let affordable = FREE_PIXEL_STEPS / spec.specification().steps.saturating_mul(finer);
     let count = (spec.pixels() / PIXELS_PER_SAMPLE).max(affordable);
     count.clamp(1, MAX_SAMPLE_PIXELS)
 }

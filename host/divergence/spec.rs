@@ -186,8 +186,9 @@ parameters! {
             steps_per_period: Option<f64> = "N" => read::number;
         }
         "Accuracy" {
-            /// Fail (exit code 1), after writing all files, if more than this share of the pixels is unresolved: two bodies come so close
-            /// that the step is too long for them (G·M/r³·dt² > 1) before the twins part. A share well above 0.1 is a warning in any case
+            /// Fail (exit code 1), after writing all files, if more than this share of sampled values changes with a quarter of the step,
+            /// or of the pixels is unresolved: two bodies come so close that the step is too long for them (G·M/r³·dt² > 1) before the
+            /// twins part. An unresolved share well above 0.1 is a warning in any case. Frames of a sequence: unresolved pixels only
             max_error: Option<f64> = "X" => read::number;
         }
     }
@@ -220,7 +221,7 @@ fn body(text: &str) -> Result<u8, String> {
 }
 
 impl Overrides {
-    /// The largest allowed share of unresolved pixels, if one is given.
+    /// The largest allowed share of values that change with a quarter of the step, and of unresolved pixels, if one is given.
     ///
     /// # Errors
     /// [`SpecError`] if it is not an allowed share.

@@ -4,6 +4,7 @@ use kernels_gpu::encounters::{Outcome, Record};
 use serde::{Deserialize, Serialize};
 
 use super::{Encounters, Setup};
+use trisolar_ensemble::wilson;
 
 /// The share of the runs with a certain end, with its 95 % confidence interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,20 +29,6 @@ impl Share {
             interval: wilson(count as f64, all as f64),
         }
     }
-}
-
-/// The 95 % confidence interval of a share, if `count` of `all` runs were seen (Wilson 1927).
-pub fn wilson(count: f64, all: f64) -> [f64; 2] {
-    // The two-sided 5 % quantile of the normal distribution.
-    let z = 1.959_963_984_540_054;
-    let p = count / all;
-    let z2 = z * z / all;
-    let middle = p + z2 / 2.0;
-    let half = z * (p * (1.0 - p) / all + z2 / (4.0 * all)).sqrt();
-    [
-        ((middle - half) / (1.0 + z2)).max(0.0),
-        ((middle + half) / (1.0 + z2)).min(1.0),
-    ]
 }
 
 /// The lifetimes of runs.

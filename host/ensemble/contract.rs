@@ -242,3 +242,17 @@ impl Portion {
         portions.into_iter().map(portion).collect()
     }
 }
+
+/// The 95 % confidence interval of a share, if `count` of `all` items were counted (Wilson 1927).
+pub fn wilson(count: f64, all: f64) -> [f64; 2] {
+    // The two-sided 5 % quantile of the normal distribution.
+    let z = 1.959_963_984_540_054;
+    let p = count / all;
+    let z2 = z * z / all;
+    let middle = p + z2 / 2.0;
+    let half = z * (p * (1.0 - p) / all + z2 / (4.0 * all)).sqrt();
+    [
+        ((middle - half) / (1.0 + z2)).max(0.0),
+        ((middle + half) / (1.0 + z2)).min(1.0),
+    ]
+}

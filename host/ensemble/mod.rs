@@ -13,7 +13,7 @@ mod lease;
 mod ranks;
 pub mod store;
 
-pub use contract::{Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task};
+pub use contract::{Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, wilson};
 pub use devices::Devices;
 pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, together};
 pub use executor::{Executor, compute};

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::step_check::Quiet;
 use super::{Bodies, Engine, Run, Validated};
-use trisolar_run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor, Quiet};
 
 /// The bodies at a step.
 #[derive(Clone, Debug, PartialEq)]

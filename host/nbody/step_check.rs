@@ -2,7 +2,7 @@
 
 use super::{Bodies, Engine, LowerParts, Validated};
 use trisolar_bodies::Displacement;
-use trisolar_run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor, Quiet};
 use trisolar_time_run::{self as time_run, Parts};
 
 /// Least and greatest number of parts of a run.
@@ -66,14 +66,5 @@ impl StepCheck {
     /// The largest displacement so far.
     pub fn largest(&self) -> Option<Displacement> {
         self.check.largest()
-    }
-}
-
-/// Shows no progress but can be cancelled.
-pub(super) struct Quiet<'a>(pub &'a dyn Monitor);
-
-impl Monitor for Quiet<'_> {
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
     }
 }

@@ -46,7 +46,7 @@ use trisolar_simd as simd;
 pub use backend::Backend;
 pub use error::EngineError;
 pub use gpus::{device_names, open_all};
-pub use monitor::{LONGEST_REACTION, Monitor, Unattended};
+pub use monitor::{LONGEST_REACTION, Monitor, Quiet, Unattended};
 pub use options::{GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads};
 
 pub use part::Part;

@@ -32,3 +32,16 @@ pub trait Monitor: Sync {
 pub struct Unattended;
 
 impl Monitor for Unattended {}
+
+/// Shows no progress, but is cancelled with another monitor.
+pub struct Quiet<'a>(pub &'a dyn Monitor);
+
+impl Monitor for Quiet<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+
+    fn reaction(&self) -> Duration {
+        self.0.reaction()
+    }
+}

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
-use trisolar::divergence::{DivergenceMap, Resolution, Scale};
+use trisolar::divergence::{DivergenceMap, Scale};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::{ColourMap, ColourRange};
 use trisolar::io::picture::Theme;
@@ -160,6 +160,13 @@ impl Map {
         Some((found.sample, found.unresolved))
     }
 
+    /// The sampled pixels, those of them that could be compared, and those whose value changes by more than 5 % with a quarter of the step.
+    #[getter]
+    fn step_check(&self) -> Option<(u64, u64, u64)> {
+        let found = self.0.step_check?;
+        Some((found.sample, found.compared, found.changed))
+    }
+
     /// Warnings: reasons why the map may not be what the user intended.
     #[getter]
     fn warnings(&self) -> Vec<String> {
@@ -174,8 +181,7 @@ impl Map {
 
     /// Checks that the share of unresolved pixels does not exceed `most`.
     fn check(&self, most: Option<f64>) -> PyResult<()> {
-        let checked = Resolution::check(self.0.resolution, most);
-        checked.map_err(PyRuntimeError::new_err)
+        self.0.check(most).map_err(PyRuntimeError::new_err)
     }
 
     /// Notes for the user, such as that the CPU took over from a GPU that failed.

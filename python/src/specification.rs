@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
     self, Devices, DivergenceMap, EngineError, GpuChoice, MapBackend, Overrides, Points,
-    Resolution, RunOptions, SpecError, Validated,
+    Resolution, RunOptions, SpecError, StepCheck, Validated,
 };
 use trisolar::ensemble::Report;
 use trisolar::spec::Parameters as _;
@@ -122,7 +122,8 @@ impl Specification {
     }
 
     /// A map that was computed before: the bytes of its values, little-endian, and its report.
-    #[pyo3(signature = (values, engine, device, seconds, notes, resolution=None))]
+    #[pyo3(signature = (values, engine, device, seconds, notes, resolution=None, step_check=None))]
+    #[allow(clippy::too_many_arguments)]
     fn restored(
         &self,
         values: &[u8],
@@ -131,6 +132,7 @@ impl Specification {
         seconds: f64,
         notes: Vec<String>,
         resolution: Option<(u64, u64)>,
+        step_check: Option<(u64, u64, u64)>,
     ) -> PyResult<Map> {
         let damaged = |what: &str| PyValueError::new_err(format!("no pickled map: {what}"));
         let engine = ["cpu", "gpu", "gpu+cpu"].into_iter().find(|e| *e == engine);
@@ -151,7 +153,9 @@ impl Specification {
         if steps_together.iter().any(|t| u64::from(*t) > steps) {
             return Err(damaged("step counts beyond the number of steps"));
         }
-        let map = DivergenceMap::new(&self.valid, values, report);
+        let mut map = DivergenceMap::new(&self.valid, values, report);
+        map.step_check =
+            step_check.map(|(sample, compared, changed)| StepCheck::new(sample, compared, changed));
         let found = resolution.map(|(sample, unresolved)| Resolution::new(sample, unresolved));
         Ok(Map::new(map.with_resolution(found)))
     }

@@ -15,8 +15,8 @@ use std::ptr::null;
 
 use trisolar::config;
 use trisolar::divergence::{
-    self, Backend, DivergenceMap, GpuChoice, Points, Resolution, RunOptions, SpecError,
-    Specification, Validated, Value, ValueType,
+    self, Backend, DivergenceMap, GpuChoice, Points, RunOptions, SpecError, Specification,
+    Validated, Value, ValueType,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::output::{Output, Style};
@@ -229,7 +229,7 @@ fn compute(
     let (run, callback) = unsafe { run_and_monitor(options)? };
     keep_kernels();
     let computed = divergence::run(spec, &run, &callback)?;
-    let checked = Resolution::check(computed.resolution, most);
+    let checked = computed.check(most);
     *out = Box::into_raw(Box::new(Map::new(computed)?));
     checked.map_err(CallFailure::failed)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use trisolar::divergence::{DivergenceMap, Quantity, Resolution, Statistics};
+use trisolar::divergence::{DivergenceMap, Quantity, Resolution, Statistics, StepCheck};
 use trisolar::ensemble::Report;
 
 use crate::report::{self, Common, Lines};
@@ -25,6 +25,8 @@ pub(super) struct MapOutcome {
     pub resumed: Option<u64>,
     /// The share of pixels for which the step is too long, if it was determined.
     pub resolution: Option<Resolution>,
+    /// How many values of a sample change with a quarter of the step, if it was determined.
+    pub step_check: Option<StepCheck>,
     /// Warnings: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
 }
@@ -43,6 +45,7 @@ impl MapOutcome {
             computed_steps: map.statistics.pixel_steps,
             resumed: None,
             resolution: map.resolution,
+            step_check: map.step_check,
             warnings: map.warnings.clone(),
         }
     }
@@ -79,7 +82,10 @@ impl MapOutcome {
             seconds: self.report.elapsed.as_secs_f64(),
             rate: Some(self.rate()),
             rate_unit: "pixel-steps/s",
-            errors: serde_json::json!({ "unresolved": self.resolution.map(|r| r.share) }),
+            errors: serde_json::json!({
+                "unresolved": self.resolution.map(|r| r.share),
+                "changed": self.step_check.map(|found| found.share),
+            }),
             warnings: self.warnings.clone(),
             notes: self.all_notes().collect(),
         };
@@ -88,6 +94,7 @@ impl MapOutcome {
             "device": self.report.device,
             "pixel_steps": self.statistics.pixel_steps,
             "unresolved": self.resolution,
+            "step_check": self.step_check,
         }));
         let found = &self.statistics;
         match found.never_parted {
@@ -154,6 +161,9 @@ impl MapOutcome {
             if found.not_finite > 0 {
                 lines.add("not finite", &share(found.not_finite));
             }
+        }
+        if let Some(found) = self.step_check {
+            lines.add("step check", &found.in_words());
         }
         if let Some(found) = self.resolution {
             lines.add("unresolved", &found.in_words());

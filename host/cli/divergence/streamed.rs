@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use trisolar::divergence::{Executor, Specification, Statistics, Validated, beside, resolution_of};
+use trisolar::divergence::{
+    Executor, Specification, Statistics, Validated, beside, resolution_of, step_check_on_cpu,
+};
 use trisolar::ensemble::Report;
 use trisolar::output::{Output, Values};
 use trisolar::run::RunOptions;
@@ -83,6 +85,7 @@ fn compute(
         resumed: None,
         of_points: valid.points().is_some(),
         resolution: None,
+        step_check: None,
         warnings: valid.warnings(),
     };
     // The resolution is that of the whole map, and is found when the parts are merged.
@@ -107,5 +110,9 @@ fn compute(
         None
     };
     outcome.found(resolution);
+    if whole {
+        let found = step_check_on_cpu(valid, options, &Progress::new("step check", true));
+        outcome.step_check = ended(found, Ok::<_, String>(()), &job.hint(kept), quiet)?;
+    }
     Ok(outcome)
 }

@@ -129,6 +129,17 @@ class DivergenceMap:
         return self._map.never_parted
 
     @property
+    def step_check(self) -> Optional[Dict[str, float]]:
+        """How the map depends on its step: of a sample of up to 256 pixels, computed again with a quarter of the step, the number
+        of pixels (``sample``), of those whose values could be ``compared``, and of those whose value ``changed`` by more than 5 % (of
+        the time of the run for divergence), and ``share``, the last two's quotient. ``None`` if it was not determined."""
+        found = self._map.step_check
+        if found is None:
+            return None
+        sample, compared, changed = found
+        return {"sample": sample, "compared": compared, "changed": changed, "share": changed / max(compared, 1)}
+
+    @property
     def unresolved(self) -> Optional[float]:
         """The share of unresolved pixels in a sample of up to 256 pixels; ``None`` if it was not determined. In an unresolved
         pixel two bodies come so close that the time step exceeds their dynamical time (G M dt^2 > r^3) before the twins part,
@@ -169,7 +180,7 @@ class DivergenceMap:
 
     def __reduce__(self) -> Tuple[Any, ...]:
         values = self._values.astype(self._values.dtype.newbyteorder("<"), copy=False).tobytes()
-        made = (self.engine, self.device, self.seconds, self.notes, self._map.resolution)
+        made = (self.engine, self.device, self.seconds, self.notes, self._map.resolution, self._map.step_check)
         return _restored, (self.spec_toml, self._map.points, values, made)
 
     def __repr__(self) -> str:
@@ -431,8 +442,9 @@ def divergence(
         "runge-kutta" ["euler"].
     :param steps_per_period: steps of the regularised integrators in a period of the tightest circular binary that the energy allows,
         5 to 1e6; ``dt`` is then only the unit in which ``steps`` and the value are counted [400, 10, 8 at order 2, 6, 8].
-    :param max_error: the share of unresolved pixels (:attr:`DivergenceMap.unresolved`) above which the map is a failure, a
-        ``RuntimeError`` [none; well above 0.1 there is a warning].
+    :param max_error: the share of sampled values that change with a quarter of the step (:attr:`DivergenceMap.step_check`), or of
+        unresolved pixels (:attr:`DivergenceMap.unresolved`), above which the map is a failure, a ``RuntimeError`` [none; an
+        unresolved share well above 0.1 is a warning].
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
         together).
     :param gpus: how many GPUs, 1 to 64, from number 0 on, or "all" [all, but only as many as the map can keep busy].
@@ -446,8 +458,8 @@ def divergence(
     :raises TypeError: a value of a wrong type.
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a share of unresolved pixels above
-        ``max_error``. (GPUs that ``gpus`` or ``device`` asks for and that do not exist are a ``ValueError``.)
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a share of values that the step
+        changes, or of unresolved pixels, above ``max_error``. (GPUs that ``gpus`` or ``device`` asks for and that do not exist are a ``ValueError``.)
 
     Doubtful values (pixels that are not square, a shift close to rounding) give a :class:`TrisolarWarning`, a time step that
     is too long for the bodies gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
