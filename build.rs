@@ -1,6 +1,6 @@
 //! Embeds `kernels-gpu`, compiled to PTX, in the library.
 //!
-//! `host/kernels.ptx.lzma` holds a record of what the PTX was made from and the kernels' modules, each packed for itself, as the program has
+//! `host/kernels.modules` holds a record of what the PTX was made from and the kernels' modules, each packed for itself, as the program has
 //! them. It is used if the record matches the kernels' sources and the compiler, otherwise the kernels are compiled. Where the sources of
 //! `core` or LLVM's programs are missing, it is also used with a different compiler. `TRISOLAR_BUILD_KERNELS=1` always compiles the kernels, and
 //! `TRISOLAR_REFRESH_PREBUILT=1 cargo build` rewrites the file; a test compares it with a fresh compilation.
@@ -12,10 +12,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, Modules, NvvmArch};
-use lzma_rust2::{LzmaOptions, LzmaWriter};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 
 const KERNELS: &str = "kernels-gpu";
-const PREBUILT: &str = "host/kernels.ptx.lzma";
+const PREBUILT: &str = "host/kernels.modules";
 const BUILD: &str = "TRISOLAR_BUILD_KERNELS";
 const REFRESH: &str = "TRISOLAR_REFRESH_PREBUILT";
 
@@ -127,16 +128,9 @@ fn prebuilt() -> Result<Kernels, String> {
 fn packed(modules: &Modules) -> Result<Vec<u8>, String> {
     let fail = |e: std::io::Error| format!("cannot compress the kernels: {e}");
     let pack = |text: &String| {
-        let mut options = LzmaOptions::with_preset(6);
-        // PTX has no alignment.
-        (options.lc, options.pb) = (4, 0);
-        options.dict_size = (text.len() as u32)
-            .next_power_of_two()
-            .clamp(1 << 12, 1 << 22);
-        let length = Some(text.len() as u64);
-        let mut writer = LzmaWriter::new_use_header(Vec::new(), &options, length)?;
-        writer.write_all(text.as_bytes())?;
-        writer.finish()
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text.as_bytes())?;
+        encoder.finish()
     };
     let each: Result<Vec<Vec<u8>>, _> = modules.texts.iter().map(pack).collect();
     Ok(modules.encoded_with(&each.map_err(fail)?))

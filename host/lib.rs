@@ -35,5 +35,5 @@ trisolar_guide::guide_code!();
 #[linkme(crate = trisolar_systems::gpu::linkme)]
 pub static KERNELS: gpu::Module = gpu::Module {
     origin: env!("TRISOLAR_PTX_ORIGIN"),
-    text: gpu::Text::Lzma(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.modules"))),
+    text: gpu::Text::Zlib(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.modules"))),
 };

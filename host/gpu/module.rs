@@ -38,8 +38,8 @@ pub struct Module {
 pub enum Text {
     /// As text.
     Plain(&'static [u8]),
-    /// Each as an LZMA stream with its header.
-    Lzma(&'static [u8]),
+    /// Each as a zlib stream.
+    Zlib(&'static [u8]),
 }
 
 /// The kernels of the program, one element for each crate that has some. The crates put them here when the program is linked, so that
@@ -87,7 +87,7 @@ const TITLE: &str = "cuda_builder modules 1";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed {
     bytes: &'static [u8],
-    is_lzma: bool,
+    is_packed: bool,
     /// Number of kernels in it.
     pub(crate) kernels: usize,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Packed {
 impl Packed {
     /// Its PTX.
     pub(crate) fn text(&self) -> std::io::Result<Cow<'static, str>> {
-        if self.is_lzma {
+        if self.is_packed {
             return unpacked(self.bytes).map(Cow::Owned);
         }
         (std::str::from_utf8(self.bytes).map(Cow::Borrowed)).map_err(std::io::Error::other)
@@ -104,10 +104,10 @@ impl Packed {
 }
 
 #[cfg(feature = "devices")]
-fn unpacked(lzma: &[u8]) -> std::io::Result<String> {
+fn unpacked(zlib: &[u8]) -> std::io::Result<String> {
     use std::io::Read as _;
     let mut text = String::new();
-    lzma_rust2::LzmaReader::new_mem_limit(lzma, u32::MAX, None)?.read_to_string(&mut text)?;
+    flate2::read::ZlibDecoder::new(zlib).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -124,9 +124,9 @@ pub(crate) struct Table {
 impl Table {
     /// Adds the modules of a crate; nothing is unpacked.
     fn add(&mut self, text: Text) -> Result<(), String> {
-        let (bytes, is_lzma) = match text {
+        let (bytes, is_packed) = match text {
             Text::Plain(bytes) => (bytes, false),
-            Text::Lzma(bytes) => (bytes, true),
+            Text::Zlib(bytes) => (bytes, true),
         };
         if let Some(why) = bytes.strip_prefix(NOT_COMPILED.as_bytes()) {
             let why = String::from_utf8_lossy(why);
@@ -162,7 +162,7 @@ impl Table {
                     rest = others;
                     self.modules.push(Packed {
                         bytes,
-                        is_lzma,
+                        is_packed,
                         kernels: 0,
                     });
                 }
@@ -282,11 +282,27 @@ mod tests {
         }
         let why = add(Text::Plain(b"// not compiled: no sources\n")).expect_err("not compiled");
         assert!(why.ends_with("not compiled for GPUs: no sources"), "{why}");
-        let packed = Packed {
-            bytes: b"no stream",
-            is_lzma: true,
-            kernels: 1,
+    }
+
+    #[test]
+    fn a_packed_module_is_unpacked_and_a_damaged_one_is_an_error() {
+        use flate2::write::ZlibEncoder;
+        use std::io::Write as _;
+        let mut encoder = ZlibEncoder::new(Vec::new(), flate2::Compression::none());
+        encoder.write_all(b"a module").expect("memory");
+        let stream = encoder.finish().expect("memory");
+        let text = |bytes: Vec<u8>| {
+            let packed = Packed {
+                bytes: bytes.leak(),
+                is_packed: true,
+                kernels: 1,
+            };
+            packed.text()
         };
-        assert!(packed.text().is_err());
+        assert_eq!(text(stream.clone()).expect("PTX"), "a module");
+        let damaged = stream.iter().map(|byte| byte ^ u8::from(*byte == b'd'));
+        for broken in [b"no stream".to_vec(), damaged.collect()] {
+            assert!(text(broken).is_err());
+        }
     }
 }

@@ -23,6 +23,5 @@ fn parts(modules: &[u8]) -> (String, Vec<&[u8]>) {
 
 /// The PTX of a module that is packed.
 fn unpacked(part: &[u8]) -> String {
-    let reader = lzma_rust2::LzmaReader::new_mem_limit(part, u32::MAX, None);
-    std::io::read_to_string(reader.expect("a stream")).expect("PTX")
+    std::io::read_to_string(flate2::read::ZlibDecoder::new(part)).expect("PTX")
 }

@@ -32,11 +32,11 @@ fn built() -> Option<(String, Modules)> {
 
 #[test]
 fn shipped_kernels_are_what_these_sources_compile_to() {
-    const STALE: &str = "host/kernels.ptx.lzma is stale: TRISOLAR_REFRESH_PREBUILT=1 cargo build";
+    const STALE: &str = "host/kernels.modules is stale: TRISOLAR_REFRESH_PREBUILT=1 cargo build";
     let Some((record, modules)) = built() else {
         return;
     };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/kernels.ptx.lzma");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/kernels.modules");
     let shipped = std::fs::read(file).unwrap();
     let shipped = shipped.strip_prefix(record.as_bytes()).expect(STALE);
     let (table, packed) = parts(shipped);
