@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::bodies::Points;
-use trisolar::divergence::{
-    self, Executor, Overrides, Preset, Quantity, Specification, Validated, check,
-};
+use trisolar::divergence::{self, Executor, Overrides, Preset, Quantity, Specification, Validated};
 use trisolar::io::colour::{ColourMap, Spacing};
 use trisolar::io::picture::{Theme, YDirection};
 use trisolar::output::{self, Look, Output, Shown, Style};
@@ -482,5 +480,6 @@ fn run_on(
         // It is determined for the whole map.
         return Ok(());
     }
-    check(outcome.resolution, outcome.step_check, most).map_err(Failure::Failed)
+    let checked = outcome.checks.check(outcome.resolution, most);
+    checked.map_err(Failure::Failed)
 }

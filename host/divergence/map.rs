@@ -8,8 +8,8 @@ use kernels_gpu::device::fetch::TILE;
 use super::quantity::Statistics;
 use super::store::{self, MapContents};
 use super::value::{ValueSlice, ValueVec};
+use super::{Checks, cpu, resolution, step_check};
 use super::{DeviceEngine, Devices, Executor, Points, Resolution, Specification, Task, Validated};
-use super::{StepCheck, cpu, resolution, step_check};
 use trisolar_ensemble::{self as ensemble, Computed, Ensemble, Report, Slice};
 use trisolar_run::partial::Layout;
 use trisolar_run::queue::Share;
@@ -120,8 +120,8 @@ pub struct DivergenceMap {
     pub statistics: Statistics,
     /// The share of pixels for which the step is too long, if it was determined.
     pub resolution: Option<Resolution>,
-    /// How many values of a sample change with a quarter of the step, if it was determined.
-    pub step_check: Option<StepCheck>,
+    /// How many values of samples change with a quarter of the step, and in double-double.
+    pub checks: Checks,
     /// Warnings known before the run and found during it: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
 }
@@ -138,9 +138,9 @@ impl DivergenceMap {
     /// Checks that the share of wrong values does not exceed the user's limit, if there is one.
     ///
     /// # Errors
-    /// See [`check`](super::check).
+    /// See [`Checks::check`].
     pub fn check(&self, most: Option<f64>) -> Result<(), String> {
-        step_check::check(self.resolution, self.step_check, most)
+        self.checks.check(self.resolution, most)
     }
 
     /// The shape of `values`: height and width, or how the points are arranged.
@@ -174,7 +174,7 @@ impl DivergenceMap {
             values,
             report,
             resolution: None,
-            step_check: None,
+            checks: Checks::default(),
             warnings: spec.warnings(),
         }
     }
@@ -205,10 +205,10 @@ pub fn run_on(
 ) -> Result<DivergenceMap, EngineError> {
     let compute = || ensemble::compute(executor, spec, options, monitor);
     let work = || step_check::beside(spec, options, monitor, compute);
-    let ((Computed { values, report }, step), resolution) =
+    let ((Computed { values, report }, checks), resolution) =
         resolution::beside(spec, options, monitor, work)?;
     let mut map = DivergenceMap::new(spec, values, report).with_resolution(Some(resolution));
-    map.step_check = step;
+    map.checks = checks;
     Ok(map)
 }
 

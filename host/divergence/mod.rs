@@ -44,7 +44,7 @@ pub use spec::{
     MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Overrides, Plane, Specification, Validated,
     differences, steps,
 };
-pub use step_check::{StepCheck, check, step_check, step_check_on_cpu};
+pub use step_check::{Again, Checks, StepCheck, step_check};
 pub use trisolar_bodies::Points;
 pub use trisolar_ensemble::{Engine, Executor, Sink};
 pub use trisolar_run::{

@@ -183,10 +183,11 @@ pub fn of(
     Ok(Resolution::new(pixels.len() as u64, unresolved))
 }
 
-/// Number of pixels of a sample that is computed in `finer` times as many steps as the map.
-pub(super) fn sample_size(spec: &Validated, finer: u64) -> u64 {
-    let affordable = FREE_PIXEL_STEPS / spec.specification().steps.saturating_mul(finer);
-    let count = (spec.pixels() / PIXELS_PER_SAMPLE).max(affordable);
+/// Number of pixels of a sample whose pixels take `times` as long as those of the map.
+pub(super) fn sample_size(spec: &Validated, times: u64) -> u64 {
+    let affordable = FREE_PIXEL_STEPS / spec.specification().steps.saturating_mul(times);
+    let share = PIXELS_PER_SAMPLE * times.div_ceil(4);
+    let count = (spec.pixels() / share).max(affordable);
     count.clamp(1, MAX_SAMPLE_PIXELS)
 }
 

@@ -1,4 +1,5 @@
-//! Whether the values of a map depend on its time step: a sample of its pixels is computed again with a quarter of the step.
+//! Whether the values of a map depend on its time step or on rounding: a sample of its pixels is computed again with a quarter of the step,
+//! and one in double-double.
 //!
 //! A value that changes is wrong, whatever the energy error or the resolution say. One that does not change can still be wrong, for example
 //! where both steps miss a close encounter; `docs/accuracy.md` compares the check with an independent integrator.
@@ -8,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 
 use super::resolution::{self, Resolution};
-use super::{Devices, Executor, Points, SpecError, Validated, ValueSlice, output};
+use super::{
+    Devices, Executor, Points, Precision, Specification, Validated, ValueSlice, ValueVec, output,
+};
 use trisolar_ensemble::{Computed, compute, wilson};
 use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_run::{Backend, EngineError, Monitor, RunOptions};
@@ -20,7 +23,60 @@ const FINER: u64 = 4;
 /// logarithmic colours, and of the range of colours for others.
 const TOLERANCE: f64 = 0.05;
 
-/// How many values of a sample change with a quarter of the step.
+/// How values are computed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// With a quarter of the step.
+    Finer,
+    /// In double-double, where the integrator has it.
+    Exact,
+}
+
+impl Again {
+    /// In words that follow what changes.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Finer => "with a quarter of the step",
+            Self::Exact => "in double-double",
+        }
+    }
+
+    /// How many steps are taken for one of the map's.
+    fn finer(self) -> u64 {
+        match self {
+            Self::Finer => FINER,
+            Self::Exact => 1,
+        }
+    }
+
+    /// The largest samples that are computed beside a map, so that this takes some hundredths of its time, or a tenth of a second.
+    fn sample_size(self, spec: &Validated) -> u64 {
+        resolution::sample_size(
+            spec,
+            match self {
+                Self::Finer => FINER,
+                // A step in double-double takes ten times as long, and its pixels are a tenth.
+                Self::Exact => 10 * FINER,
+            },
+        )
+    }
+
+    /// Up to `most` pixels of a map. `None` if they cannot be computed so: a run with a quarter of the step has more steps than are
+    /// possible, or the method has no double-double.
+    fn sample(self, spec: &Validated, most: u64) -> Option<Sample> {
+        Sample::of(spec, most, |s| match self {
+            Self::Finer => {
+                s.dt /= FINER as f64;
+                s.steps = s.steps.saturating_mul(FINER);
+                let own = s.own_steps_per_period();
+                s.steps_per_period = own.map(|number| number * FINER as f64);
+            }
+            Self::Exact => s.precision = Precision::DoubleDouble,
+        })
+    }
+}
+
+/// How many values of a sample change when they are computed [again](Again).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StepCheck {
     /// Pixels in the sample.
@@ -45,7 +101,7 @@ impl StepCheck {
     }
 
     /// As text for a summary.
-    pub fn in_words(&self) -> String {
+    pub fn in_words(&self, again: Again) -> String {
         let Self {
             compared, changed, ..
         } = *self;
@@ -54,33 +110,75 @@ impl StepCheck {
         }
         let [low, high] = wilson(changed as f64, compared as f64).map(|share| 100.0 * share);
         format!(
-            "{:.1} % ({changed} of {compared} sampled values; 95 % interval {low:.0} to {high:.0} %) change by more than {:.0} % with a \
-             quarter of the step",
+            "{:.1} % ({changed} of {compared} sampled values; 95 % interval {low:.0} to {high:.0} %) change by more than {:.0} % {}",
             100.0 * self.share,
             100.0 * TOLERANCE,
+            again.in_words(),
         )
     }
 }
 
-/// Checks that neither the share of unresolved pixels nor that of changed values exceeds the user's limit, if there is one.
-///
-/// # Errors
-/// A message that names both, also if there is a limit and neither share is known.
-pub fn check(
-    resolution: Option<Resolution>,
-    step: Option<StepCheck>,
-    most: Option<f64>,
-) -> Result<(), String> {
-    let step = step.filter(|step| step.compared > 0);
-    let resolution = resolution.filter(|found| found.sample > 0);
-    if resolution.is_some() || step.is_none() {
-        Resolution::check(resolution, most)?;
+/// What samples of a map's pixels tell of its values.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Checks {
+    /// How many values change with a quarter of the step, if it was determined.
+    pub step: Option<StepCheck>,
+    /// How many values change in double-double, if it was determined.
+    pub rounding: Option<StepCheck>,
+}
+
+impl Checks {
+    /// The checks that were made.
+    pub fn made(&self) -> impl Iterator<Item = (Again, StepCheck)> {
+        let all = [(Again::Finer, self.step), (Again::Exact, self.rounding)];
+        all.into_iter()
+            .filter_map(|(again, found)| Some((again, found?)))
     }
-    match (step, most) {
-        (Some(step), Some(most)) if step.share > most => {
-            Err(format!("{}, above --max-error {most}", step.in_words()))
+
+    /// Checks that neither the share of unresolved pixels nor those of changed values exceed the user's limit, if there is one.
+    ///
+    /// # Errors
+    /// A message that names both, also if there is a limit and no share is known.
+    pub fn check(&self, resolution: Option<Resolution>, most: Option<f64>) -> Result<(), String> {
+        let resolution = resolution.filter(|found| found.sample > 0);
+        let known = || self.made().filter(|(_, found)| found.compared > 0);
+        if resolution.is_some() || known().next().is_none() {
+            Resolution::check(resolution, most)?;
         }
-        _ => Ok(()),
+        match most.and_then(|most| known().find(|(_, found)| found.share > most)) {
+            Some((again, found)) => Err(format!(
+                "{}, above --max-error {}",
+                found.in_words(again),
+                most.unwrap_or_default()
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Computes the samples of a map whose values are in a file, on the CPU.
+    ///
+    /// # Errors
+    /// Those of the computation.
+    pub fn of(
+        spec: &Validated,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Self, EngineError> {
+        let [step, rounding] = [Again::Finer, Again::Exact].map(|again| {
+            let most = again.sample_size(spec);
+            repeated(
+                again,
+                &Devices::new(),
+                spec,
+                most,
+                &on_cpu(options),
+                monitor,
+            )
+        });
+        Ok(Self {
+            step: step?,
+            rounding: rounding?,
+        })
     }
 }
 
@@ -96,61 +194,68 @@ pub fn step_check(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Option<StepCheck>, EngineError> {
-    let Some(sample) = Sample::of(spec, most) else {
-        return Ok(None);
-    };
-    let [coarse, fine] = [&sample.coarse, &sample.fine]
-        .map(|valid| compute(executor, valid, options, monitor).map(|computed| computed.values));
-    let (coarse, fine) = (coarse?, fine?);
-    Ok(Some(compare(
-        spec,
-        coarse.as_slice().numbers(),
-        fine.as_slice(),
-    )))
+    repeated(Again::Finer, executor, spec, most, options, monitor)
 }
 
-/// [Checks](step_check) a map whose values are in a file, on the CPU.
-///
-/// # Errors
-/// Those of the computation.
-pub fn step_check_on_cpu(
+/// Computes a sample of a map, and the same pixels again.
+fn repeated(
+    again: Again,
+    executor: &dyn Executor<Validated>,
     spec: &Validated,
+    most: u64,
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Option<StepCheck>, EngineError> {
-    let most = sample_size(spec);
-    step_check(&Devices::new(), spec, most, &on_cpu(options), monitor)
+    let Some(sample) = again.sample(spec, most) else {
+        return Ok(None);
+    };
+    let [once, twice] = [&sample.map, &sample.again]
+        .map(|valid| compute(executor, valid, options, monitor).map(|computed| computed.values));
+    let (once, twice) = (once?, twice?);
+    let once = once.as_slice().numbers();
+    Ok(Some(compare(spec, again, once, twice.as_slice())))
 }
 
-/// Calls `work`, which computes a map, while the CPU computes a sample of its pixels with a quarter of the step.
+/// Calls `work`, which computes a map, while the CPU computes samples of its pixels again.
 ///
 /// # Errors
-/// Those of `work` and of the sample.
+/// Those of `work` and of the samples.
 pub(super) fn beside(
     spec: &Validated,
     options: &RunOptions,
     monitor: &dyn Monitor,
     work: impl FnOnce() -> Result<Computed<Validated>, EngineError>,
-) -> Result<(Computed<Validated>, Option<StepCheck>), EngineError> {
-    let Some(sample) = Sample::of(spec, sample_size(spec)) else {
-        return Ok((work()?, None));
-    };
+) -> Result<(Computed<Validated>, Checks), EngineError> {
     let failed = AtomicBool::new(false);
     let watch = Watch {
         monitor,
         failed: &failed,
     };
     let options = on_cpu(options);
+    let sampled = |again: Again| -> Result<_, EngineError> {
+        let Some(sample) = again.sample(spec, again.sample_size(spec)) else {
+            return Ok(None);
+        };
+        let values = compute(&Devices::new(), &sample.again, &options, &watch)?.values;
+        Ok(Some((sample.pixels, values)))
+    };
     std::thread::scope(|scope| {
-        let finer = scope.spawn(|| compute(&Devices::new(), &sample.fine, &options, &watch));
+        let samples = scope.spawn(|| [Again::Finer, Again::Exact].map(sampled));
         let done = work().inspect_err(|_| failed.store(true, Ordering::Relaxed));
-        let finer = finer.join();
-        let finer = finer.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let (done, finer) = (done?, finer?);
+        let samples = samples.join();
+        let [finer, exact] = samples.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let done = done?;
         let all = done.values.as_slice();
-        let coarse = (sample.pixels.iter()).map(|pixel| all.get(*pixel as usize));
-        let found = compare(spec, coarse, finer.values.as_slice());
-        Ok((done, Some(found)))
+        let compared = |again, sample: Option<(Vec<u64>, ValueVec)>| {
+            let (pixels, values) = sample?;
+            let once = pixels.iter().map(|pixel| all.get(*pixel as usize));
+            Some(compare(spec, again, once, values.as_slice()))
+        };
+        let checks = Checks {
+            step: compared(Again::Finer, finer?),
+            rounding: compared(Again::Exact, exact?),
+        };
+        Ok((done, checks))
     })
 }
 
@@ -170,11 +275,6 @@ impl Monitor for Watch<'_> {
     }
 }
 
-/// Number of pixels that are computed again beside a map, so that this takes a twentieth of the map's time, or a tenth of a second.
-fn sample_size(spec: &Validated) -> u64 {
-    resolution::sample_size(spec, FINER)
-}
-
 /// The threads and the instruction set of `options`, without its devices.
 fn on_cpu(options: &RunOptions) -> RunOptions {
     RunOptions {
@@ -185,54 +285,47 @@ fn on_cpu(options: &RunOptions) -> RunOptions {
     }
 }
 
-/// Pixels of a map, as points with the step of the map and with a quarter of it.
+/// Pixels of a map, as maps of points.
 struct Sample {
     pixels: Vec<u64>,
-    coarse: Validated,
-    fine: Validated,
+    map: Validated,
+    again: Validated,
 }
 
 impl Sample {
-    /// Up to `most` pixels of a map. `None` if a run with a quarter of the step has more steps than are possible.
-    fn of(spec: &Validated, most: u64) -> Option<Self> {
+    /// Up to `most` pixels with the specification of the map, and with a changed one. `None` if that is not valid.
+    fn of(spec: &Validated, most: u64, change: impl FnOnce(&mut Specification)) -> Option<Self> {
         let pixels = resolution::sample(spec, most.max(1));
-        let [coarse, fine] = twice(spec, &pixels).ok()?;
+        let points = match spec.points() {
+            Some(points) => points.chosen(&pixels),
+            None => {
+                let starts = pixels.iter().flat_map(|pixel| spec.start(*pixel));
+                Points::new(&[pixels.len(), 3], starts.collect()).ok()?
+            }
+        };
+        let mut changed = spec.specification().clone();
+        change(&mut changed);
+        let map = spec.specification().clone();
         Some(Self {
             pixels,
-            coarse,
-            fine,
+            map: map.validate_points(points.clone()).ok()?,
+            again: changed.validate_points(points).ok()?,
         })
     }
 }
 
-/// These pixels as a map of points, with the step of the map and with a quarter of it.
-fn twice(spec: &Validated, pixels: &[u64]) -> Result<[Validated; 2], SpecError> {
-    let points = match spec.points() {
-        Some(points) => points.chosen(pixels),
-        None => {
-            let starts = pixels.iter().flat_map(|pixel| spec.start(*pixel));
-            Points::new(&[pixels.len(), 3], starts.collect())?
-        }
-    };
-    let mut fine = spec.specification().clone();
-    fine.dt /= FINER as f64;
-    fine.steps = fine.steps.saturating_mul(FINER);
-    let own = fine.own_steps_per_period();
-    fine.steps_per_period = own.map(|number| number * FINER as f64);
-    let coarse = spec.specification().clone();
-    Ok([
-        coarse.validate_points(points.clone())?,
-        fine.validate_points(points)?,
-    ])
-}
-
-fn compare(spec: &Validated, coarse: impl Iterator<Item = f64>, fine: ValueSlice<'_>) -> StepCheck {
+fn compare(
+    spec: &Validated,
+    again: Again,
+    coarse: impl Iterator<Item = f64>,
+    fine: ValueSlice<'_>,
+) -> StepCheck {
     let s = spec.specification();
     let range = match output::range(s.quantity, fine) {
         ColourRange::Fixed(low, high) => high - low,
         ColourRange::Whole => f64::INFINITY,
     };
-    let (steps, finer) = (s.steps as f64, FINER as f64);
+    let (steps, finer) = (s.steps as f64, again.finer() as f64);
     let (mut compared, mut changed) = (0, 0);
     for (a, b) in coarse.zip(fine.numbers()) {
         let (counts, change, allowed) = if s.quantity.counts_steps() {

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
-use trisolar::divergence::{DivergenceMap, Scale};
+use trisolar::divergence::{Checks, DivergenceMap, Scale, StepCheck};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::{ColourMap, ColourRange};
 use trisolar::io::picture::Theme;
@@ -160,11 +160,13 @@ impl Map {
         Some((found.sample, found.unresolved))
     }
 
-    /// The sampled pixels, those of them that could be compared, and those whose value changes by more than 5 % with a quarter of the step.
+    /// The sampled pixels, those of them that could be compared, and those whose value changes by more than 5 %, with a quarter of the
+    /// step and in double-double.
     #[getter]
-    fn step_check(&self) -> Option<(u64, u64, u64)> {
-        let found = self.0.step_check?;
-        Some((found.sample, found.compared, found.changed))
+    fn checks(&self) -> [Option<(u64, u64, u64)>; 2] {
+        let Checks { step, rounding } = self.0.checks;
+        let numbers = |found: StepCheck| (found.sample, found.compared, found.changed);
+        [step, rounding].map(|found| found.map(numbers))
     }
 
     /// Warnings: reasons why the map may not be what the user intended.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Devices, DivergenceMap, EngineError, GpuChoice, MapBackend, Overrides, Points,
+    self, Checks, Devices, DivergenceMap, EngineError, GpuChoice, MapBackend, Overrides, Points,
     Resolution, RunOptions, SpecError, StepCheck, Validated,
 };
 use trisolar::ensemble::Report;
@@ -122,7 +122,7 @@ impl Specification {
     }
 
     /// A map that was computed before: the bytes of its values, little-endian, and its report.
-    #[pyo3(signature = (values, engine, device, seconds, notes, resolution=None, step_check=None))]
+    #[pyo3(signature = (values, engine, device, seconds, notes, resolution=None, checks=[None; 2]))]
     #[allow(clippy::too_many_arguments)]
     fn restored(
         &self,
@@ -132,7 +132,7 @@ impl Specification {
         seconds: f64,
         notes: Vec<String>,
         resolution: Option<(u64, u64)>,
-        step_check: Option<(u64, u64, u64)>,
+        checks: [Option<(u64, u64, u64)>; 2],
     ) -> PyResult<Map> {
         let damaged = |what: &str| PyValueError::new_err(format!("no pickled map: {what}"));
         let engine = ["cpu", "gpu", "gpu+cpu"].into_iter().find(|e| *e == engine);
@@ -154,8 +154,10 @@ impl Specification {
             return Err(damaged("step counts beyond the number of steps"));
         }
         let mut map = DivergenceMap::new(&self.valid, values, report);
-        map.step_check =
-            step_check.map(|(sample, compared, changed)| StepCheck::new(sample, compared, changed));
+        let [step, rounding] = checks.map(|found| {
+            found.map(|(sample, compared, changed)| StepCheck::new(sample, compared, changed))
+        });
+        map.checks = Checks { step, rounding };
         let found = resolution.map(|(sample, unresolved)| Resolution::new(sample, unresolved));
         Ok(Map::new(map.with_resolution(found)))
     }

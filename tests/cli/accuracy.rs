@@ -414,9 +414,13 @@ fn a_map_says_which_share_of_its_values_the_step_decides() {
     // Most times of parting of the headline map are wrong (docs/larger-steps.md), though nearly all of its pixels are resolved.
     assert!(share > 0.5, "{known}");
     assert_eq!(object["errors"]["changed"], known["share"]);
+    let rounding = object["rounding_check"].clone();
+    assert!(rounding["compared"].as_u64().unwrap() > 0, "{rounding}");
+    assert_eq!(rounding["changed"], 0, "{rounding}");
     for how in ["--threads 1", "--stream --out b.npy"] {
         let object = json(folder.path(), &format!("{headline} {how}"));
         assert_eq!(object["step_check"], known, "{how}");
+        assert_eq!(object["rounding_check"], rounding, "{how}");
     }
     fails(
         folder.path(),

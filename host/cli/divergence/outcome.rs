@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use trisolar::divergence::{DivergenceMap, Quantity, Resolution, Statistics, StepCheck};
+use trisolar::divergence::{Again, Checks, DivergenceMap, Quantity, Resolution, Statistics};
 use trisolar::ensemble::Report;
 
 use crate::report::{self, Common, Lines};
@@ -25,8 +25,8 @@ pub(super) struct MapOutcome {
     pub resumed: Option<u64>,
     /// The share of pixels for which the step is too long, if it was determined.
     pub resolution: Option<Resolution>,
-    /// How many values of a sample change with a quarter of the step, if it was determined.
-    pub step_check: Option<StepCheck>,
+    /// How many values of samples change with a quarter of the step, and in double-double.
+    pub checks: Checks,
     /// Warnings: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl MapOutcome {
             computed_steps: map.statistics.pixel_steps,
             resumed: None,
             resolution: map.resolution,
-            step_check: map.step_check,
+            checks: map.checks,
             warnings: map.warnings.clone(),
         }
     }
@@ -84,7 +84,8 @@ impl MapOutcome {
             rate_unit: "pixel-steps/s",
             errors: serde_json::json!({
                 "unresolved": self.resolution.map(|r| r.share),
-                "changed": self.step_check.map(|found| found.share),
+                "changed": self.checks.step.map(|found| found.share),
+                "rounded": self.checks.rounding.map(|found| found.share),
             }),
             warnings: self.warnings.clone(),
             notes: self.all_notes().collect(),
@@ -94,7 +95,8 @@ impl MapOutcome {
             "device": self.report.device,
             "pixel_steps": self.statistics.pixel_steps,
             "unresolved": self.resolution,
-            "step_check": self.step_check,
+            "step_check": self.checks.step,
+            "rounding_check": self.checks.rounding,
         }));
         let found = &self.statistics;
         match found.never_parted {
@@ -162,8 +164,12 @@ impl MapOutcome {
                 lines.add("not finite", &share(found.not_finite));
             }
         }
-        if let Some(found) = self.step_check {
-            lines.add("step check", &found.in_words());
+        for (again, found) in self.checks.made() {
+            let label = match again {
+                Again::Finer => "step check",
+                Again::Exact => "rounding",
+            };
+            lines.add(label, &found.in_words(again));
         }
         if let Some(found) = self.resolution {
             lines.add("unresolved", &found.in_words());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use trisolar::divergence::{
-    Executor, Specification, Statistics, Validated, beside, resolution_of, step_check_on_cpu,
+    Checks, Executor, Specification, Statistics, Validated, beside, resolution_of,
 };
 use trisolar::ensemble::Report;
 use trisolar::output::{Output, Values};
@@ -85,7 +85,7 @@ fn compute(
         resumed: None,
         of_points: valid.points().is_some(),
         resolution: None,
-        step_check: None,
+        checks: Checks::default(),
         warnings: valid.warnings(),
     };
     // The resolution is that of the whole map, and is found when the parts are merged.
@@ -111,8 +111,8 @@ fn compute(
     };
     outcome.found(resolution);
     if whole {
-        let found = step_check_on_cpu(valid, options, &Progress::new("step check", true));
-        outcome.step_check = ended(found, Ok::<_, String>(()), &job.hint(kept), quiet)?;
+        let found = Checks::of(valid, options, &Progress::new("step check", true));
+        outcome.checks = ended(found, Ok::<_, String>(()), &job.hint(kept), quiet)?;
     }
     Ok(outcome)
 }

@@ -133,11 +133,13 @@ class DivergenceMap:
         """How the map depends on its step: of a sample of up to 256 pixels, computed again with a quarter of the step, the number
         of pixels (``sample``), of those whose values could be ``compared``, and of those whose value ``changed`` by more than 5 % (of
         the time of the run for divergence), and ``share``, the last two's quotient. ``None`` if it was not determined."""
-        found = self._map.step_check
-        if found is None:
-            return None
-        sample, compared, changed = found
-        return {"sample": sample, "compared": compared, "changed": changed, "share": changed / max(compared, 1)}
+        return _check(self._map.checks[0])
+
+    @property
+    def rounding_check(self) -> Optional[Dict[str, float]]:
+        """How the map depends on rounding, as :attr:`step_check`: of a sample that was computed again in double-double. ``None`` where
+        quantity and integrator have no double-double."""
+        return _check(self._map.checks[1])
 
     @property
     def unresolved(self) -> Optional[float]:
@@ -180,7 +182,7 @@ class DivergenceMap:
 
     def __reduce__(self) -> Tuple[Any, ...]:
         values = self._values.astype(self._values.dtype.newbyteorder("<"), copy=False).tobytes()
-        made = (self.engine, self.device, self.seconds, self.notes, self._map.resolution, self._map.step_check)
+        made = (self.engine, self.device, self.seconds, self.notes, self._map.resolution, self._map.checks)
         return _restored, (self.spec_toml, self._map.points, values, made)
 
     def __repr__(self) -> str:
@@ -442,8 +444,8 @@ def divergence(
         "runge-kutta" ["euler"].
     :param steps_per_period: steps of the regularised integrators in a period of the tightest circular binary that the energy allows,
         5 to 1e6; ``dt`` is then only the unit in which ``steps`` and the value are counted [400, 10, 8 at order 2, 6, 8].
-    :param max_error: the share of sampled values that change with a quarter of the step (:attr:`DivergenceMap.step_check`), or of
-        unresolved pixels (:attr:`DivergenceMap.unresolved`), above which the map is a failure, a ``RuntimeError`` [none; an
+    :param max_error: the share of sampled values that change with a quarter of the step (:attr:`DivergenceMap.step_check`) or in double-double
+        (:attr:`DivergenceMap.rounding_check`), or of unresolved pixels (:attr:`DivergenceMap.unresolved`), above which the map is a failure, a ``RuntimeError`` [none; an
         unresolved share well above 0.1 is a warning].
     :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
         together).
@@ -577,3 +579,11 @@ def _specification(
         under = dict(given.mapping)
         return _trisolar.Specification(merged(Source(), options), None, None, starts, under, preset)
     return _trisolar.Specification(merged(given, options), given.toml, given.file, starts, None, preset)
+
+
+def _check(found: Optional[Tuple[int, int, int]]) -> Optional[Dict[str, float]]:
+    if found is None:
+        return None
+    sample, compared, changed = found
+    return {"sample": sample, "compared": compared, "changed": changed, "share": changed / max(compared, 1)}
+
