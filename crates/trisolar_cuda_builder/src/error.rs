@@ -126,6 +126,20 @@ pub enum CudaBuilderError {
         /// The place where it is used.
         place: String,
     },
+    /// One kernel stores the address of a function for another one, which has a function of its own in its place.
+    #[error(
+        "{stores} stores the address of {function} (or of a table with it, as in a trait object) in memory that outlives the kernel, and \
+         {calls} calls by an address from such memory. An address is only right in the kernel that has taken it. \
+         (Store a number or an enum, and choose the function or the trait object by it in the kernel that calls it.)"
+    )]
+    ForeignFunction {
+        /// The kernel that stores it.
+        stores: String,
+        /// The function.
+        function: String,
+        /// The kernel that calls by such an address.
+        calls: String,
+    },
     /// The compiler's intermediate code has a form that this crate does not know.
     #[error("the compiler writes {what} in a way that cuda_builder does not know: `{line}`")]
     UnknownIr {

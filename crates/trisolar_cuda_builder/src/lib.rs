@@ -357,7 +357,7 @@ impl CudaBuilder {
     }
 
     fn divided(&self, compiled: &Compiled) -> Result<Modules, CudaBuilderError> {
-        let divisions = Program::checked(&compiled.text)?.divided();
+        let divisions = Program::checked(&compiled.text)?.divided()?;
         let texts = self.assemble_all(compiled, &divisions)?;
         let mut kernels = Vec::new();
         for (module, division) in divisions.iter().enumerate() {

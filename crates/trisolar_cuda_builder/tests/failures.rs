@@ -59,6 +59,50 @@ fn what_does_not_compile_is_explained() {
     }
 }
 
+/// Kernels with trait objects of their own; with the feature also one that stores a trait object, and one that calls it.
+const SHAPES: &str = r#"
+#![feature(abi_ptx)]
+#[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
+pub trait Shape: Sync { fn area(&self, x: f32) -> f32; }
+struct Square;
+struct Circle;
+impl Shape for Square { #[inline(never)] fn area(&self, x: f32) -> f32 { x * x } }
+impl Shape for Circle { #[inline(never)] fn area(&self, x: f32) -> f32 { 3.0 * x * x } }
+struct Scene<'a> { out: *mut f32, shapes: [&'a dyn Shape; 2] }
+#[inline(never)]
+fn draw(scene: &Scene, i: usize) { unsafe { *scene.out = scene.shapes[i & 1].area(*scene.out) } }
+#[unsafe(no_mangle)] pub unsafe extern "ptx-kernel" fn first(out: *mut f32, i: usize) {
+    draw(&Scene { out, shapes: [&Square, &Circle] }, i)
+}
+#[unsafe(no_mangle)] pub unsafe extern "ptx-kernel" fn second(out: *mut f32, i: usize) {
+    draw(&Scene { out, shapes: [&Circle, &Square] }, i + 1)
+}
+#[cfg(feature = "extra")] #[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn leave(at: *mut &'static dyn Shape, i: usize) {
+    unsafe { *at = if i == 0 { &Square } else { &Circle } }
+}
+#[cfg(feature = "extra")] #[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn follow(at: *const &'static dyn Shape, x: *mut f32) {
+    unsafe { *x = (*at).area(*x) }
+}
+"#;
+
+#[test]
+fn a_trait_object_that_one_kernel_leaves_for_another_is_refused() {
+    let krate = crate_of(SHAPES);
+    match builder(krate.path()).build_modules() {
+        Err(error) if error.lacks_toolchain() => return common::skip(&error.to_string()),
+        built => assert_eq!(built.unwrap().0.texts.len(), 2),
+    }
+    let both = builder(krate.path()).build_args(&["--features=extra"]);
+    let error = both.build_modules().unwrap_err();
+    assert!(matches!(error, CudaBuilderError::ForeignFunction { .. }));
+    has(
+        &error.to_string(),
+        "leave stores the address of |::area (or|follow calls by an address",
+    );
+}
+
 #[test]
 fn a_build_script_that_unwraps_shows_the_message() {
     let error = builder("/nonexistent/kernels").build().unwrap_err();

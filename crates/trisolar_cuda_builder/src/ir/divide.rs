@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
+use super::addresses::Foreign;
 use super::edit::{DYNAMIC, dynamic, in_initial_value, readable};
 use super::text::{
     Kind, Part, Variable, bare, function, is_kernel, items, names, operands, parts, unknown,
@@ -14,10 +15,10 @@ const PROVIDED_BY_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfai
 
 /// An optimised program.
 pub struct Program<'a> {
-    lines: Vec<&'a str>,
-    items: Vec<(Kind, Range<usize>)>,
+    pub(super) lines: Vec<&'a str>,
+    pub(super) items: Vec<(Kind, Range<usize>)>,
     /// The item that defines or declares a name.
-    defined: HashMap<&'a str, usize>,
+    pub(super) defined: HashMap<&'a str, usize>,
     /// Whether there is assembly outside of functions.
     has_assembly: bool,
 }
@@ -105,7 +106,7 @@ impl<'a> Program<'a> {
             .collect()
     }
 
-    fn first(&self, item: usize) -> &'a str {
+    pub(super) fn first(&self, item: usize) -> &'a str {
         self.lines[self.items[item].1.start]
     }
 
@@ -140,7 +141,7 @@ impl<'a> Program<'a> {
     }
 
     /// The items that an item mentions, also within the text of assembly.
-    fn mentioned(&self, item: usize) -> BTreeSet<usize> {
+    pub(super) fn mentioned(&self, item: usize) -> BTreeSet<usize> {
         let by_assembly = |text: &'a str| {
             text.split(|c: char| !(c.is_ascii_alphanumeric() || "_$.".contains(c)))
                 .filter(|word| !word.is_empty())
@@ -189,19 +190,25 @@ impl<'a> Program<'a> {
     }
 
     /// One module for each group of kernels that share a variable which can change.
-    pub fn divided(&self) -> Vec<Division> {
+    pub fn divided(&self) -> Result<Vec<Division>, CudaBuilderError> {
         let kernels = (0..self.items.len())
             .filter(|item| self.items[*item].0 == Kind::Definition && is_kernel(self.first(*item)));
+        let needed: Vec<(usize, BTreeSet<usize>)> = kernels
+            .map(|kernel| (kernel, self.needed([kernel])))
+            .collect();
+        self.check_addresses(&needed)?;
         if self.has_assembly {
             // What it defines must exist once.
-            return vec![self.whole()];
+            return Ok(vec![self.whole()]);
         }
         let mut groups: Vec<BTreeSet<usize>> = Vec::new();
         let mut group_of: BTreeMap<usize, usize> = BTreeMap::new();
-        for kernel in kernels {
-            let needed = self.needed([kernel]);
-            let states = || needed.iter().filter(|item| self.keeps_state(**item));
-            let mut joined: BTreeSet<usize> = states()
+        for (_, needed) in needed {
+            let states: Vec<usize> = (needed.iter().copied())
+                .filter(|item| self.keeps_state(*item))
+                .collect();
+            let mut joined: BTreeSet<usize> = states
+                .iter()
                 .filter_map(|state| group_of.get(state).copied())
                 .collect();
             let into = joined.pop_first().unwrap_or_else(|| {
@@ -216,11 +223,36 @@ impl<'a> Program<'a> {
                     .filter(|g| **g == other)
                     .for_each(|g| *g = into);
             }
-            group_of.extend(states().map(|state| (*state, into)));
+            group_of.extend(states.into_iter().map(|state| (state, into)));
             groups[into].extend(needed);
         }
         groups.retain(|group| !group.is_empty());
-        groups.iter().map(|group| self.module(group)).collect()
+        Ok(groups.iter().map(|group| self.module(group)).collect())
+    }
+
+    /// Refuses the address of a function that one kernel stores and another calls. `kernels` are these with what they need.
+    fn check_addresses(
+        &self,
+        kernels: &[(usize, BTreeSet<usize>)],
+    ) -> Result<(), CudaBuilderError> {
+        let foreign = Foreign::of(self);
+        let name = |item: usize| readable(bare(function(self.first(item)).unwrap_or_default()));
+        for (calls, needed) in kernels {
+            if needed.is_disjoint(&foreign.calls) {
+                continue;
+            }
+            for (stores, needed) in kernels.iter().filter(|(stores, _)| stores != calls) {
+                let mut stored = foreign.stores.iter();
+                if let Some((_, function)) = stored.find(|(item, _)| needed.contains(item)) {
+                    return Err(CudaBuilderError::ForeignFunction {
+                        stores: name(*stores),
+                        function: readable(bare(function)),
+                        calls: name(*calls),
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn module(&self, needed: &BTreeSet<usize>) -> Division {
@@ -321,7 +353,7 @@ attributes #0 = { nounwind }
     #[test]
     fn kernels_that_share_a_variable_are_together_and_have_what_they_need() {
         let program = Program::checked(PROGRAM).unwrap();
-        let divided = program.divided();
+        let divided = program.divided().unwrap();
         let kernels: Vec<_> = divided.iter().map(|d| d.kernels.join(" ")).collect();
         assert_eq!(kernels, ["count counted", "called"]);
         let (first, second) = (&divided[0].text, &divided[1].text);
@@ -341,7 +373,7 @@ attributes #0 = { nounwind }
         assert_eq!(program.whole().kernels.len(), 3);
         assert_eq!(program.unresolved(), ["sinf"]);
         let with_assembly = format!("module asm \".global .u32 x;\"\n{PROGRAM}");
-        let one = Program::checked(&with_assembly).unwrap().divided();
+        let one = Program::checked(&with_assembly).unwrap().divided().unwrap();
         assert_eq!(one.len(), 1);
     }
 

@@ -4,6 +4,7 @@
 //! optimises, and [`divide`] makes modules of the result. The text is taken apart only as far as needed, by its own rules; where something
 //! is not as expected, the build ends with an error.
 
+mod addresses;
 mod atomics;
 pub mod divide;
 pub mod edit;

@@ -196,18 +196,24 @@ pub fn is_kernel(define: &str) -> bool {
         .any(|word| matches!(word, "ptx_kernel" | "cc71"))
 }
 
+/// What stands in the parentheses with which a text starts.
+pub fn in_parentheses(text: &str) -> Option<&str> {
+    let mut depth = 0;
+    let (close, _) = text.char_indices().find(|(_, c)| {
+        depth += i32::from(*c == '(') - i32::from(*c == ')');
+        depth == 0
+    })?;
+    text.get(1..close)
+}
+
 /// Adds attributes to the function that this line starts to define.
 pub fn with_attributes(define: &str, attributes: &str) -> Result<String, CudaBuilderError> {
     let fail = || unknown("the head of a function", define);
     let (name, _) = names(define)
         .find(|(_, name)| name.starts_with('@'))
         .ok_or_else(fail)?;
-    let mut depth = 0;
-    let close = define[name.end..].char_indices().find(|(_, c)| {
-        depth += i32::from(*c == '(') - i32::from(*c == ')');
-        depth == 0
-    });
-    let after = name.end + close.ok_or_else(fail)?.0 + 1;
+    let within = in_parentheses(&define[name.end..]).ok_or_else(fail)?;
+    let after = name.end + within.len() + 2;
     let rest = &define[after..];
     let at = match (rest.find(" #"), rest.find("unnamed_addr")) {
         (Some(at), _) => at,
