@@ -513,16 +513,15 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
     let mut carried = R::from_f64(0.0);
     let mut term = kinetic_term(&s.w, control.binding);
     let step = R::from_f64(R::STEP_ROOT) * control.step;
-    let mut usual = term.times_over_root(frequency2(s, m, &distances(s, m).0, term), step);
+    let (mut last, _) = distances(s, m);
     let mut i = 0;
     while i < count {
         // Near the end time, the steps converge to it: Newton's iteration in h, which may go backwards.
         let rest = (control.left - s.time).mul_add(term, -carried);
+        let usual = term.times_over_root(frequency2(s, m, &last, term), step);
         let h = (R::from_f64(0.5) * rest).limited(usual);
         let both = [control.binding, h];
-        let last = compose(s, m, both, &mut term, &mut carried, scheme);
-        // At once, because the registers of the distances are needed below.
-        usual = term.times_over_root(frequency2(s, m, &last, term), step);
+        last = compose(s, m, both, &mut term, &mut carried, scheme);
         let r = [last.0[0].high(), last.0[1].high(), last.0[2].high()];
         let backwards = h.high();
         let mut turned = control.growth;
