@@ -223,7 +223,7 @@ mod tests {
 
     /// Gives each option of one value, and each flag, twice; returns those for which no value here is valid.
     fn given_twice(inner: &clap::Command, words: &[&str]) -> Vec<String> {
-        const VALUES: [&str; 40] = [
+        const VALUES: [&str; 41] = [
             "1",
             "0.5",
             "10",
@@ -264,6 +264,7 @@ mod tests {
             "300x200",
             "burrau",
             "svg",
+            "megno",
         ];
         let mut unknown = Vec::new();
         for option in inner.get_arguments() {

@@ -159,11 +159,23 @@ impl<F: Follow> OnLanes for Following<'_, '_, '_, F> {
     }
 }
 
+/// Scalar lanes, with the instruction for a fused multiply-add instead of a function call.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "fma")]
+fn scalar_fma<F: Follow>(plan: &Plan, systems: &mut OfThread<'_, '_>) {
+    run::run::<f64, F, MAX_PLANETS>(plan, systems);
+}
+
 /// Follows the systems that the thread can draw.
 fn lanes<F: Follow>(simd: Simd, plan: &Plan, systems: &mut OfThread<'_, '_>) {
-    simd.run(Following::<F> {
-        plan,
-        systems,
-        follow: std::marker::PhantomData,
-    });
+    match simd {
+        // SAFETY: the line above checks that the machine has the instruction.
+        #[cfg(target_arch = "x86_64")]
+        Simd::Scalar if trisolar_simd::has_fma() => unsafe { scalar_fma::<F>(plan, systems) },
+        _ => simd.run(Following::<F> {
+            plan,
+            systems,
+            follow: std::marker::PhantomData,
+        }),
+    }
 }

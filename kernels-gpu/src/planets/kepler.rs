@@ -184,14 +184,13 @@ fn far_guess(o: Orbit<f64>) -> f64 {
 #[cold]
 #[inline(never)]
 fn in_bracket(o: Orbit<f64>) -> f64 {
-    if o.h < 0.0 {
-        // The mirror image of the motion.
-        return -in_bracket(Orbit {
-            eta: -o.eta,
-            h: -o.h,
-            ..o
-        });
-    }
+    // Backwards it is the mirror image of the motion. (No recursion, which would need a stack of unknown size on a GPU.)
+    let sign = if o.h < 0.0 { -1.0 } else { 1.0 };
+    let o = Orbit {
+        eta: sign * o.eta,
+        h: sign * o.h,
+        ..o
+    };
     let (mut low, mut high, mut x) = (0.0, f64::INFINITY, divide(o.h, o.r0));
     let mut tries = 0;
     while tries < 200 {
@@ -202,7 +201,7 @@ fn in_bracket(o: Orbit<f64>) -> f64 {
         } else {
             let tried = o.at(x);
             if Orbit::has_converged(x, &tried) {
-                return x;
+                return sign * x;
             }
             let g = &tried.g;
             let late = o.r0 * x + o.eta * g[2] + o.zeta * g[3] - o.h;
@@ -351,13 +350,9 @@ pub fn drift<R: Bits, F: Follow>(s: &mut Phase<R>, t: &mut Phase<R>, mass: R, h:
         let dg = -(mass * dg3);
         let dfd = (mr * ri) * g1.mul_add(dr.mul_add(ri, k), -dg1);
         let dgd = mi * (g2 * dr).mul_add(ri, -dg2);
-        let along = |f: R, g: R, df: R, dg: R, start: Vec3<R>| {
-            let own = start.add_scaled(dg, v).add_scaled(df, x);
-            own.add_scaled(g, dv).add_scaled(f, dx)
-        };
         *t = Phase {
-            x: along(f, g, df, dg, dx),
-            v: along(fd, gd, dfd, dgd, dv),
+            x: moved(dx, [(dg, v), (df, x), (g, dv), (f, dx)]),
+            v: moved(dv, [(dgd, v), (dfd, x), (gd, dv), (fd, dx)]),
         };
     }
     *s = Phase {
@@ -365,6 +360,13 @@ pub fn drift<R: Bits, F: Follow>(s: &mut Phase<R>, t: &mut Phase<R>, mass: R, h:
         v: v.add_scaled(gd, v).add_scaled(fd, x),
     };
     converged
+}
+
+/// A vector plus multiples of others. (Not a closure, which might be compiled without the lanes' instruction set.)
+#[inline(always)]
+fn moved<R: Bits>(start: Vec3<R>, [a, b, c, d]: [(R, Vec3<R>); 4]) -> Vec3<R> {
+    let two = start.add_scaled(a.0, a.1).add_scaled(b.0, b.1);
+    two.add_scaled(c.0, c.1).add_scaled(d.0, d.1)
 }
 
 #[cfg(test)]

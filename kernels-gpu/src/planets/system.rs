@@ -537,16 +537,7 @@ fn turned<R: Bits>(d: Vec3<R>, delta: Vec3<R>, ri2: R) -> Vec3<R> {
 #[inline(always)]
 fn half_logarithm<R: Bits<Alone = f64>>(x: R) -> R {
     let c = R::from_f64;
-    let (mut exponent, mut fraction) = (x, x);
-    let mut lane = 0;
-    while lane < R::LANES {
-        let bits = x.to_f64(lane).to_bits();
-        let e = (bits >> 52) as i32 - 1023;
-        let m = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
-        exponent.set_lane(lane, &c(f64::from(e)));
-        fraction.set_lane(lane, &c(m));
-        lane += 1;
-    }
+    let (fraction, exponent) = x.fraction_and_exponent();
     let y = (fraction - c(1.5)) * (fraction + c(1.5)).divides(c(1.0));
     let z = y * y;
     let mut p = c(1.0 / 19.0);
