@@ -16,9 +16,6 @@ use trisolar_run::{EngineError, Workers};
 use trisolar_simd::{OnLanes, Simd};
 use trisolar_spec::SpecError;
 
-/// The records of an ensemble, one for each system, and how they were computed.
-pub type Systems = trisolar_ensemble::Computed<Validated>;
-
 /// Calls of the lanes between two readings of the clock.
 const CALLS_PER_CHECK: u32 = 16;
 

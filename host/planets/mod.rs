@@ -13,9 +13,9 @@ mod spec;
 mod step_check;
 
 pub use device::DeviceEngine;
-pub use ensemble::{PlanetContents, Systems};
+pub use ensemble::PlanetContents;
 pub use kernels_gpu::planets::{Outcome, Record};
-pub use number::{ELEMENTS, Number, PlanetText};
+pub use number::{ELEMENTS, Number, PlanetText, YEAR};
 pub use overrides::Overrides;
 pub use spec::{Observable, Specification, Step, Stop, Validated};
 pub use step_check::{StepCheck, step_check};
@@ -27,6 +27,3 @@ pub type CpuEngine = trisolar_ensemble::CpuEngine<Validated>;
 pub type Devices = trisolar_ensemble::Devices<Validated>;
 /// Systems to follow.
 pub type Task<'a> = trisolar_ensemble::Task<'a, Validated>;
-
-/// Units of time in a year: G = 1 with astronomical units and solar masses.
-pub const YEAR: f64 = std::f64::consts::TAU;

@@ -6,6 +6,9 @@ use std::str::FromStr;
 use kernels_gpu::encounters::Law;
 pub use kernels_gpu::planets::ELEMENTS;
 
+/// Units of time in a year: G = 1 with astronomical units and solar masses.
+pub const YEAR: f64 = std::f64::consts::TAU;
+
 /// How a number gets its value in each system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {

@@ -8,8 +8,7 @@ use kernels_gpu::planets::start::Limits;
 use kernels_gpu::planets::{MAX_PLANETS, Plan, Record};
 use serde::{Deserialize, Serialize};
 
-use super::YEAR;
-use super::number::{ELEMENTS, Number, PlanetText, as_text};
+use super::number::{ELEMENTS, Number, PlanetText, YEAR, as_text};
 use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_spec::SpecError;
 
