@@ -187,6 +187,7 @@ const SCALED: &[Scale] = &[
     ),
     scale("trisolar encounters --draw", &[("--n", "50")], &[]),
     scale("trisolar encounters --n 1e8 --stream", LONG_ENSEMBLE, &[]),
+    scale("trisolar planets --planet", &[("--years", "2")], &[]),
     scale("trisolar explore", &[], &[("--port", "0")]),
 ];
 

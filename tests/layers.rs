@@ -32,6 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-nbody", BELOW_TIME_RUNS),
     ("trisolar-cluster", BELOW_TIME_RUNS),
     ("trisolar-encounters", ENSEMBLE),
+    ("trisolar-planets", ENSEMBLE),
     // This is the only system that depends on others.
     (
         "trisolar-zoom",

@@ -1,4 +1,4 @@
-//! The parts that `divergence` and `encounters` have in common: an ensemble, its files, and its unfinished computation (`--stream`,
+//! The parts that `divergence`, `encounters` and `planets` have in common: an ensemble, its files, and its unfinished computation (`--stream`,
 //! `--resume`, `--part`).
 
 use std::ops::Range;

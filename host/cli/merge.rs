@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use trisolar::divergence::Validated as Map;
 use trisolar::encounters::{self, Validated as Encounters};
 use trisolar::ensemble::{Ensemble, store};
+use trisolar::planets::{PlanetContents, Validated as Planets};
 use trisolar::run::partial::{Contents as _, working_files};
 use trisolar::run::parts::{self, Parts, PartsError};
 use trisolar::run::{Outputs, Record};
@@ -21,7 +22,7 @@ use super::{Failure, execute_words, interrupt, part};
 /// the same bytes, where its --out says. The parts remain.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// All parts, in any order: files such as map.npy.1-of-8.part of maps and encounters, folders such as zoom.1-of-8 of zooms and
+    /// All parts, in any order: files such as map.npy.1-of-8.part of maps, encounters and planetary systems, folders such as zoom.1-of-8 of zooms and
     /// sweeps
     #[arg(value_name = "PART", required = true)]
     parts: Vec<PathBuf>,
@@ -45,6 +46,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         match parts::command_of(first)?.as_deref() {
             Some(command @ encounters::store::COMMAND) => {
                 let name = merged::<Encounters, super::encounters::OutputArgs>(&args.parts)?;
+                (command.into(), name)
+            }
+            Some(command @ PlanetContents::COMMAND) => {
+                let name = merged::<Planets, super::planets::OutputArgs>(&args.parts)?;
                 (command.into(), name)
             }
             // All other files are refused as parts of a map.

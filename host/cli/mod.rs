@@ -14,6 +14,7 @@ mod devices;
 mod divergence;
 mod encounters;
 mod ensemble;
+mod ensemble_devices;
 #[cfg(feature = "explore")]
 mod explore;
 #[cfg(not(feature = "explore"))]
@@ -28,6 +29,7 @@ mod merge;
 mod nbody;
 mod parameters;
 mod part;
+mod planets;
 mod progress;
 mod ranks;
 mod report;
@@ -78,6 +80,8 @@ enum Command {
     Nbody(Box<nbody::Args>),
     /// Integrate three-body encounters to their end: which body escapes, when and how fast
     Encounters(Box<encounters::Args>),
+    /// Follow planetary systems: which are stable, chaotic, or lose a planet
+    Planets(Box<planets::Args>),
     /// Make one result of the parts that commands with --part have computed
     Merge(merge::Args),
     /// Show maps and orbits in the browser
@@ -169,6 +173,7 @@ fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
         Command::Cluster(args) => cluster::run(*args, typed),
         Command::Nbody(args) => nbody::run(*args, typed),
         Command::Encounters(args) => encounters::run(&args, typed),
+        Command::Planets(args) => planets::run(&args, typed),
         #[cfg(feature = "explore")]
         Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),
@@ -218,7 +223,7 @@ mod tests {
 
     /// Gives each option of one value, and each flag, twice; returns those for which no value here is valid.
     fn given_twice(inner: &clap::Command, words: &[&str]) -> Vec<String> {
-        const VALUES: [&str; 40] = [
+        const VALUES: [&str; 41] = [
             "1",
             "0.5",
             "10",
@@ -259,6 +264,7 @@ mod tests {
             "300x200",
             "burrau",
             "svg",
+            "megno",
         ];
         let mut unknown = Vec::new();
         for option in inner.get_arguments() {

@@ -126,7 +126,7 @@ impl Ensemble for Validated {
     }
 
     fn of_bytes(&self, bytes: &[u8]) -> Option<Vec<Record>> {
-        store::records_of(bytes)
+        trisolar_ensemble::plain_of(bytes)
     }
 
     fn lanes(&self, simd: Simd) -> usize {

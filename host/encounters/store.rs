@@ -2,11 +2,11 @@
 
 use kernels_gpu::encounters::Record;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::{Overrides, Validated};
 use trisolar_run::partial::{Contents, Layout};
 
+pub use trisolar_ensemble::differences;
 pub use trisolar_ensemble::store::{begin, merged, part, resume};
 pub use trisolar_run::partial::{PartialError as StoreError, name_of, working_files};
 
@@ -54,26 +54,6 @@ impl Contents for EncounterContents {
     }
 }
 
-/// The options in which two specifications differ, with both values.
-pub fn differences(there: &Overrides, here: &Overrides) -> Vec<String> {
-    let [there, here] = [there, here].map(|given| match serde_json::to_value(given) {
-        Ok(Value::Object(map)) => map,
-        _ => Map::new(),
-    });
-    let text = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => "none".to_owned(),
-        Some(Value::Array(list)) if list.is_empty() => "none".to_owned(),
-        Some(value) => value.to_string(),
-    };
-    let differing = here.keys().filter(|key| there.get(*key) != here.get(*key));
-    let differing = differing.map(|key| {
-        let [there, here] = [&there, &here].map(|values| text(values.get(key)));
-        let option = key.replace('_', "-");
-        format!("--{option} ({there} there, {here} here)")
-    });
-    differing.collect()
-}
-
 // A record has no padding, neither between its fields nor after the last one.
 const _: () = assert!(size_of::<Record>() == 8 * 8 + 3 * 4 + 4);
 
@@ -86,19 +66,6 @@ pub(super) fn records_in(bytes: &[u8]) -> &[Record] {
     assert!(bytes.len().is_multiple_of(size_of::<Record>()) && start.is_aligned());
     // SAFETY: the slice has the length of the bytes and is aligned, and any bits are a record.
     unsafe { std::slice::from_raw_parts(start, bytes.len() / size_of::<Record>()) }
-}
-
-/// The records of these bytes, which need not be aligned; `None` if the last one is truncated.
-pub(super) fn records_of(copied: &[u8]) -> Option<Vec<Record>> {
-    if !copied.len().is_multiple_of(size_of::<Record>()) {
-        return None;
-    }
-    let mut records = vec![Record::default(); copied.len() / size_of::<Record>()];
-    // SAFETY: the vector has room for this number of bytes, and any bytes make a record.
-    unsafe {
-        std::ptr::copy_nonoverlapping(copied.as_ptr(), records.as_mut_ptr().cast(), copied.len());
-    }
-    Some(records)
 }
 
 pub(super) fn layout(valid: &Validated) -> Layout {

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use trisolar_bodies::Points;
 use trisolar_device::{Device, Energy, Plain};
 use trisolar_run::partial::{Contents, Layout};
@@ -121,6 +122,39 @@ impl<'a, T: Plain> Slice<'a> for &'a [T] {
         let bytes = unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), size_of_val(self)) };
         Cow::Borrowed(bytes)
     }
+}
+
+/// Values from their bytes, which need not be aligned; `None` if the last one is truncated.
+pub fn plain_of<T: Plain + Default>(copied: &[u8]) -> Option<Vec<T>> {
+    if !copied.len().is_multiple_of(size_of::<T>()) {
+        return None;
+    }
+    let mut values = vec![T::default(); copied.len() / size_of::<T>()];
+    // SAFETY: the vector has room for this number of bytes, and any bytes make plain values.
+    unsafe {
+        std::ptr::copy_nonoverlapping(copied.as_ptr(), values.as_mut_ptr().cast(), copied.len());
+    }
+    Some(values)
+}
+
+/// The options in which two specifications differ, with both values.
+pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<String> {
+    let [there, here] = [there, here].map(|given| match serde_json::to_value(given) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    });
+    let text = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(Value::Array(list)) if list.is_empty() => "none".to_owned(),
+        Some(value) => value.to_string(),
+    };
+    let differing = here.keys().filter(|key| there.get(*key) != here.get(*key));
+    let differing = differing.map(|key| {
+        let [there, here] = [&there, &here].map(|values| text(values.get(key)));
+        let option = key.replace('_', "-");
+        format!("--{option} ({there} there, {here} here)")
+    });
+    differing.collect()
 }
 
 /// Takes values, from any thread and in any order.

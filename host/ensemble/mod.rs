@@ -9,13 +9,17 @@ mod contract;
 mod devices;
 mod engine;
 mod executor;
+mod lanes;
 mod lease;
 mod ranks;
 pub mod store;
 
-pub use contract::{Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, wilson};
+pub use contract::{
+    Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, differences, plain_of, wilson,
+};
 pub use devices::Devices;
 pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, together};
 pub use executor::{Executor, compute};
+pub use lanes::{LaneItems, on_lanes};
 pub use lease::Lease;
 pub use ranks::{Leader, Local, ReadPoints, lead, serve};

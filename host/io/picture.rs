@@ -378,8 +378,8 @@ pub fn tiff(
 
 /// Writes the picture with axes, title and colour bar.
 ///
-/// Both axes have the same scale (square pixels where width and height go with the spans), unless the map would be
-/// more than eight times as long as wide, which is stretched. Small maps are enlarged by a whole factor, large ones
+/// Both axes have the same scale (square pixels where width and height go with the spans), unless their units differ, where pixels are square, or
+/// the map would be more than eight times as long as wide, which is stretched. Small maps are enlarged by a whole factor, large ones
 /// averaged down, so that the longer side has about 700 to 3200 pixels.
 ///
 /// # Errors

@@ -558,6 +558,20 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
+            fn fraction_and_exponent(self) -> (Self, Self) {
+                // SAFETY: see `lanes`. The exponent becomes the last digits of 2^52, and so a number without a conversion.
+                let (fraction, digits) = unsafe {
+                    let bits = castpd_int(self.0);
+                    let exponent = srli_epi64::<52>(bits);
+                    let fraction = sub_epi32(bits, slli_epi64::<52>(exponent));
+                    let fraction = add_epi32(fraction, upper(1023 << 20));
+                    let digits = add_epi32(exponent, upper(0x4330_0000));
+                    (Self(castint_pd(fraction)), Self(castint_pd(digits)))
+                };
+                (fraction, digits - Self::from_f64((1_u64 << 52) as f64 + 1023.0))
+            }
+
+            #[inline(always)]
             fn high(self) -> High {
                 // SAFETY: see `lanes`.
                 High(unsafe { and_int(castpd_int(self.0), upper(u32::MAX)) })

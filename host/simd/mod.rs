@@ -299,6 +299,8 @@ mod tests {
                     x.times_over_root(y, <$lanes>::from_f64(0.3)),
                     x.limited(most),
                     (-x).limited(most),
+                    x.fraction_and_exponent().0,
+                    x.fraction_and_exponent().1,
                 ];
                 let difference = <$lanes>::high_difference(x.high(), y.high());
                 let turns = [difference; 3].map(|d| {
@@ -314,6 +316,8 @@ mod tests {
                         p.times_over_root(q, 0.3),
                         Bits::limited(p, 1.5),
                         Bits::limited(-p, 1.5),
+                        p.fraction_and_exponent().0,
+                        p.fraction_and_exponent().1,
                     ];
                     for (got, alone) in lanes.iter().zip(alone) {
                         assert_eq!(got.to_array()[lane].to_bits(), alone.to_bits());

@@ -9,7 +9,8 @@
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
 //! - [`accuracy`]: errors of results, and the limits above which they are reported
 //! - [`encounters`]: complete three-body encounters by a regularised integrator
-//! - [`ensemble`]: what maps and encounters have in common
+//! - [`planets`]: planetary systems by a Wisdom-Holman integrator, with indicators of chaos
+//! - [`ensemble`]: what maps, encounters and planetary systems have in common
 //! - [`bodies`]: bodies, start models, files and diagnostics
 //! - [`spec`]: what all specifications have in common
 //! - [`simd`]: the lanes of the CPU engines
@@ -32,6 +33,7 @@ pub use trisolar_io as io;
 pub use trisolar_map as divergence;
 pub use trisolar_map::{config, output, store};
 pub use trisolar_nbody as nbody;
+pub use trisolar_planets as planets;
 pub use trisolar_run as run;
 pub use trisolar_run::{machine, workers};
 pub use trisolar_simd as simd;

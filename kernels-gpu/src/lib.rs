@@ -14,6 +14,7 @@
 //! - [`lanes`]: pixels in progress side by side
 //! - [`mod@methods`]: the compiled combinations of quantity, precision and integrator
 //! - [`encounters`]: complete three-body encounters with a regularised integrator
+//! - [`planets`]: planetary systems with a Wisdom-Holman integrator and a tangent vector
 //! - [`device`]: the building blocks of kernels: fetching threads, tiles, sweeps through a warp, barriers for a grid
 //! - [`kernels`]: the entry points
 //! - [`ladder`]: the divergence loop in the steps that made it fast; a reference with its own formulas
@@ -34,6 +35,7 @@ pub mod methods;
 pub mod number;
 pub mod physics;
 mod plain;
+pub mod planets;
 pub mod quantity;
 
 pub use number::{Mask, PerLane, Real};

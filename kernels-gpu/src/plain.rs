@@ -8,6 +8,7 @@ use crate::device::steps::Operation;
 use crate::encounters::step::Stage;
 use crate::encounters::{BodiesStart, Plan, Record};
 use crate::number::{DoubleDouble, FastF32, FloatFloat};
+use crate::planets;
 
 // SAFETY: the type is repr(C) and consists of integers without padding.
 unsafe impl Plain for Tile {}
@@ -29,3 +30,9 @@ unsafe impl Plain for BodiesStart {}
 unsafe impl Plain for Plan {}
 // SAFETY: the type is repr(C) and consists of two numbers without padding.
 unsafe impl Plain for Stage {}
+// SAFETY: as above.
+unsafe impl Plain for planets::Record {}
+// SAFETY: as above.
+unsafe impl Plain for planets::Plan {}
+// SAFETY: the type is repr(C) and consists of `f64` numbers.
+unsafe impl<const N: usize> Plain for planets::System<f64, N> {}

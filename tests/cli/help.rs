@@ -104,6 +104,7 @@ fn every_command_has_help_which_lists_the_exit_codes() {
         &["encounters"],
         &["encounters", "zoom"],
         &["encounters", "sweep"],
+        &["planets"],
         &["bench", "encounters"],
     ] {
         assert!(help(command).contains("Usage: trisolar"));

@@ -18,6 +18,7 @@ mod nbody;
 mod outputs;
 mod parameters;
 mod parts;
+mod planets;
 mod points;
 mod reading;
 mod resume;

@@ -18,6 +18,7 @@ mod io_pictures;
 mod nbody_engines;
 mod nbody_files;
 mod nbody_physics;
+mod planets;
 mod quantities;
 mod regularised;
 mod spec_round_trips;

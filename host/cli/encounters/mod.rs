@@ -21,7 +21,6 @@ use super::resume::Typed;
 use super::{Failure, interrupt};
 use trisolar::run::plots::PLOTS;
 
-mod devices;
 mod options;
 mod sequence;
 mod specification;

@@ -9,9 +9,9 @@ use trisolar::io::picture::YDirection;
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 
-use super::devices::EncounterDevices;
 use super::{sweep, zoom};
 use crate::divergence::down;
+use crate::ensemble_devices::EnsembleDevices;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::part::PartArgs;
 
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) part: PartArgs,
     #[command(flatten)]
-    pub(super) devices: EncounterDevices,
+    pub(super) devices: EnsembleDevices,
 
     #[command(flatten)]
     accuracy: PlacedArgs<Overrides, Accuracy>,

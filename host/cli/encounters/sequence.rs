@@ -11,9 +11,9 @@ use trisolar::io::PictureFormat;
 use trisolar::run::{Part, Paths, Record, RunOptions};
 use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
 
-use super::devices::EncounterDevices;
 use super::specification::{validated, write_config};
 use crate::cpu_args::warn_of_one_lane;
+use crate::ensemble_devices::EnsembleDevices;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
 use crate::progress::Progress;
 use crate::ranks::Communicator;
@@ -34,7 +34,7 @@ pub(crate) struct SequenceArgs {
     pub(super) npz: bool,
 
     #[command(flatten)]
-    devices: EncounterDevices,
+    devices: EnsembleDevices,
     /// Approximate time between two records of the finished runs of an unfinished frame, 0.1 to 86400 (seconds), which is how much a
     /// killed run can lose
     #[arg(long, value_name = "SECONDS", help_heading = "Computation", default_value = "30", value_parser = checkpoint)]

@@ -173,7 +173,12 @@ pub(super) fn draw(
     style: &PictureStyle,
     labels: &Labels,
 ) -> Result<Canvas, String> {
-    let natural = resample::size(map.width, map.height, labels.x.span / labels.y.span);
+    // Axes of different units have no common scale: then pixels are square.
+    let ratio = match labels.x.unit == labels.y.unit {
+        true => labels.x.span / labels.y.span,
+        false => map.width as f64 / map.height as f64,
+    };
+    let natural = resample::size(map.width, map.height, ratio);
     let natural = [natural.0 as f32, natural.1 as f32];
     let theme = style.theme;
     let unit = match style.size {

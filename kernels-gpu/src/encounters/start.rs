@@ -92,25 +92,36 @@ pub struct Plan {
     pub bodies: BodiesStart,
 }
 
+impl Law {
+    /// The value of the parameter with this number in a run, for a seed and the columns and rows of a map. The region of Agekyan & Anosova is
+    /// that of a [`Plan`].
+    #[inline(always)]
+    pub fn value(&self, seed: u64, size: [u64; 2], parameter: u32, run: u64) -> f64 {
+        let (low, width) = (self.low, self.high - self.low);
+        let drawn = || uniform(seed, run, parameter);
+        match self.kind {
+            Self::UNIFORM => low + width * drawn(),
+            Self::ISOTROPIC => {
+                let (from, to) = (libm::cos(low * DEGREE), libm::cos(self.high * DEGREE));
+                libm::acos(from + (to - from) * drawn()) * (180.0 / PI)
+            }
+            Self::SQUARE => root(low * low + (self.high * self.high - low * low) * drawn()),
+            Self::COLUMNS => low + divide((run % size[0]) as f64, size[0] as f64) * width,
+            Self::ROWS => low + divide((run / size[0]) as f64, size[1] as f64) * width,
+            _ => low,
+        }
+    }
+}
+
 impl Plan {
     /// The value of a parameter in a run.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn value(&self, parameter: usize, run: u64) -> f64 {
         let law = &self.laws[parameter];
-        let (low, width) = (law.low, law.high - law.low);
-        let drawn = || uniform(self.seed, run, parameter as u32);
         match law.kind {
-            Law::UNIFORM => low + width * drawn(),
-            Law::ISOTROPIC => {
-                let (from, to) = (libm::cos(low * DEGREE), libm::cos(law.high * DEGREE));
-                libm::acos(from + (to - from) * drawn()) * (180.0 / PI)
-            }
-            Law::SQUARE => root(low * low + (law.high * law.high - low * low) * drawn()),
-            Law::COLUMNS => low + divide((run % self.size[0]) as f64, self.size[0] as f64) * width,
-            Law::ROWS => low + divide((run / self.size[0]) as f64, self.size[1] as f64) * width,
             Law::REGION_X => self.region(run)[0],
             Law::REGION_Y => self.region(run)[1],
-            _ => low,
+            _ => law.value(self.seed, self.size, parameter as u32, run),
         }
     }
 

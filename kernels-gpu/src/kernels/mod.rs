@@ -18,6 +18,7 @@ mod nbody_plain;
 mod nbody_reduced;
 mod nbody_steps;
 mod nbody_tile;
+mod planets;
 
 pub use divergence_ladder::*;
 pub use divergence_plain::*;
@@ -36,3 +37,4 @@ pub use nbody_plain::*;
 pub use nbody_reduced::*;
 pub use nbody_steps::*;
 pub use nbody_tile::*;
+pub use planets::*;

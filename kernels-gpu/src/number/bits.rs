@@ -30,6 +30,9 @@ pub trait Bits: Seeded {
     /// h · `self` / √d for positive numbers, to within 12 %. It takes the upper halves of the bits for logarithms.
     fn times_over_root(self, d: Self, h: Self) -> Self;
 
+    /// For normal numbers above 0: the fraction m in [1, 2) and the exponent n of m 2ⁿ.
+    fn fraction_and_exponent(self) -> (Self, Self);
+
     /// The upper halves of the bits.
     fn high(self) -> Self::High;
     /// The same integer in each lane.
@@ -113,6 +116,13 @@ impl Bits for f64 {
         let half = (inv_cube::upper(d) >> 1).wrapping_add(HALF_BIAS);
         let by = inv_cube::upper(self).wrapping_sub(half);
         Self::from_bits(h.to_bits().wrapping_add((by as u64) << 32))
+    }
+
+    #[inline(always)]
+    fn fraction_and_exponent(self) -> (f64, f64) {
+        let bits = self.to_bits();
+        let fraction = Self::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+        (fraction, Self::from((bits >> 52) as i32 - 1023))
     }
 
     #[inline(always)]

@@ -152,6 +152,12 @@ impl Bits for Fast {
     }
 
     #[inline(always)]
+    fn fraction_and_exponent(self) -> (Self, Self) {
+        let (fraction, exponent) = self.0.fraction_and_exponent();
+        (Self(fraction), Self(exponent))
+    }
+
+    #[inline(always)]
     fn high(self) -> i32 {
         Bits::high(self.0)
     }

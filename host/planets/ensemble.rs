@@ -1,0 +1,178 @@
+//! The ensemble that planetary systems are, and its engine for the lanes of a CPU.
+
+use std::path::Path;
+
+use kernels_gpu::number::Single;
+use kernels_gpu::number::bits::Bits;
+use kernels_gpu::planets::{Alone, Follow, MAX_PLANETS, Plan, Record, WithTangent, run};
+use serde::{Deserialize, Serialize};
+
+use super::{DeviceEngine, Overrides, Task, Validated};
+use trisolar_bodies::Points;
+use trisolar_ensemble::{Ensemble, LaneItems};
+use trisolar_run::partial::{Contents, Layout};
+use trisolar_run::queue::Share;
+use trisolar_run::{EngineError, Workers};
+use trisolar_simd::{OnLanes, Simd};
+use trisolar_spec::SpecError;
+
+/// Calls of the lanes between two readings of the clock.
+const CALLS_PER_CHECK: u32 = 16;
+
+/// The specification in the record of an unfinished computation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlanetContents {
+    /// The specification with every value.
+    pub specification: Overrides,
+}
+
+impl Contents for PlanetContents {
+    const COMMAND: &'static str = "planets";
+    const NAME: &'static str = "ensemble of planetary systems";
+    const ITEMS: &'static str = "systems";
+
+    fn difference(&self, there: &Self) -> Option<String> {
+        let differences = trisolar_ensemble::differences(&there.specification, &self.specification);
+        (!differences.is_empty()).then(|| differences.join(", "))
+    }
+}
+
+impl Ensemble for Validated {
+    const AUTO_GPU_ITEMS: u64 = 4_000;
+    const GPU_PIECE: u64 = 1;
+    const MEASURES_ENERGY: bool = false;
+
+    type Contents = PlanetContents;
+    type Slice<'a> = &'a [Record];
+    type Values = Vec<Record>;
+    type Gpu = DeviceEngine;
+
+    fn contents(&self) -> PlanetContents {
+        PlanetContents {
+            specification: Overrides::of(self.specification()),
+        }
+    }
+
+    fn of_contents(
+        contents: &PlanetContents,
+        _: impl FnOnce() -> Result<Points, SpecError>,
+    ) -> Result<Self, SpecError> {
+        contents.specification.validated()
+    }
+
+    fn layout(&self, _: &Path) -> Layout {
+        Layout {
+            header: Vec::new(),
+            item: size_of::<Record>(),
+            count: self.items(),
+            is_output: false,
+            part: None,
+        }
+    }
+
+    fn items(&self) -> u64 {
+        self.specification().n
+    }
+
+    fn steps(&self) -> u64 {
+        1
+    }
+
+    fn bytes_needed(&self) -> u64 {
+        self.items().saturating_mul(2 * size_of::<Record>() as u64)
+    }
+
+    fn blank(&self) -> Option<Vec<Record>> {
+        let mut records = Vec::new();
+        let count = usize::try_from(self.items()).ok()?;
+        records.try_reserve_exact(count).ok()?;
+        records.resize(count, Record::default());
+        Some(records)
+    }
+
+    fn put(all: &mut Vec<Record>, first: usize, records: &[Record]) {
+        all[first..][..records.len()].copy_from_slice(records);
+    }
+
+    fn slice(records: &Vec<Record>) -> &[Record] {
+        records
+    }
+
+    fn of_bytes(&self, bytes: &[u8]) -> Option<Vec<Record>> {
+        trisolar_ensemble::plain_of(bytes)
+    }
+
+    fn lanes(&self, simd: Simd) -> usize {
+        simd.lanes()
+    }
+
+    fn on_lanes(task: &Task<'_>, workers: &Workers, share: Share<'_>) -> Result<(), EngineError> {
+        let simd = workers.simd();
+        trisolar_ensemble::on_lanes(task, workers, share, |items| {
+            let plan = task.spec.plan();
+            let systems = &mut OfThread(items);
+            match task.spec.specification().has_tangent() {
+                true => lanes::<WithTangent>(simd, plan, systems),
+                false => lanes::<Alone>(simd, plan, systems),
+            }
+        })
+    }
+
+    fn note_on_gpus(&self, _: bool) -> Option<String> {
+        None
+    }
+}
+
+/// The systems of a thread.
+struct OfThread<'a, 'b>(&'a mut LaneItems<'b, Validated, Record>);
+
+impl run::Systems for OfThread<'_, '_> {
+    fn next(&mut self) -> Option<u64> {
+        self.0.next()
+    }
+
+    fn ended(&mut self, item: u64, record: &Record) {
+        self.0.ended(item, *record);
+    }
+
+    fn stopped(&mut self, _: u64) -> bool {
+        self.0.stopped(CALLS_PER_CHECK)
+    }
+}
+
+/// A thread's work.
+struct Following<'a, 'b, 'c, F> {
+    plan: &'a Plan,
+    systems: &'a mut OfThread<'b, 'c>,
+    follow: std::marker::PhantomData<F>,
+}
+
+impl<F: Follow> OnLanes for Following<'_, '_, '_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn on<D: Bits<Alone = f64>, S: Single>(self) {
+        run::run::<D, F, MAX_PLANETS>(self.plan, self.systems);
+    }
+}
+
+/// Scalar lanes, with the instruction for a fused multiply-add instead of a function call.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "fma")]
+fn scalar_fma<F: Follow>(plan: &Plan, systems: &mut OfThread<'_, '_>) {
+    run::run::<f64, F, MAX_PLANETS>(plan, systems);
+}
+
+/// Follows the systems that the thread can draw.
+fn lanes<F: Follow>(simd: Simd, plan: &Plan, systems: &mut OfThread<'_, '_>) {
+    match simd {
+        // SAFETY: the line above checks that the machine has the instruction.
+        #[cfg(target_arch = "x86_64")]
+        Simd::Scalar if trisolar_simd::has_fma() => unsafe { scalar_fma::<F>(plan, systems) },
+        _ => simd.run(Following::<F> {
+            plan,
+            systems,
+            follow: std::marker::PhantomData,
+        }),
+    }
+}

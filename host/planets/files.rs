@@ -1,0 +1,170 @@
+//! Writes records as `.npz`, an observable as `.npy`, and maps as pictures.
+
+use std::path::Path;
+
+use kernels_gpu::planets::{Outcome, Record};
+
+use super::{Observable, Specification, Validated, YEAR};
+use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
+use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle, Theme, YDirection};
+use trisolar_io::{IoError, PictureFormat, npy};
+
+/// The format of a file, which its extension determines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// An array for each column of the records.
+    Npz,
+    /// The observable.
+    Npy,
+    /// The picture of a map, as PNG, SVG or PDF.
+    Picture,
+}
+
+/// The appearance of a map.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Look {
+    /// Background and lines.
+    pub theme: Theme,
+    /// The direction of the vertical axis.
+    pub y: YDirection,
+}
+
+/// A real column of a record: its name, and its value with years as the unit of time. Missing values are NaN.
+pub const REALS: [(&str, fn(&Record) -> f64); 5] = [
+    ("time", |r| r.time / YEAR),
+    ("megno", |r| r.megno),
+    ("mean_megno", |r| r.mean_megno),
+    ("lyapunov", |r| r.lyapunov * YEAR),
+    ("energy_error", |r| r.energy_error),
+];
+
+/// The outcomes with their names.
+pub const OUTCOMES: [(Outcome, &str); 5] = [
+    (Outcome::STABLE, "followed to the end"),
+    (Outcome::CHAOTIC, "MEGNO above its limit"),
+    (Outcome::ESCAPE, "escape"),
+    (Outcome::ENCOUNTER, "encounter"),
+    (Outcome::UNSOLVED, "unsolved"),
+];
+
+impl Format {
+    /// The format that the extension of a file name selects.
+    ///
+    /// # Errors
+    /// The allowed extensions, for another extension or for a picture of systems that are not a map.
+    pub fn of(path: &Path, spec: &Validated) -> Result<Self, &'static str> {
+        if PictureFormat::of(path).is_some() {
+            return match spec.specification().axes().len() {
+                2 => Ok(Self::Picture),
+                _ => Err("only a map of two axes (LOW:HIGH:N) has a picture"),
+            };
+        }
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("npz") => Ok(Self::Npz),
+            Some("npy") => Ok(Self::Npy),
+            _ => Err("the name must end in .npz, .npy, .png, .svg or .pdf"),
+        }
+    }
+
+    /// Writes a file of this format.
+    ///
+    /// # Errors
+    /// The file cannot be written. No part of it remains.
+    pub fn write(
+        self,
+        path: &Path,
+        spec: &Validated,
+        records: &[Record],
+        look: &Look,
+    ) -> Result<(), IoError> {
+        let s = spec.specification();
+        let shape = match s.size() {
+            Some([columns, rows]) => vec![rows as usize, columns as usize],
+            None => vec![records.len()],
+        };
+        match self {
+            Self::Npz => npz(path, s, records, &shape),
+            Self::Npy => {
+                let values = records.iter().map(|r| s.observable.value(r));
+                npy::write(path, &shape, &values.collect::<Vec<f64>>())
+            }
+            Self::Picture => picture(path, s, records, look),
+        }
+    }
+}
+
+fn npz(path: &Path, s: &Specification, records: &[Record], shape: &[usize]) -> Result<(), IoError> {
+    let outcome = Member::new("outcome", shape, move || records.iter().map(|r| r.outcome));
+    let steps = Member::new("steps", shape, move || records.iter().map(|r| r.steps));
+    let mut members = vec![outcome, steps];
+    for (name, value) in REALS {
+        members.push(Member::new(name, shape, move || records.iter().map(value)));
+    }
+    let members: Vec<Member<'_>> =
+        (members.into_iter().collect::<Result<_, _>>()).map_err(|reason| IoError::Data {
+            path: path.to_owned(),
+            reason,
+        })?;
+    let mut file = NpzWriter::create(path)?;
+    file.arrays(&members)?;
+    file.text(SPECIFICATION, &s.json())?;
+    file.finish()
+}
+
+/// Draws a map. Systems that ended before their time are grey, unless the map shows that time.
+fn picture(path: &Path, s: &Specification, records: &[Record], look: &Look) -> Result<(), IoError> {
+    let [(x, x_range, columns), (y, y_range, rows)] = &s.axes()[..] else {
+        return Err(IoError::Data {
+            path: path.to_owned(),
+            reason: "only a map of two axes has a picture".into(),
+        });
+    };
+    let all = s.observable == Observable::Time;
+    let observable = s.observable;
+    let map = Map::mapped(
+        records,
+        *columns as usize,
+        *rows as usize,
+        move |r| match all || r.outcome == Outcome::STABLE.0 || r.outcome == Outcome::CHAOTIC.0 {
+            true => observable.value(&r),
+            false => f64::NAN,
+        },
+    );
+    let map = if look.y.is_up() {
+        map.upside_down()
+    } else {
+        map
+    };
+    let (spacing, range) = s.observable.colours();
+    let style = PictureStyle {
+        range,
+        spacing,
+        theme: look.theme,
+        missing: Some("escape or encounter"),
+        ..PictureStyle::default()
+    };
+    let unit = |name: &str| match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "a" => "au",
+        "m" | "star" => "solar masses",
+        "e" => "",
+        _ => "radians",
+    };
+    let axis = |name: &String, range: [f64; 2], count: u64| {
+        Axis::around(name.clone(), unit(name).to_owned(), range, count as usize)
+    };
+    let [value, value_unit] = s.observable.label();
+    let labels = Labels {
+        title: format!(
+            "{} planets, {} years, Wisdom-Holman, step {}",
+            s.planets.len(),
+            s.years,
+            s.step
+        ),
+        x: axis(x, *x_range, *columns),
+        y: axis(y, *y_range, *rows),
+        y_upwards: look.y.is_up(),
+        value: value.into(),
+        unit: value_unit.into(),
+    };
+    picture::plot(path, &map, &style, &labels, Some(&s.json()))
+}

@@ -1,0 +1,29 @@
+//! Planetary systems: a star and planets, followed for a time by a Wisdom-Holman integrator, and whether they are stable.
+//!
+//! A [`Specification`] says how the starts of all systems come about: each number of the star and of the planets is fixed, drawn or an axis of
+//! a map. Validated, an [`Engine`] follows every system until a limit ends it and brings back a [`Record`] for each, which [`files`] writes.
+//! System i depends on the seed and i alone; all engines give the same bits.
+
+mod device;
+mod ensemble;
+pub mod files;
+mod number;
+mod overrides;
+mod spec;
+mod step_check;
+
+pub use device::DeviceEngine;
+pub use ensemble::PlanetContents;
+pub use kernels_gpu::planets::{Outcome, Record};
+pub use number::{ELEMENTS, Number, PlanetText, YEAR};
+pub use overrides::Overrides;
+pub use spec::{Observable, Specification, Step, Stop, Validated};
+pub use step_check::{StepCheck, step_check};
+pub use trisolar_ensemble::{Engine, Executor};
+
+/// Follows systems on the CPU.
+pub type CpuEngine = trisolar_ensemble::CpuEngine<Validated>;
+/// Devices that stay open from one ensemble to the next.
+pub type Devices = trisolar_ensemble::Devices<Validated>;
+/// Systems to follow.
+pub type Task<'a> = trisolar_ensemble::Task<'a, Validated>;

@@ -1,0 +1,253 @@
+//! The numbers of stars and planets as text: fixed, drawn, or an axis of a map.
+
+use std::fmt;
+use std::str::FromStr;
+
+use kernels_gpu::encounters::Law;
+pub use kernels_gpu::planets::ELEMENTS;
+
+/// Units of time in a year: G = 1 with astronomical units and solar masses.
+pub const YEAR: f64 = std::f64::consts::TAU;
+
+/// How a number gets its value in each system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// The same in every system.
+    Fixed(f64),
+    /// `low + (high - low) i/n` along an axis of a map: the range and n.
+    Axis([f64; 2], u64),
+    /// Uniform in this range.
+    Uniform([f64; 2]),
+    /// Uniform in its square, as eccentricities of a thermal distribution.
+    Thermal([f64; 2]),
+}
+
+impl Number {
+    /// The least and the greatest value.
+    pub fn range(&self) -> [f64; 2] {
+        match *self {
+            Self::Fixed(x) => [x, x],
+            Self::Axis(range, _) | Self::Uniform(range) | Self::Thermal(range) => range,
+        }
+    }
+
+    /// Whether it is drawn.
+    pub fn is_drawn(&self) -> bool {
+        matches!(self, Self::Uniform(_) | Self::Thermal(_))
+    }
+
+    /// In the form for kernels; `axis` is the place of an axis among those of the map.
+    pub(super) fn law(&self, axis: usize) -> Law {
+        let [low, high] = self.range();
+        let kind = match self {
+            Self::Fixed(_) => Law::FIXED,
+            Self::Axis(..) if axis == 0 => Law::COLUMNS,
+            Self::Axis(..) => Law::ROWS,
+            Self::Uniform(_) => Law::UNIFORM,
+            Self::Thermal(_) => Law::SQUARE,
+        };
+        Law {
+            kind,
+            unused: 0,
+            low,
+            high,
+        }
+    }
+
+    /// The number with all values multiplied by `factor`.
+    fn scaled(self, factor: f64) -> Self {
+        let by = |range: [f64; 2]| range.map(|x| x * factor);
+        match self {
+            Self::Fixed(x) => Self::Fixed(x * factor),
+            Self::Axis(range, n) => Self::Axis(by(range), n),
+            Self::Uniform(range) => Self::Uniform(by(range)),
+            Self::Thermal(range) => Self::Thermal(by(range)),
+        }
+    }
+}
+
+/// The units that may follow a number, with their values in those of the specification.
+const UNITS: [(&str, f64); 4] = [
+    ("msun", 1.0),
+    // The nominal values of the IAU (resolution B3 of 2015).
+    ("mjup", 1.266_865_3e17 / 1.327_124_4e20),
+    ("mearth", 3.986_004e14 / 1.327_124_4e20),
+    ("deg", std::f64::consts::PI / 180.0),
+];
+
+impl FromStr for Number {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let unit = UNITS.iter().find(|(name, _)| text.ends_with(name));
+        let (bare, factor) = unit.map_or((text, 1.0), |(name, factor)| {
+            (text.trim_end_matches(name).trim_end(), *factor)
+        });
+        let value = |word: &str| {
+            let number = word.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+            number.ok_or_else(|| format!("'{}' is not a finite number", word.trim()))
+        };
+        let range = |low: &str, high: &str| {
+            let range = [value(low)?, value(high)?];
+            match range[0] < range[1] {
+                true => Ok(range),
+                false => Err("the range must ascend".to_owned()),
+            }
+        };
+        let number = if let Some((law, rest)) = bare.split_once('(') {
+            let inside = rest.strip_suffix(')').and_then(|r| r.split_once(','));
+            let allowed = "a drawn number is uniform(LOW,HIGH) or thermal(LOW,HIGH)";
+            let (low, high) = inside.ok_or(allowed)?;
+            match law.trim() {
+                "uniform" => Self::Uniform(range(low, high)?),
+                "thermal" => Self::Thermal(range(low, high)?),
+                _ => return Err(allowed.into()),
+            }
+        } else {
+            match bare.split(':').collect::<Vec<_>>()[..] {
+                [word] => Self::Fixed(value(word)?),
+                [low, high, n] => {
+                    let n = trisolar_spec::read::whole(n, 2..=1 << 32)
+                        .map_err(|allowed| format!("the number of values of an axis {allowed}"))?;
+                    Self::Axis(range(low, high)?, n)
+                }
+                _ => return Err("an axis is LOW:HIGH:N".into()),
+            }
+        };
+        Ok(number.scaled(factor))
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(x) => write!(f, "{x}"),
+            Self::Axis([low, high], n) => write!(f, "{low}:{high}:{n}"),
+            Self::Uniform([low, high]) => write!(f, "uniform({low},{high})"),
+            Self::Thermal([low, high]) => write!(f, "thermal({low},{high})"),
+        }
+    }
+}
+
+/// The [`ELEMENTS`] of a planet; those that are not given are 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanetText(pub [Number; ELEMENTS.len()]);
+
+impl FromStr for PlanetText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut numbers = [None; ELEMENTS.len()];
+        // A comma inside of parentheses separates the ends of a range.
+        let mut depth = 0_i32;
+        let words = text.split(|c| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            c == ',' && depth == 0
+        });
+        for word in words {
+            let (name, value) = word
+                .split_once('=')
+                .ok_or_else(|| format!("'{}' must be NAME=VALUE", word.trim()))?;
+            let name = name.trim();
+            let place = ELEMENTS.iter().position(|known| *known == name);
+            let place = place.ok_or_else(|| {
+                let names = ELEMENTS.join(", ");
+                format!("there is no {name}; the elements are {names}")
+            })?;
+            let number = value.parse().map_err(|e| format!("{name}: {e}"))?;
+            if numbers[place].replace(number).is_some() {
+                return Err(format!("{name} is given twice"));
+            }
+        }
+        if numbers[1].is_none() {
+            return Err("a planet needs a, its semi-major axis (au)".into());
+        }
+        Ok(Self(numbers.map(|n| n.unwrap_or(Number::Fixed(0.0)))))
+    }
+}
+
+impl fmt::Display for PlanetText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = ELEMENTS.iter().zip(&self.0);
+        let words: Vec<String> = words.map(|(name, x)| format!("{name}={x}")).collect();
+        f.write_str(&words.join(","))
+    }
+}
+
+/// Serialises as text, and reads it.
+macro_rules! as_text {
+    ($($name:ty),+) => {$(
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(|e| serde::de::Error::custom(format!("{text}: {e}")))
+            }
+        }
+    )+};
+}
+pub(super) use as_text;
+
+as_text!(Number, PlanetText);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_and_written() {
+        for text in ["0.5", "7:10:512", "uniform(0,6.28)", "thermal(0,0.9)"] {
+            assert_eq!(text.parse::<Number>().unwrap().to_string(), text);
+        }
+        assert_eq!(
+            "90deg".parse(),
+            Ok(Number::Fixed(std::f64::consts::FRAC_PI_2))
+        );
+        let Ok(Number::Fixed(jupiter)) = "1 mjup".parse() else {
+            panic!("it is a mass");
+        };
+        assert!((jupiter - 9.546e-4).abs() < 1e-7);
+        for (text, said) in [
+            ("x", "'x' is not a finite number"),
+            ("inf", "'inf' is not a finite number"),
+            ("1:2", "an axis is LOW:HIGH:N"),
+            ("1:2:1", "must be a whole number from 2"),
+            ("2:1:8", "must ascend"),
+            ("normal(0,1)", "uniform(LOW,HIGH)"),
+            ("uniform(0;1)", "uniform(LOW,HIGH)"),
+        ] {
+            let error = text.parse::<Number>().unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn planets_are_read_and_written() {
+        let text = "m=0.001,a=7:10:8,e=0.1,inc=0,Omega=0,omega=0,M=uniform(0,6)";
+        let planet: PlanetText = text.parse().unwrap();
+        assert_eq!(planet.to_string(), text);
+        assert_eq!(
+            "a=1".parse::<PlanetText>().unwrap().0[0],
+            Number::Fixed(0.0)
+        );
+        for (text, said) in [
+            ("m=1", "needs a"),
+            ("a=1,a=2", "a is given twice"),
+            (
+                "a=1,w=2",
+                "there is no w; the elements are m, a, e, inc, Omega, omega, M",
+            ),
+            ("a", "must be NAME=VALUE"),
+            ("a=b", "a: 'b' is not a finite number"),
+        ] {
+            let error = text.parse::<PlanetText>().unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The values that a user gives, under the names of the command line, and the specification that they make.
+
+use super::{Number, Observable, PlanetText, Specification, Step, Stop, Validated};
+use trisolar_run::max_error;
+use trisolar_spec::{SpecError, parameters, read};
+
+parameters! {
+    /// Values of a [`Specification`], all of them optional: the options of `trisolar planets`.
+    pub struct Overrides {
+        "Start" {
+            /// Mass of the star (solar masses, or with mjup or mearth behind it). Every number of the star and the planets is fixed, an axis of
+            /// a map LOW:HIGH:N (the first one along the columns, the second one along the rows), or drawn: uniform(LOW,HIGH) or
+            /// thermal(LOW,HIGH), uniform in its square
+            star: Option<Number> = "MASS" => read::parsed, default "1";
+            /// A planet, from the inside out; repeat it for each, up to 15 times: mass m (0 for a test particle), semi-major axis a (au),
+            /// eccentricity e, inclination inc, longitude of the node Omega, argument of the pericentre omega, mean anomaly M (radians, or
+            /// with deg behind it), about the star and the planets further in; what is not given is 0
+            planet: Vec<PlanetText> = "m=MASS,a=AU,e=E,..." => read::parsed, where { separator: Some(';') };
+            /// Number of systems, if they are not a map
+            n: Option<u64> = "N" => |text| read::whole(text, 1..=1 << 32), default "1; with drawn numbers 1000";
+            /// Seed of all random numbers
+            seed: Option<u64> = "SEED" => |text| read::whole(text, 0..=u64::MAX), default "1";
+        }
+        "Integration" {
+            /// Time for which systems are followed
+            years: Option<f64> = "YEARS" => read::number, unit "years", default "10000";
+            /// Step of the integrator (Wisdom & Holman 1991, kick-drift-kick): years, or a share of the shortest period of each system
+            step: Option<Step> = "YEARS or XP" => read::parsed, default "0.05P";
+            /// What is observed: megno (its mean over time), lyapunov (exponent), time (of the end) or energy-error
+            observable: Option<Observable> = "NAME" => read::parsed, default "megno",
+                where { choices: Some(Observable::names) };
+        }
+        "Ends" {
+            /// What ends systems sooner: r>DISTANCE (au), hill<NUMBER (two planets within so many Hill radii of either) or megno>NUMBER; can
+            /// be repeated
+            stop: Vec<Stop> = "CONDITION" => read::parsed, default "r>1e9", where { separator: Some(',') };
+        }
+        "Accuracy" {
+            /// Fail (exit code 1), after writing all files, if a system was not solved or has a relative energy error above X
+            max_error: Option<f64> = "X" => read::number;
+        }
+    }
+}
+
+impl Overrides {
+    /// As TOML, for a configuration file.
+    ///
+    /// # Errors
+    /// TOML cannot represent a number: a seed of 2^63 or more.
+    pub fn to_toml(&self) -> Result<String, String> {
+        let values = toml::to_string(self).map_err(|e| e.to_string())?;
+        Ok(format!(
+            "# Trisolar planets: trisolar planets --config THIS_FILE\n{values}"
+        ))
+    }
+
+    /// The validated specification.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, with the allowed values.
+    pub fn validated(&self) -> Result<Validated, SpecError> {
+        if let Some(most) = self.max_error {
+            max_error(most).map_err(|allowed| SpecError::new("max-error", most, allowed))?;
+        }
+        let spec = Specification {
+            star: self.star.unwrap_or(Number::Fixed(1.0)),
+            planets: self.planet.clone(),
+            n: 1,
+            seed: self.seed.unwrap_or(1),
+            years: self.years.unwrap_or(10_000.0),
+            step: self.step.unwrap_or(Step::Periods(0.05)),
+            stop: self.stop.clone(),
+            observable: self.observable.unwrap_or_default(),
+        };
+        let n = match (self.n, spec.size()) {
+            (Some(n), Some(_)) => {
+                let allowed =
+                    "cannot be used with a map, whose axes determine the number of systems";
+                return Err(SpecError::new("n", n, allowed));
+            }
+            (Some(n), None) => n,
+            (None, _) if spec.draws() => 1000,
+            _ => 1,
+        };
+        Specification { n, ..spec }.validate()
+    }
+
+    /// Every value of a specification.
+    pub fn of(spec: &Specification) -> Self {
+        Self {
+            star: Some(spec.star),
+            planet: spec.planets.clone(),
+            n: spec.size().is_none().then_some(spec.n),
+            seed: Some(spec.seed),
+            years: Some(spec.years),
+            step: Some(spec.step),
+            observable: Some(spec.observable),
+            stop: spec.stop.clone(),
+            max_error: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(planets: &[&str]) -> Overrides {
+        Overrides {
+            planet: planets.iter().map(|p| p.parse().unwrap()).collect(),
+            ..Overrides::default()
+        }
+    }
+
+    #[test]
+    fn a_specification_gives_itself() {
+        let cases = [
+            given(&["a=1"]),
+            Overrides {
+                stop: vec!["r>20".parse().unwrap(), "megno>10".parse().unwrap()],
+                step: Some("0.8".parse().unwrap()),
+                ..given(&["m=1mjup,a=5.2", "a=7:10:8,e=0:0.5:4"])
+            },
+            given(&["a=1,e=thermal(0,0.5),M=uniform(0,6)"]),
+        ];
+        for overrides in cases {
+            let spec = overrides.validated().unwrap().specification().clone();
+            let all = Overrides::of(&spec);
+            assert_eq!(all.validated().unwrap().specification(), &spec);
+            let text = toml::to_string(&all).unwrap();
+            assert_eq!(toml::from_str::<Overrides>(&text).unwrap(), all);
+        }
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_refused_by_name() {
+        let with = |change: fn(&mut Overrides)| {
+            let mut overrides = given(&["a=1", "a=2"]);
+            change(&mut overrides);
+            overrides
+        };
+        for (overrides, said) in [
+            (given(&[]), "--planet 0 times: must be given 1 to 15 times"),
+            (given(&["a=1"; 16]), "--planet 16 times"),
+            (given(&["a=1,m=-1"]), "planet 1: the mass must be"),
+            (
+                given(&["a=1,e=1"]),
+                "planet 1: e must be from 0 to 0.999999",
+            ),
+            (given(&["a=0"]), "planet 1: a must be from"),
+            (given(&["a=2", "a=1:3:8"]), "from the inside out"),
+            (
+                given(&["a=1:2:8,e=0:0.1:8,M=0:6:8"]),
+                "--planet a1, e1, M1: at most two",
+            ),
+            (
+                with(|o| o.star = Some(Number::Fixed(0.0))),
+                "--star 0: the mass",
+            ),
+            (
+                with(|o| o.years = Some(-1.0)),
+                "--years -1: must be above 0",
+            ),
+            (
+                with(|o| o.years = Some(1e-3)),
+                "--step 0.05P: must make 1 to 4e9 steps",
+            ),
+            (
+                with(|o| o.years = Some(1e11)),
+                "--step 0.05P: must make 1 to 4e9 steps",
+            ),
+            (with(|o| o.n = Some(0)), "--n 0: must be from 1"),
+        ] {
+            let error = overrides.validated().unwrap_err().to_string();
+            assert!(error.contains(said), "{error} / {said}");
+        }
+        for text in ["r<20", "hill>1", "megno>-1", "q>1", "r", "r>x"] {
+            assert!(
+                text.parse::<Stop>().unwrap_err().contains("r>DISTANCE"),
+                "{text}"
+            );
+        }
+        for text in ["0", "-1", "P", "x", "1Q"] {
+            assert!(
+                text.parse::<Step>().unwrap_err().contains("0.05P"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! The specification of planetary systems, validated once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use kernels_gpu::encounters::Law;
+use kernels_gpu::planets::start::Limits;
+use kernels_gpu::planets::{MAX_PLANETS, Plan, Record};
+use serde::{Deserialize, Serialize};
+
+use super::number::{ELEMENTS, Number, PlanetText, YEAR, as_text};
+use trisolar_io::colour::{ColourRange, Spacing};
+use trisolar_spec::SpecError;
+
+/// The step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// In years.
+    Years(f64),
+    /// As a share of the shortest period of each system.
+    Periods(f64),
+}
+
+impl FromStr for Step {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (number, periods) = match text.strip_suffix('P') {
+            Some(number) => (number, true),
+            None => (text.strip_suffix("yr").unwrap_or(text), false),
+        };
+        let x = number.trim().parse::<f64>().ok();
+        let x = x.filter(|x| *x > 0.0 && x.is_finite());
+        let allowed = "must be years above 0, or a share of the shortest period, such as 0.05P";
+        let x = x.ok_or(allowed)?;
+        Ok(if periods {
+            Self::Periods(x)
+        } else {
+            Self::Years(x)
+        })
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Years(x) => write!(f, "{x}"),
+            Self::Periods(x) => write!(f, "{x}P"),
+        }
+    }
+}
+
+impl Step {
+    /// Half of it.
+    pub(super) fn half(self) -> Self {
+        match self {
+            Self::Years(x) => Self::Years(0.5 * x),
+            Self::Periods(x) => Self::Periods(0.5 * x),
+        }
+    }
+}
+
+/// A condition that ends a system before its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stop {
+    /// A planet is beyond this distance (au).
+    Distance(f64),
+    /// Two planets are within this number of Hill radii of either of them.
+    Hill(f64),
+    /// MEGNO is above this number.
+    Megno(f64),
+}
+
+impl FromStr for Stop {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let allowed = "must be r>DISTANCE (au, up to 1e9), hill<NUMBER (of Hill radii) or megno>NUMBER, each above 0";
+        let number = |text: &str| {
+            let x = text.trim().parse::<f64>().ok();
+            x.filter(|x| *x > 0.0 && *x <= 1e9).ok_or(allowed)
+        };
+        let (name, then) = text.split_at(text.find(['<', '>']).ok_or(allowed)?);
+        let (sign, x) = then.split_at(1);
+        let x = number(x)?;
+        match (name.trim(), sign) {
+            ("r", ">") => Ok(Self::Distance(x)),
+            ("hill", "<") => Ok(Self::Hill(x)),
+            ("megno", ">") => Ok(Self::Megno(x)),
+            _ => Err(allowed.into()),
+        }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Distance(x) => write!(f, "r>{x}"),
+            Self::Hill(x) => write!(f, "hill<{x}"),
+            Self::Megno(x) => write!(f, "megno>{x}"),
+        }
+    }
+}
+
+as_text!(Step, Stop, Observable);
+
+/// What is observed: the colour of a map, and the array of `.npy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Observable {
+    /// The mean of MEGNO over time.
+    #[default]
+    Megno,
+    /// The Lyapunov exponent.
+    Lyapunov,
+    /// The time at which the system ended.
+    Time,
+    /// The error of the energy.
+    EnergyError,
+}
+
+/// An observable in words.
+struct Row {
+    observable: Observable,
+    name: &'static str,
+    label: &'static str,
+    unit: &'static str,
+    spacing: Spacing,
+    range: ColourRange,
+    has_tangent: bool,
+    value: fn(&Record) -> f64,
+}
+
+/// All observables.
+const OBSERVABLES: [Row; 4] = [
+    Row {
+        observable: Observable::Megno,
+        name: "megno",
+        label: "mean MEGNO (2: regular)",
+        unit: "",
+        spacing: Spacing::Linear,
+        range: ColourRange::Fixed(1.0, 6.0),
+        has_tangent: true,
+        value: |r| r.mean_megno,
+    },
+    Row {
+        observable: Observable::Lyapunov,
+        name: "lyapunov",
+        label: "Lyapunov exponent",
+        unit: "1 / year",
+        spacing: Spacing::Logarithmic,
+        range: ColourRange::Whole,
+        has_tangent: true,
+        value: |r| r.lyapunov * YEAR,
+    },
+    Row {
+        observable: Observable::Time,
+        name: "time",
+        label: "time of the end",
+        unit: "years",
+        spacing: Spacing::Linear,
+        range: ColourRange::Whole,
+        has_tangent: false,
+        value: |r| r.time / YEAR,
+    },
+    Row {
+        observable: Observable::EnergyError,
+        name: "energy-error",
+        label: "relative error of the energy",
+        unit: "",
+        spacing: Spacing::Logarithmic,
+        range: ColourRange::Whole,
+        has_tangent: false,
+        value: |r| r.energy_error.abs(),
+    },
+];
+
+impl Observable {
+    fn row(self) -> &'static Row {
+        let found = OBSERVABLES.iter().find(|row| row.observable == self);
+        found.expect("each has a row")
+    }
+
+    /// The names.
+    pub fn names() -> Vec<String> {
+        OBSERVABLES.iter().map(|row| row.name.to_owned()).collect()
+    }
+
+    /// Its value, with years as the unit of time.
+    pub fn value(self, record: &Record) -> f64 {
+        (self.row().value)(record)
+    }
+
+    /// What the colours mean, and the unit.
+    pub fn label(self) -> [&'static str; 2] {
+        [self.row().label, self.row().unit]
+    }
+
+    /// The spacing and the range of the colours.
+    pub fn colours(self) -> (Spacing, ColourRange) {
+        (self.row().spacing, self.row().range)
+    }
+
+    /// Whether it needs a tangent vector.
+    pub fn has_tangent(self) -> bool {
+        self.row().has_tangent
+    }
+}
+
+impl FromStr for Observable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = OBSERVABLES.iter().find(|row| row.name == text.trim());
+        found
+            .map(|row| row.observable)
+            .ok_or_else(|| format!("must be one of {}", Self::names().join(", ")))
+    }
+}
+
+impl fmt::Display for Observable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().name)
+    }
+}
+
+/// Planetary systems to follow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Specification {
+    /// Mass of the star (solar masses).
+    pub star: Number,
+    /// The planets, from the inside out.
+    pub planets: Vec<PlanetText>,
+    /// Number of systems: the number of pixels of a map.
+    pub n: u64,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// The time for which systems are followed.
+    pub years: f64,
+    /// The step.
+    pub step: Step,
+    /// What ends systems sooner.
+    pub stop: Vec<Stop>,
+    /// What is observed.
+    pub observable: Observable,
+}
+
+/// An axis of a map: its name, such as a2, its range, and its number of values.
+pub type MapAxis = (String, [f64; 2], u64);
+
+impl Specification {
+    /// All numbers with their names: that of the star, then those of planet 1, 2, and so on.
+    fn numbers(&self) -> impl Iterator<Item = (String, &Number)> {
+        let planets = self.planets.iter().enumerate().flat_map(|(i, planet)| {
+            let named = ELEMENTS.iter().zip(&planet.0);
+            named.map(move |(name, number)| (format!("{name}{}", i + 1), number))
+        });
+        [("star".to_owned(), &self.star)].into_iter().chain(planets)
+    }
+
+    /// The axes of the map, in the order in which they are given.
+    pub fn axes(&self) -> Vec<MapAxis> {
+        let axis = |(name, number): (String, &Number)| match *number {
+            Number::Axis(range, n) => Some((name, range, n)),
+            _ => None,
+        };
+        self.numbers().filter_map(axis).collect()
+    }
+
+    /// Columns and rows of the map; a map of one axis has one row.
+    pub fn size(&self) -> Option<[u64; 2]> {
+        let axes = self.axes();
+        let columns = axes.first()?.2;
+        Some([columns, axes.get(1).map_or(1, |axis| axis.2)])
+    }
+
+    /// Whether any number is drawn.
+    pub fn draws(&self) -> bool {
+        self.numbers().any(|(_, number)| number.is_drawn())
+    }
+
+    /// Whether systems have a tangent vector.
+    pub fn has_tangent(&self) -> bool {
+        let stops = self.stop.iter().any(|stop| matches!(stop, Stop::Megno(_)));
+        stops || self.observable.has_tangent()
+    }
+
+    /// As JSON text.
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("plain data")
+    }
+
+    /// Checks everything.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, with the allowed values.
+    pub fn validate(mut self) -> Result<Validated, SpecError> {
+        let count = self.planets.len();
+        if count == 0 || count > MAX_PLANETS {
+            let given = format!("{count} times");
+            return Err(SpecError::new(
+                "planet",
+                given,
+                "must be given 1 to 15 times",
+            ));
+        }
+        let above_zero = "the mass must be a finite number above 0 (solar masses)";
+        let allowed = |number: &Number, low: f64, high: f64| {
+            let [least, most] = number.range();
+            (low..=high).contains(&least) && (low..=high).contains(&most)
+        };
+        if !allowed(&self.star, 1e-6, 1e6) {
+            let reason = "the mass must be from 1e-6 to 1e6 (solar masses)";
+            return Err(SpecError::new("star", self.star, reason));
+        }
+        for (i, planet) in self.planets.iter().enumerate() {
+            let number = i + 1;
+            let refuse = |reason: String| Err(SpecError::new("planet", planet, reason));
+            let [mass, a, e, angles @ ..] = &planet.0;
+            if !allowed(mass, 0.0, 1e6) {
+                return refuse(format!("planet {number}: {above_zero}, or 0"));
+            }
+            if !allowed(a, 1e-6, 1e6) {
+                return refuse(format!("planet {number}: a must be from 1e-6 to 1e6 (au)"));
+            }
+            if !allowed(e, 0.0, 0.999_999) {
+                return refuse(format!("planet {number}: e must be from 0 to 0.999999"));
+            }
+            if !angles.iter().all(|angle| allowed(angle, -1e6, 1e6)) {
+                return refuse(format!(
+                    "planet {number}: angles must be from -1e6 to 1e6 (radians)"
+                ));
+            }
+            if let Some(before) = i.checked_sub(1) {
+                let inner = self.planets[before].0[1].range()[1];
+                if inner >= a.range()[0] {
+                    return refuse(format!(
+                        "planets must come from the inside out: a of planet {number} must be above that of planet {i}, {inner}"
+                    ));
+                }
+            }
+        }
+        let axes = self.axes();
+        if axes.len() > 2 {
+            let names: Vec<&str> = axes.iter().map(|(name, ..)| name.as_str()).collect();
+            let allowed = "at most two numbers can be axes of a map (LOW:HIGH:N)";
+            return Err(SpecError::new("planet", names.join(", "), allowed));
+        }
+        if let Some([columns, rows]) = self.size() {
+            self.n = columns.saturating_mul(rows);
+        }
+        if !(1..=1 << 32).contains(&self.n) {
+            let allowed = "must be from 1 to 4294967296 (2^32) systems";
+            return Err(SpecError::new("n", self.n, allowed));
+        }
+        if !(self.years > 0.0 && self.years <= 1e12) {
+            let allowed = "must be above 0 and at most 1e12";
+            return Err(SpecError::new("years", self.years, allowed));
+        }
+        let (step, step_in_periods) = match self.step {
+            Step::Years(x) => (x * YEAR, 0),
+            Step::Periods(x) => (x, 1),
+        };
+        let mut limits = Limits {
+            step,
+            step_in_periods,
+            end: self.years * YEAR,
+            far: 1e9,
+            hill: 0.0,
+            megno: f64::INFINITY,
+        };
+        for stop in &self.stop {
+            match *stop {
+                Stop::Distance(x) => limits.far = x,
+                Stop::Hill(x) => limits.hill = x,
+                Stop::Megno(x) => limits.megno = x,
+            }
+        }
+        let mut place = 0;
+        let mut law = |number: &Number| {
+            let law = number.law(place);
+            place += usize::from(matches!(number, Number::Axis(..)));
+            law
+        };
+        let mut plan = Plan {
+            count: count as u64,
+            seed: self.seed,
+            size: self.size().unwrap_or([1, 1]),
+            limits,
+            star: law(&self.star),
+            planets: [[Law::default(); ELEMENTS.len()]; MAX_PLANETS],
+        };
+        for (laws, planet) in plan.planets.iter_mut().zip(&self.planets) {
+            for (to, number) in laws.iter_mut().zip(&planet.0) {
+                *to = law(number);
+            }
+        }
+        let valid = Validated {
+            specification: self,
+            plan: Box::new(plan),
+        };
+        valid.check_steps()?;
+        Ok(valid)
+    }
+}
+
+/// A [`Specification`] that has been validated.
+#[derive(Clone, Debug)]
+pub struct Validated {
+    specification: Specification,
+    plan: Box<Plan>,
+}
+
+/// The most systems of which it is checked whether their steps resolve them.
+const SAMPLE: u64 = 1024;
+
+impl Validated {
+    /// The specification.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
+    }
+
+    /// The plan from which starts are made.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Up to `most` systems, evenly spaced.
+    pub(super) fn sample(&self, most: u64) -> Vec<u64> {
+        let n = self.specification.n;
+        let count = n.min(most);
+        // A stride that is prime to the width of common maps visits all columns.
+        (0..count)
+            .map(|k| (u128::from(k) * u128::from(n) / u128::from(count)) as u64)
+            .collect()
+    }
+
+    /// Checks that systems take at least one step and not too many.
+    fn check_steps(&self) -> Result<(), SpecError> {
+        for item in self.sample(SAMPLE) {
+            let (h, _) = self.plan.step(item);
+            let steps = self.plan.limits.end / h;
+            if !(0.999_999..=4e9).contains(&steps) {
+                let s = &self.specification;
+                let allowed = format!(
+                    "must make 1 to 4e9 steps of the {} years; with it system {item} takes {steps:.3e}",
+                    s.years
+                );
+                return Err(SpecError::new("step", s.step, allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the user should know before believing the results: shares of a sample of systems whose steps are too long for their pericentres,
+    /// or whose orbits cross, which the integrator cannot follow.
+    pub fn warnings(&self) -> Vec<String> {
+        let sample = self.sample(SAMPLE);
+        let (mut long, mut crossing) = (0_u32, 0_u32);
+        for &item in &sample {
+            let (h, _) = self.plan.step(item);
+            let mut inner = self.plan.star(item);
+            let (mut is_long, mut crosses, mut apocentre) = (false, false, 0.0);
+            for i in 0..self.specification.planets.len() {
+                let of = |k| self.plan.element(i, k, item);
+                let (a, e) = (of(1), of(2));
+                inner += of(0);
+                let q = a * (1.0 - e);
+                // The period of a circular motion at the angular velocity of the pericentre.
+                let passage = YEAR * (q * q * q / (inner * (1.0 + e))).sqrt();
+                is_long |= h > passage / 16.0;
+                crosses |= q <= apocentre;
+                apocentre = a * (1.0 + e);
+            }
+            long += u32::from(is_long);
+            crossing += u32::from(crosses);
+        }
+        let share = |count: u32| 100.0 * f64::from(count) / sample.len() as f64;
+        let mut warnings = Vec::new();
+        if long > 0 {
+            warnings.push(format!(
+                "the step is longer than 1/16 of a pericentre passage in {:.1} % of the systems (a smaller --step resolves it)",
+                share(long)
+            ));
+        }
+        if crossing > 0 {
+            warnings.push(format!(
+                "orbits cross at the start of {:.1} % of the systems: a Wisdom-Holman step does not resolve encounters of planets, which --stop 'hill<1' ends",
+                share(crossing)
+            ));
+        }
+        warnings
+    }
+
+    /// The same systems with half the step.
+    pub(super) fn with_half_step(&self) -> Result<Self, SpecError> {
+        let mut finer = self.specification.clone();
+        finer.step = finer.step.half();
+        finer.validate()
+    }
+}

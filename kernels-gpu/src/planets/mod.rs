@@ -1,0 +1,47 @@
+//! Planetary systems: a star and planets that a Wisdom-Holman integrator follows, with a tangent vector for indicators of chaos.
+//!
+//! - [`kepler`]: the drift along a Kepler orbit of any energy, and its tangent map
+//! - [`system`]: the state of a system, its steps, and what ends it
+//! - [`start`]: start states from orbital elements
+//! - [`run`]: systems in progress side by side in the lanes of a CPU; GPUs use [`kernels`](crate::kernels)
+//!
+//! G = 1, lengths are astronomical units and masses solar masses, so that a year is 2π units of time. All computations are `f64` IEEE
+//! operations in a fixed order: lanes, GPUs and the emulator give the same bits.
+
+#![allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "comparisons are written so that NaN takes the branch of insufficient numbers"
+)]
+
+pub mod kepler;
+pub mod run;
+pub mod start;
+pub mod system;
+
+pub use start::{ELEMENTS, Limits, Plan};
+pub use system::{Outcome, Record, System};
+
+/// The largest number of planets.
+pub const MAX_PLANETS: usize = 15;
+
+/// Whether systems have a tangent vector.
+pub trait Follow: 'static {
+    /// Whether they have one.
+    const TANGENT: bool;
+}
+
+/// Systems without a tangent vector.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone;
+
+/// Systems with a tangent vector.
+#[derive(Clone, Copy, Debug)]
+pub struct WithTangent;
+
+impl Follow for Alone {
+    const TANGENT: bool = false;
+}
+
+impl Follow for WithTangent {
+    const TANGENT: bool = true;
+}

@@ -1,0 +1,153 @@
+//! Planetary systems: equal bits on all engines, and physics.
+
+use trisolar::divergence::Unattended;
+use trisolar::planets::{
+    CpuEngine, DeviceEngine, Devices, Engine, Outcome, Overrides, Record, Validated, step_check,
+};
+use trisolar::run::RunOptions;
+use trisolar::simd::Simd;
+
+fn valid(planets: &[&str], change: impl FnOnce(&mut Overrides)) -> Validated {
+    let mut overrides = Overrides {
+        planet: planets.iter().map(|p| p.parse().unwrap()).collect(),
+        ..Overrides::default()
+    };
+    change(&mut overrides);
+    overrides.validated().unwrap()
+}
+
+fn fastest(spec: &Validated) -> Vec<Record> {
+    let engine = CpuEngine::new(None).unwrap();
+    engine.compute(spec, &Unattended).unwrap().values
+}
+
+fn bits(r: &Record) -> ([u64; 5], [u32; 2]) {
+    let reals = [r.time, r.megno, r.mean_megno, r.lyapunov, r.energy_error];
+    (reals.map(f64::to_bits), [r.steps, r.outcome])
+}
+
+const JUPITER: &str = "m=0.000954,a=5.204,e=0.048,omega=0.257,M=0.6";
+
+#[test]
+fn all_engines_give_the_same_bits() {
+    let one = valid(&["m=1e-3,a=1,e=uniform(0,0.99)"], |o| {
+        o.years = Some(20.0);
+        o.n = Some(9);
+    });
+    let map = valid(
+        &[JUPITER, "m=0.000285,a=7:10:7,e=0:0.5:5,omega=1.616,M=0.871"],
+        |o| {
+            o.years = Some(400.0);
+            o.stop = vec!["r>12".parse().unwrap(), "hill<1".parse().unwrap()];
+        },
+    );
+    let three = valid(
+        &[
+            "m=1e-3,a=1,M=uniform(0,6.28)",
+            "m=1e-3,a=1.2,inc=uniform(0,0.3),Omega=1",
+            "a=2,e=thermal(0,0.9)",
+        ],
+        |o| {
+            o.n = Some(13);
+            o.years = Some(60.0);
+            o.stop = vec!["megno>8".parse().unwrap()];
+        },
+    );
+    let many: Vec<String> = (0..15)
+        .map(|i| format!("m=1e-6,a={},M={i}", 1.3_f64.powi(i)))
+        .collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let many = valid(&many, |o| {
+        o.years = Some(5.0);
+        o.observable = Some("energy-error".parse().unwrap());
+    });
+    let mut seen = [false; 6];
+    for valid in [one, map, three, many] {
+        let reference = CpuEngine::with_simd(Some(1), Simd::Scalar).unwrap();
+        let expected = reference.compute(&valid, &Unattended).unwrap().values;
+        (expected.iter()).for_each(|r| seen[r.outcome as usize] = true);
+        let mut engines: Vec<(String, Box<dyn Engine<Validated>>)> = Vec::new();
+        for simd in Simd::available() {
+            let engine = CpuEngine::with_simd(Some(3), simd).unwrap();
+            engines.push((simd.to_string(), Box::new(engine)));
+        }
+        for (most, steps, seed) in [(100, 1000, None), (8, 77, Some(1)), (5, 1, Some(2))] {
+            let engine = DeviceEngine::emulated(most, steps, seed);
+            engines.push((
+                format!("emulator {most} {steps} {seed:?}"),
+                Box::new(engine),
+            ));
+        }
+        for (name, engine) in engines {
+            let got = engine.compute(&valid, &Unattended).unwrap().values;
+            for (item, (a, b)) in got.iter().zip(&expected).enumerate() {
+                assert_eq!(bits(a), bits(b), "{name}, system {item}: {a:?}\n{b:?}");
+            }
+        }
+    }
+    let [open, stable, chaotic, escape, _, unsolved] = seen;
+    assert!(
+        stable && chaotic && escape && !open && !unsolved,
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn the_grid_of_rebounds_tutorial_has_its_escapes_and_chaotic_systems() {
+    // REBOUND 5.2.2, WHFast with dt = 5 (a year is 2 π), exit at 20 au, on numpy's linspace(7, 10, 12) and linspace(0, 0.5, 12): 55 of 144
+    // systems escape, and of the others 22 have a MEGNO that differs from 2 by more than 1. (With safe_mode = 0 there are 23.)
+    let map = valid(
+        &[
+            JUPITER,
+            "m=0.000285,a=7:10.272727272727273:12,e=0:0.5454545454545454:12,omega=1.616,M=0.871",
+        ],
+        |o| {
+            o.years = Some(1e4);
+            o.step = Some(format!("{}", 5.0 / std::f64::consts::TAU).parse().unwrap());
+            o.stop = vec!["r>20".parse().unwrap()];
+        },
+    );
+    let records = fastest(&map);
+    let count = |is: &dyn Fn(&Record) -> bool| records.iter().filter(|r| is(r)).count();
+    let escapes = count(&|r| r.outcome == Outcome::ESCAPE.0);
+    let stable = |r: &Record| r.outcome == Outcome::STABLE.0;
+    let chaotic = count(&|r| stable(r) && (r.mean_megno - 2.0).abs() > 1.0);
+    // Chaotic systems escape sooner or later by chance.
+    assert!((50..=60).contains(&escapes), "{escapes}");
+    assert!((17..=28).contains(&chaotic), "{chaotic}");
+    assert_eq!(count(&|r| r.outcome == Outcome::UNSOLVED.0), 0);
+    // The rows of small eccentricity are regular there and here.
+    for record in &records[..24] {
+        assert!(
+            stable(record) && (record.mean_megno - 2.0).abs() < 0.5,
+            "{record:?}"
+        );
+    }
+    let devices = Devices::new();
+    let options = RunOptions::default();
+    let check = step_check(&devices, &map, &records, 24, &options, &Unattended);
+    let check = check.unwrap().unwrap();
+    assert_eq!(check.sample, 24);
+    assert!(check.changed < 8, "{check:?}");
+}
+
+#[test]
+fn two_planets_are_stable_beyond_the_limit_of_hill() {
+    // Gladman 1993: 2.40 (μ1 + μ2)^(1/3) for circular orbits.
+    let mass = 1e-5;
+    let limit = 2.40 * (2.0 * mass as f64).cbrt();
+    let ends = |separation: f64| {
+        let outer = format!("m={mass},a={},M=uniform(0,6.28)", 1.0 + separation);
+        let spec = valid(&[&format!("m={mass},a=1"), &outer], |o| {
+            o.n = Some(16);
+            o.years = Some(2000.0);
+            o.stop = vec!["hill<1".parse().unwrap()];
+        });
+        let met = fastest(&spec);
+        met.iter()
+            .filter(|r| r.outcome == Outcome::ENCOUNTER.0)
+            .count()
+    };
+    assert_eq!(ends(1.05 * limit), 0);
+    assert!(ends(0.7 * limit) >= 12);
+}
