@@ -130,11 +130,13 @@ pub fn main() -> ExitCode {
     let (cli, typed) = match parsed() {
         Ok(parsed) => parsed,
         Err(message) => {
-            ranks::once(|| {
-                // A closed reader does not need the help text.
-                let _ = message.print();
-            });
-            return ExitCode::from(message.exit_code() as u8);
+            let mut printed = Ok(());
+            ranks::once(|| printed = report::printed(message.print()));
+            return match printed {
+                // Help and version, which go to stdout.
+                Err(failure) if !message.use_stderr() => ended(&failure),
+                _ => ExitCode::from(message.exit_code() as u8),
+            };
         }
     };
     trisolar::gpu::on_compiling(report::to_stderr);
@@ -142,11 +144,14 @@ pub fn main() -> ExitCode {
     say_what_was_replaced(&typed);
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.say();
-            ExitCode::from(failure.exit_code())
-        }
+        Err(failure) => ended(&failure),
     }
+}
+
+/// Says why the command failed.
+fn ended(failure: &Failure) -> ExitCode {
+    failure.say();
+    ExitCode::from(failure.exit_code())
 }
 
 /// Says which older files the run has kept.

@@ -13,10 +13,15 @@ pub(crate) use super::failure::to_stderr;
 /// Columns of a report.
 const WIDTH: usize = 80;
 
-/// Writes a line to stdout. A closed reader (`| head`) is not a failure.
+/// Writes a line to stdout.
 pub(crate) fn to_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    printed(writeln!(stdout, "{text}").and_then(|()| stdout.flush()))
+}
+
+/// What printing to stdout means for the command. A closed reader (`| head`) is not a failure.
+pub(crate) fn printed(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Failed(format!(
             "cannot write to the standard output: {e}"
         ))),

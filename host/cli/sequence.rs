@@ -546,6 +546,7 @@ impl FolderArgs {
         };
         let folder = Folder::open_for(path, contents, Some(record), self.restart);
         folder.map_err(|error| match error {
+            FolderError::Io(error @ IoError::DiskFull { .. }) => error.into(),
             FolderError::Io(error) => {
                 Failure::value(&path.display().to_string(), "--out", &error.to_string())
             }

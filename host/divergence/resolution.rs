@@ -64,7 +64,7 @@ impl Resolution {
             sample, unresolved, ..
         } = self;
         if *sample == 0 {
-            return "none: every step has the length that the closest pair needs".to_owned();
+            return "not determined, because the integrator chooses its steps itself".to_owned();
         }
         let percent = 100.0 * self.share;
         format!("{percent:.1} % ({unresolved} of {sample} sampled pixels)")
@@ -94,7 +94,8 @@ impl Resolution {
                 found.in_words()
             )),
             (None | Some(Self { sample: 0, .. }), Some(most)) => Err(format!(
-                "the share of unresolved pixels was not determined and cannot be compared with --max-error {most}"
+                "the share of unresolved pixels was not determined and cannot be compared with --max-error {most} (an integrator that \
+                 chooses its steps itself has none: compare with a map of four times the --steps-per-period)"
             )),
             _ => Ok(()),
         }

@@ -38,7 +38,7 @@ parameters! {
             order: Option<Order> = "P" => order, default "6; 4 with --scheme ahmad-cohen, 8 for burrau and figure-eight";
             /// Softening length
             softening: Option<f64> = "LENGTH" => read::number, unit "length",
-                default "that of the file, or 4/n; 0 for fewer than 100 bodies of a file, burrau, figure-eight and --close-pairs regularised", where { aliases: &["eps"] };
+                default "that of the file, or 4/n; 0 for fewer than 100 bodies of a file or 5 of a model, burrau, figure-eight and --close-pairs regularised", where { aliases: &["eps"] };
             /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's (Makino & Aarseth 1992)
             eta: Option<f64> = "ETA" => read::number, default "0.1, 0.5, 0.75 at order 4, 6, 8; 0.15 for burrau and figure-eight";
             /// Accuracy parameter of the first step
@@ -387,7 +387,9 @@ impl Overrides {
             Some(_) => 0.0,
             None if close_pairs.is_some() => 0.0,
             None if is_of_user => usual_softening(&bodies),
-            None => 4.0 / bodies.len().max(1) as f64,
+            // 4/n would not be less than the virial radius.
+            None if bodies.len() < 5 => 0.0,
+            None => 4.0 / bodies.len() as f64,
         };
         if let (None, None, true) = (given, close_pairs, is_of_user) {
             let used = match usual_softening {

@@ -85,7 +85,8 @@ fn too_large(path: &Path, reason: String) -> IoError {
     IoError::TooLarge { path, reason }
 }
 
-fn in_words(bytes: u64) -> String {
+/// A number of bytes in a suitable unit.
+pub fn in_words(bytes: u64) -> String {
     match bytes {
         0..1_024 => format!("{bytes} bytes"),
         1_024..1_048_576 => format!("{} KiB", bytes >> 10),

@@ -18,6 +18,7 @@ use trisolar_bodies::{
 };
 use trisolar_io::atomic::directory_of;
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+use trisolar_io::read::in_words;
 use trisolar_io::{older, system};
 use trisolar_run::{Backend, Claim, EngineError, Monitor, Paths, Record, machine};
 use trisolar_time_run::Column;
@@ -360,10 +361,10 @@ impl PreparedNbody {
         let records = (steps / every + 2) as f64;
         let refused = |needed: f64, there: f64, what: &str| {
             let reason = format!(
-                "{} records would need {:.1} GB of {what}, of which {:.1} GB can be used; record every {:.0} steps or less often",
+                "{} records would need {} of {what}, of which {} can be used; record every {:.0} steps or less often",
                 steps / every + 1,
-                needed / 1e9,
-                there / 1e9,
+                in_words(needed as u64),
+                in_words(there as u64),
                 (every as f64 * needed / there.max(1.0)).ceil()
             );
             Err(Error::value(&every, "--every", reason))

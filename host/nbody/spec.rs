@@ -493,7 +493,7 @@ fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
     if worst.0 > 1.0 {
         let (angle2, i, j) = worst;
         list.push(format!(
-            "bodies {} and {}: G·M/r³·dt² is {angle2:.3}, above 1: steps of {} cannot follow their orbit (wrong units?)",
+            "bodies {} and {}: G·M/r³·dt² is {angle2:.3e}, above 1: steps of {} cannot follow their orbit (wrong units?)",
             i + 1,
             j + 1,
             spec.dt

@@ -359,6 +359,7 @@ fn few_bodies_of_a_file_have_no_softening_that_nobody_gave() {
     }
     // Models keep theirs.
     assert_eq!(softening("cluster --n 8"), 0.5);
+    assert_eq!(softening("cluster --n 2"), 0.0);
 }
 
 #[test]

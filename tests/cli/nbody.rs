@@ -720,7 +720,7 @@ fn records_that_fit_on_no_disk_are_refused_before_the_run() {
     };
     for args in ["--series s.csv", "--trajectory t.npz", "--snapshots shots"] {
         let refused = run(args).code(2);
-        refused.stderr(contains("'1' for '--every'").and(contains("GB of space in")));
+        refused.stderr(contains("'1' for '--every'").and(contains("GiB of space in")));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{args}");
     }
 }

@@ -453,25 +453,42 @@ fn a_closed_pipe_does_not_cause_a_panic() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_cannot_be_printed_is_a_failure() {
     let directory = tempfile::tempdir().unwrap();
-    let full = std::fs::File::options()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let output = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
-        .current_dir(directory.path())
-        .args(["divergence", "--size", "4", "--steps", "5"])
-        .stdout(full)
-        .stderr(Stdio::piped())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        String::from_utf8_lossy(&output.stderr)
-            .starts_with("error: cannot write to the standard output")
-    );
+    for arguments in [
+        "divergence --size 4 --steps 5",
+        "divergence --size 4 --steps 5 --json",
+        "zoom --frames 1 --size 4 --steps 5 --out z",
+        "sweep --vary dt=0.1,0.2 --size 4 --steps 5 --out s",
+        "encounters --n 2",
+        "nbody --n 4 --steps 2",
+        "nbody --n 4 --steps 2 --format textbook",
+        "cluster --n 4 --end 0.01",
+        "explore --json",
+        "devices",
+        "completions bash",
+        "--help",
+        "nbody --help",
+        "--version",
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
+            .current_dir(directory.path())
+            .args(arguments.split(' '))
+            .stdout(full.unwrap())
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {said}");
+        let why = "error: cannot write to the standard output";
+        assert!(
+            said.lines().any(|l| l.starts_with(why)),
+            "{arguments}: {said}"
+        );
+    }
 }
 
 #[cfg(target_os = "linux")]

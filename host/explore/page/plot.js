@@ -50,7 +50,7 @@ export function brief(x, significant = 4) {
 /** Lines over a common axis. `series`: { color, x, y, dash }; `log` for powers of ten along y; `mark` for a position along x. */
 export function lines(canvas, { series, label, log = false, mark = null, from, to, xLabel = "" }) {
   const { context: c, width, height } = fit(canvas);
-  const pad = { left: 46, right: 8, top: 16, bottom: xLabel ? 30 : 16 };
+  const pad = { left: 54, right: 8, top: 16, bottom: xLabel ? 30 : 16 };
   const value = (y) => (log ? Math.log10(Math.abs(y)) : y);
   let [low, high] = [Infinity, -Infinity];
   for (const { y } of series) for (const v of y) { const t = value(v); if (Number.isFinite(t)) { low = Math.min(low, t); high = Math.max(high, t); } }

@@ -63,11 +63,11 @@ impl Orbits {
     }
 }
 
-/// A number with four digits.
+/// A number with six digits.
 fn short(x: f64) -> String {
-    let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
+    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
     let plain = format!("{rounded}");
-    let text = if plain.len() <= 7 {
+    let text = if plain.len() <= 9 {
         plain
     } else {
         format!("{rounded:e}")
@@ -575,7 +575,7 @@ mod tests {
         };
         assert_eq!(
             orbits.heading(100),
-            "plummer, 1024 bodies, of which the first 100 are drawn, t = 0 to 12.35"
+            "plummer, 1024 bodies, of which the first 100 are drawn, t = 0 to 12.3456"
         );
         let orbits = Orbits {
             time_unit: "days".into(),
@@ -583,7 +583,7 @@ mod tests {
             all: 2,
             ..Orbits::default()
         };
-        assert_eq!(orbits.heading(2), "t = −1e−9 to 91310 days");
+        assert_eq!(orbits.heading(2), "t = −1e−9 to 91312.5 days");
     }
 
     #[test]

@@ -240,7 +240,7 @@ def cluster(
     :param seed: seed of the model [1].
     :param order: order of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
     :param softening: softening length (length) [that of the file or bodies, or 4/n; 0 for fewer than 100 bodies of a file or of
-        ``bodies``, for a model of few bodies and with ``close_pairs="regularised"``].
+        ``bodies`` or 5 of a model, for a model of few bodies and with ``close_pairs="regularised"``].
     :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
     :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
     :param max_step: longest step, a power of two (time) [0.0625].

@@ -221,7 +221,8 @@ def nbody(
         "kepler", "burrau", "figure-eight", "lagrange", "outer-planets" and "solar-system"].
     :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
         ["reduced"].
-    :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].
+    :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32); in the last two, a GPU has
+        other last bits than a CPU ["f64"].
     :param energy: when to evaluate the energy, which gives the error of the run: "ends" (at the start and the end; this takes
         a time proportional to the square of the number of bodies) or "none" ["ends"].
     :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
