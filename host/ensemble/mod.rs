@@ -15,7 +15,7 @@ pub mod store;
 
 pub use contract::{Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, wilson};
 pub use devices::Devices;
-pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, together};
+pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, in_memory, together};
 pub use executor::{Executor, compute};
 pub use lease::Lease;
 pub use ranks::{Leader, Local, ReadPoints, lead, serve};
