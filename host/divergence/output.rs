@@ -1,8 +1,6 @@
 //! Writes a map to files, each in the format of its extension. The command line, Python and C use it.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +11,6 @@ use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, BarNumbers, Labels, Map, PictureStyle, Theme, YDirection};
-use trisolar_spec::read;
 
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
@@ -51,18 +48,12 @@ pub enum Look {
     Study,
 }
 
+trisolar_io::names!(Look {
+    Standard = "standard",
+    Study = "study",
+});
+
 impl Look {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Standard, Self::Study];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Study => "study",
-        }
-    }
-
     /// The appearance of a picture of which nothing else is known.
     pub fn style(self) -> Style {
         match self {
@@ -74,20 +65,6 @@ impl Look {
                 ..Style::default()
             },
         }
-    }
-}
-
-impl FromStr for Look {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        read::named(&Self::ALL, Self::name, text)
-    }
-}
-
-impl fmt::Display for Look {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -106,17 +83,14 @@ pub enum Shown {
     Time,
 }
 
-impl Shown {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Parting => "parting",
-            Self::Left => "left",
-            Self::Steps => "steps",
-            Self::Time => "time",
-        }
-    }
+trisolar_io::names!(Shown {
+    Parting = "parting",
+    Left = "left",
+    Steps = "steps",
+    Time = "time",
+});
 
+impl Shown {
     /// The number that is coloured; NaN where the twins never parted, unless steps left are counted.
     fn value(self, value: f64, s: &Specification) -> f64 {
         let parted = value < s.steps as f64;
@@ -148,22 +122,6 @@ impl Shown {
             Self::Steps => Some(["steps until the twins part", "steps"]),
             Self::Time => Some(["time until the twins part", "time"]),
         }
-    }
-}
-
-impl FromStr for Shown {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Parting, Self::Left, Self::Steps, Self::Time];
-        let named = all.into_iter().find(|shown| shown.name() == text);
-        named.ok_or_else(|| "must be parting, left, steps or time".into())
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -1,8 +1,6 @@
 //! The cache of rounded coordinates of Badger's study: a pixel whose coordinates, rounded to as many decimal places as the map's
 //! scale has digits, were computed in an earlier frame takes that frame's value. The result is not exact; the error is measured.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -30,6 +28,11 @@ pub enum Cache {
     Rounded,
 }
 
+trisolar_io::names!(Cache {
+    None = "none",
+    Rounded = "rounded",
+});
+
 impl Cache {
     /// Checks that pixels of these maps can be reused.
     ///
@@ -44,27 +47,6 @@ impl Cache {
             true => Ok(()),
             false => Err("it works with --quantity divergence only"),
         }
-    }
-}
-
-impl FromStr for Cache {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self::None),
-            "rounded" => Ok(Self::Rounded),
-            _ => Err("must be none or rounded".into()),
-        }
-    }
-}
-
-impl fmt::Display for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Rounded => "rounded",
-        })
     }
 }
 
