@@ -7,8 +7,9 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Folder;
-use super::frame::{self, Effort, Error, PartProgress, most_steps};
-use super::runner::{Board, FrameFiles, Outcome, Settings, computed_anew, found, in_flight, steps};
+use super::frame::{self, most_steps};
+use super::framed::{CacheReport, Effort, Error, FrameFiles, PartProgress};
+use super::runner::{Board, Outcome, Settings, computed_anew, found, in_flight, steps};
 use super::sequence::Frame;
 use trisolar_ensemble::{Computed, Report, Task, in_memory};
 use trisolar_io::{IoError, npy};
@@ -48,23 +49,6 @@ impl Cache {
             false => Err("it works with --quantity divergence only"),
         }
     }
-}
-
-/// The effect of the cache in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct CacheReport {
-    /// Pixels of the frames that were computed.
-    pub pixels: u64,
-    /// Of these, pixels that took the value of an earlier frame.
-    pub reused: u64,
-    /// Reused pixels that were also computed to determine the error.
-    pub checked: u64,
-    /// Of these, those that had the right number of steps.
-    pub right: u64,
-    /// Mean absolute error (steps).
-    pub mean_error: f64,
-    /// Largest absolute error (steps).
-    pub largest_error: u32,
 }
 
 /// One of this many reused pixels is also computed.

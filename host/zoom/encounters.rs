@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 
 use super::finished::{self, FORMAT, FoundFrame, FrameParts, FrameState, Wanted};
 use super::folder::Folder;
-use super::frame::{Error, Style};
+use super::framed::{Error, FrameFiles, FrameValues, Framed, Style};
 use super::kind::{Base, SequenceParameter};
-use super::runner::{FrameFiles, FrameValues, Framed};
 use super::schedule::{Rule, scheduled};
 use super::sequence::{Frame, FrameError, Setting, zoom};
 use super::vary::Vary;

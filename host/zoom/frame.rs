@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -12,40 +11,15 @@ use super::animation;
 use super::colours::Colours;
 use super::finished::{self, FoundFrame, FrameParts, FrameState};
 use super::folder::{Folder, remove};
-use super::runner::{FrameFiles, FrameValues, Framed};
+use super::framed::{Error, FrameFiles, FrameValues, Framed, Style};
 use super::sequence::{Frame, Setting};
 use super::short::short;
-use trisolar_ensemble::{Ensemble, Report, Task};
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
-use trisolar_io::picture::{self, Entries, PictureStyle, Theme, YDirection};
+use trisolar_io::picture::{self, Entries, PictureStyle, Theme};
 use trisolar_io::{IoError, PictureFormat};
 use trisolar_map::output;
-use trisolar_map::{
-    EngineError, Monitor, Resolution, RunOptions, Specification, Validated, ValueSlice,
-};
-use trisolar_run::partial::PartialError;
-
-/// How the frames of a sequence are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
-    /// Colours of the pictures.
-    pub colormap: ColourMap,
-    /// The values that are coloured.
-    pub colours: Colours,
-    /// Whether pictures have axes, title and colour bar instead of one pixel per pixel of the map.
-    pub axes: bool,
-    /// Whether pictures without axes have a caption with the parameters that the sequence sets.
-    pub captions: bool,
-    /// Background and lines of pictures with axes.
-    pub theme: Theme,
-    /// The format of pictures with axes; others are PNG.
-    pub format: PictureFormat,
-    /// The direction of y.
-    pub y: YDirection,
-    /// Whether arrays (of encounters, their records) are written as well.
-    pub npy: bool,
-}
+use trisolar_map::{Monitor, Resolution, RunOptions, Specification, Validated, ValueSlice};
 
 /// Everything on which a frame's picture depends besides its values. The frame's JSON file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,15 +57,6 @@ impl PictureKind {
 }
 
 impl Style {
-    /// The format of the pictures, of which only those with axes can be anything else than pixels.
-    pub fn picture_format(&self) -> PictureFormat {
-        if self.axes {
-            self.format
-        } else {
-            PictureFormat::Png
-        }
-    }
-
     /// Whether the pictures of this style, with up to `most` steps a frame, can be made of those of another
     /// style alone, without the arrays.
     pub fn redraws(&self, there: &Self, [before, most]: [u32; 2]) -> bool {
@@ -191,87 +156,6 @@ pub fn maps_without_parting(summaries: &[Summary]) -> Option<String> {
         (0, _) => None,
         (count, all) if count == all => Some("any map".into()),
         (count, all) => Some(format!("{count} of {all} maps")),
-    }
-}
-
-/// The work of computing a frame, or the rest of a frame.
-#[derive(Clone, Debug, Default)]
-pub struct Effort {
-    /// Time of the computation itself.
-    pub elapsed: Duration,
-    /// Steps taken in this run: pixel-steps of a map, each of which advances a system and its twin, or steps of encounters.
-    pub steps: u64,
-    /// `cpu`, `gpu` or `gpu+cpu`; empty if there was nothing left to compute.
-    pub engine: &'static str,
-    /// The device in words; empty if there was nothing left to compute.
-    pub device: String,
-    /// Notes for the user.
-    pub notes: Vec<String>,
-}
-
-impl Effort {
-    /// That of a computation of this many steps.
-    pub(super) fn of(report: Report, steps: u64) -> Self {
-        Self {
-            elapsed: report.elapsed,
-            steps,
-            engine: report.engine,
-            device: report.device,
-            notes: report.notes,
-        }
-    }
-}
-
-/// A frame or sequence that could not be finished.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A map could not be computed, or the monitor ended the run.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A file could not be written.
-    #[error(transparent)]
-    Io(#[from] IoError),
-    /// The records of an unfinished frame could not be taken over or kept.
-    #[error(transparent)]
-    Records(#[from] PartialError),
-}
-
-/// Reports the progress of a part of a frame as that of the frame.
-pub(super) struct PartProgress<'a> {
-    monitor: &'a dyn Monitor,
-    /// Steps of the parts before.
-    before: u64,
-    /// Steps of the part.
-    count: u64,
-    /// Steps of the frame.
-    total: u64,
-}
-
-impl<'a> PartProgress<'a> {
-    /// The progress of a task that completes its ensemble.
-    pub fn of<E: Ensemble>(task: &Task<'_, E>, monitor: &'a dyn Monitor) -> Self {
-        let (count, all) = (task.items(), task.spec.items());
-        let [before, count, total] =
-            [all - count, count, all].map(|items| items.saturating_mul(task.spec.steps()));
-        Self {
-            monitor,
-            before,
-            count,
-            total,
-        }
-    }
-}
-
-impl Monitor for PartProgress<'_> {
-    fn progress(&self, done: u64, of: u64) {
-        let share = done as f64 / of.max(1) as f64;
-        let steps = (share * self.count as f64) as u64;
-        self.monitor
-            .progress(self.before.saturating_add(steps), self.total);
-    }
-
-    fn cancelled(&self) -> bool {
-        self.monitor.cancelled()
     }
 }
 

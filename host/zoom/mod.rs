@@ -12,6 +12,7 @@ mod finished;
 mod folder;
 mod formula;
 mod frame;
+mod framed;
 mod kind;
 mod parts;
 mod runner;
@@ -21,7 +22,7 @@ mod short;
 mod table;
 mod vary;
 
-pub use cache::{Cache, CacheReport, RoundedCache, run_rounded};
+pub use cache::{Cache, RoundedCache, run_rounded};
 pub use colours::Colours;
 pub use dataset::{write_sweep, write_zoom};
 pub use encounters::{
@@ -30,10 +31,11 @@ pub use encounters::{
 };
 pub use finished::FrameState;
 pub use folder::{DATASET, Folder, FolderError, NAMES};
-pub use frame::{Effort, Error, Style, Summary, maps_without_parting, most_steps, title};
+pub use frame::{Summary, maps_without_parting, most_steps, title};
+pub use framed::{CacheReport, Effort, Error, FrameFiles, FrameValues, Framed, Style};
 pub use kind::{Base, SequenceParameter};
 pub use parts::PartFolders;
-pub use runner::{FrameFiles, FrameValues, Framed, Outcome, Settings, run_on};
+pub use runner::{Outcome, Settings, run_on};
 pub use schedule::{Expression, Preset, Rule, variables_in_words};
 pub use sequence::{Frame, FrameError, Setting, sweep, warnings, zoom};
 pub use short::short;

@@ -3,22 +3,22 @@
 //! Several frames in flight keep every device busy: while the last pixels of one are computed, or its picture is written, the
 //! next one is being computed.
 
-use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::cache::CacheReport;
 use super::finished::FrameState;
 use super::folder::{Folder, remove};
-use super::frame::{Effort, Error, PartProgress, Style, Summary};
+use super::frame::Summary;
+use super::framed::{
+    CacheReport, Effort, Error, FrameFiles, FrameValues, Framed, PartProgress, Style,
+};
 use super::sequence::Frame;
 use trisolar_device::Stopwatch;
 use trisolar_ensemble::store::Store;
 use trisolar_ensemble::{Ensemble, Executor, Report, Task};
 use trisolar_io::IoError;
-use trisolar_run::partial::{Mapped, working_files};
+use trisolar_run::partial::working_files;
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, Part, RunOptions};
 
 /// How a sequence is computed and written.
@@ -84,76 +84,6 @@ impl<S> Outcome<S> {
 
 /// A finished frame, and its work in this run.
 pub(super) type Done<S = Summary> = (S, Option<Effort>);
-
-/// An ensemble of which there are sequences.
-pub trait Framed: Ensemble {
-    /// The summary of a frame.
-    type Summary: Clone + Send;
-    /// What is found about the accuracy of a frame while it is computed.
-    type Found;
-
-    /// The largest number of steps of any frame, on which the colours of pictures may depend.
-    fn most_steps(_: &[Frame<Self>]) -> u32 {
-        0
-    }
-
-    /// The file beside which the values of an unfinished frame are kept.
-    fn main(frame: u32, folder: &Folder) -> PathBuf;
-
-    /// The state of a frame. All bytes of its files are checked. A frame whose picture has another look is drawn again if its array or its
-    /// picture has all that is needed.
-    ///
-    /// # Errors
-    /// A file cannot be read, or the picture cannot be written.
-    fn state(
-        frame: &Frame<Self>,
-        files: &FrameFiles<'_>,
-    ) -> Result<FrameState<Self::Summary>, IoError>;
-
-    /// Calls `work`, which computes the frame, and determines its accuracy meanwhile.
-    ///
-    /// # Errors
-    /// Those of `work`, and [`EngineError::Cancelled`].
-    fn beside<T>(
-        &self,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-        work: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<(T, Self::Found), Error>;
-
-    /// Writes a frame's files; the summary is written last, with the checksums of the other files. Returns the summary and the number of
-    /// steps that this run took.
-    ///
-    /// # Errors
-    /// A file cannot be written; no incomplete file remains.
-    fn write(
-        frame: &Frame<Self>,
-        values: FrameValues<Self::Found>,
-        files: &FrameFiles<'_>,
-    ) -> Result<(Self::Summary, u64), IoError>;
-}
-
-/// Where and how the files of frames are written.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameFiles<'a> {
-    /// Their appearance.
-    pub style: &'a Style,
-    /// The largest number of steps of any frame ([`Framed::most_steps`]).
-    pub most: u32,
-    /// Their folder.
-    pub folder: &'a Folder,
-}
-
-/// The values of a computed frame.
-#[derive(Debug)]
-pub struct FrameValues<F> {
-    /// All of them.
-    pub mapped: Mapped,
-    /// The items that this run computed.
-    pub computed: Vec<Range<u64>>,
-    /// What was found about their accuracy.
-    pub found: F,
-}
 
 /// The largest possible number of steps of each frame.
 pub(super) fn steps<E: Ensemble>(frames: &[Frame<E>]) -> Vec<u64> {
