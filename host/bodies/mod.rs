@@ -1,6 +1,7 @@
 //! Bodies, which models and files create, engines return and outputs write.
 //!
 //! - [`Bodies`]: masses, positions and velocities as plain arrays
+//! - [`Checked`]: bodies and the specification of a run in time, which were checked together
 //! - [`Points`]: individual start states of three bodies
 //! - [`Model`]: start models
 //! - [`files`]: bodies from files
@@ -11,6 +12,7 @@
 
 mod accuracy;
 mod bodies;
+mod checked;
 mod column;
 mod diagnostics;
 mod displacement;
@@ -31,6 +33,7 @@ use trisolar_spec as spec;
 
 pub use accuracy::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
 pub use bodies::{Bodies, MAX_BODIES, median, numbers, vectors};
+pub use checked::Checked;
 pub use column::ColumnDensity;
 pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS, compensated, kinetic};
 pub use displacement::{DISPLACEMENT_LIMIT, Displacement, Displacements, body_name};

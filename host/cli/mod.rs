@@ -25,6 +25,7 @@ mod films;
 mod help;
 mod interrupt;
 mod map_devices;
+mod map_sequence;
 mod merge;
 mod nbody;
 mod parameters;
@@ -172,8 +173,8 @@ fn say_what_was_replaced(typed: &Typed) {
 fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
     match chosen {
         Command::Divergence(args) => divergence::run(*args, typed),
-        Command::Zoom(args) => zoom::run(*args, typed),
-        Command::Sweep(args) => sweep::run(*args, typed),
+        Command::Zoom(args) => zoom::run(&args, typed),
+        Command::Sweep(args) => sweep::run(&args, typed),
         Command::Compare(args) => ranks::refuse("compare").and_then(|()| compare::run(&args)),
         Command::Cluster(args) => cluster::run(*args, typed),
         Command::Nbody(args) => nbody::run(*args, typed),

@@ -1,4 +1,5 @@
-//! The parts that `trisolar zoom` and `trisolar sweep` have in common: a folder of frames, and their computation.
+//! The command of all sequences, which are zooms and sweeps of maps and of encounters: a folder of frames, their computation, and the
+//! report. A sequence is its [`Description`] with the [`SequenceOptions`] of its ensemble.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -7,76 +8,27 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use trisolar::divergence::{
-    Executor, Overrides, Resolution, Specification, Validated, differences,
-};
+use trisolar::ensemble::Executor;
 use trisolar::io::atomic::{stage, write_with};
-use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{Theme, YDirection};
 use trisolar::io::{IoError, PictureFormat};
 use trisolar::run::{Claim, Outputs, Part, Paths, Record, RunOptions};
-use trisolar::spec::{Parameters as _, SpecError};
 use trisolar::zoom::animation::Animation;
 use trisolar::zoom::{
-    self, Colours, DATASET, Folder, FolderError, Frame, NAMES, Outcome, SequenceParameter,
-    Settings, Style, Vary, short,
+    self, DATASET, Folder, FolderError, Frame, Framed, NAMES, Outcome, SequenceParameter, Settings,
+    Style, Vary, short,
 };
 
 use super::cpu_args::warn_of_one_lane;
-use super::map_devices::MapDevices;
-use super::parameters::ParameterArgs;
 use super::part::{self, PartArgs};
+use super::progress::Progress;
 use super::ranks::Communicator;
 use super::report::{self, Common, Lines};
 use super::resume::{Resumed, Typed, differing_options, with_paths};
-use super::{Failure, config, divergence, films, interrupt, unfinished};
+use super::{Failure, divergence, films, interrupt, unfinished};
 
 /// The group of options in the record of a sequence.
 const OPTIONS: &str = "sequence";
-
-/// The base of every map of a sequence.
-pub(crate) struct Base {
-    pub(crate) specification: Specification,
-    /// The largest allowed share of unresolved pixels in each map.
-    pub(crate) max_error: Option<f64>,
-}
-
-/// Checks that no map has a larger share of unresolved pixels than the user allows.
-pub(crate) fn check(outcome: &Outcome, max_error: Option<f64>) -> Result<(), Failure> {
-    for summary in &outcome.summaries {
-        Resolution::check(Some(summary.unresolved), max_error)
-            .map_err(|reason| Failure::Failed(format!("frame {}: {reason}", summary.frame)))?;
-    }
-    Ok(())
-}
-
-/// Warnings known before the run and found during it: reasons why the maps may not be what the user intended.
-pub(crate) fn warnings(frames: &[Frame], outcome: &Outcome) -> Vec<String> {
-    let known = zoom::warnings(frames).into_iter();
-    known.chain(unresolved(outcome)).collect()
-}
-
-/// Adds what helps if nothing parted.
-pub(crate) fn advise(frames: &[Frame], outcome: &mut Outcome) {
-    let maps = zoom::maps_without_parting(&outcome.summaries);
-    let quiet = warnings(frames, outcome).is_empty();
-    let advice = maps.map(|maps| divergence::more_steps(&format!(" in {maps}"), quiet));
-    outcome.effort.notes.extend(advice);
-}
-
-/// The warning about maps whose steps are too long.
-pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
-    let found = outcome.summaries.iter().map(|s| (s.frame, s.unresolved));
-    let large: Vec<_> = found.filter(|(_, r)| r.warning().is_some()).collect();
-    let (frame, worst) = large
-        .iter()
-        .max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
-    let (count, all) = (large.len(), outcome.summaries.len());
-    Some(format!(
-        "in {count} of {all} maps, most in frame {frame}: {}",
-        worst.warning()?
-    ))
-}
 
 /// Options about the folder of a sequence.
 #[derive(Debug, clap::Args)]
@@ -90,10 +42,10 @@ pub(crate) struct FolderArgs {
     /// Resume the sequence in a folder with all its options; options of the sequence that are given again must have the same
     /// values. (The previous command also resumes it.)
     #[arg(long, value_name = "FOLDER", help_heading = "Files", conflicts_with_all = ["restart", "config"])]
-    pub(crate) resume: Option<PathBuf>,
+    resume: Option<PathBuf>,
     /// Write the whole specification, of which the frames are variations, to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
-    pub(crate) save_config: Option<PathBuf>,
+    save_config: Option<PathBuf>,
     #[command(flatten)]
     part: PartArgs,
 }
@@ -193,63 +145,14 @@ impl ZoomLookArgs {
     }
 }
 
-/// Options of a sequence of maps.
-#[derive(Debug, clap::Args)]
-pub(crate) struct SequenceArgs {
-    #[command(flatten)]
-    pub(crate) specification: ParameterArgs<Overrides>,
-    #[command(flatten)]
-    pub(crate) folder: FolderArgs,
-
-    /// Write all maps as one Zarr store as well, maps.zarr.zip in the folder, for xarray: the array over the parameters that vary, or over the
-    /// frames, with coordinates, units and specification. A folder that has it keeps it up to date
-    #[arg(long, help_heading = "Files")]
-    pub(crate) zarr: bool,
-
-    /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
-    colormap: ColourMap,
-    /// Meaning of the colours. share: the share of the frame's steps that was left when the twins parted, on the same scale in
-    /// every frame. steps: the number of steps left, on a scale up to the largest number of steps of any frame. frame: the number
-    /// of steps left, in each frame from its lowest to its highest value. Quantities other than divergence, whose values are not
-    /// steps, can only be drawn with frame [default: share; frame for other quantities than divergence]
-    #[arg(long, value_name = "NAME", help_heading = "Picture")]
-    colours: Option<Colours>,
-
-    #[command(flatten)]
-    devices: MapDevices,
-    /// Maps computed at a time, 1 to 64, so that no device waits for the last pixels or the picture of a map [default: 4; under
-    /// mpirun the number of ranks, from 4 to 16]
-    #[arg(long, value_name = "N", help_heading = "Computation", value_parser = in_flight)]
-    in_flight: Option<usize>,
-    /// Approximate time between two writes of an unfinished map to disk, 0.1 to 86400 (seconds), which is how much a killed run can
-    /// lose
-    #[arg(long, value_name = "SECONDS", help_heading = "Computation", default_value = "30", value_parser = checkpoint)]
-    checkpoint: Duration,
-
-    /// Print one JSON object instead of the summary
-    #[arg(long, help_heading = "Report")]
-    pub(crate) json: bool,
-    /// Print neither progress nor summary nor warnings
-    #[arg(short, long, help_heading = "Report")]
-    pub(crate) quiet: bool,
-}
-
-fn in_flight(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n @ 1..=64) => Ok(n),
-        _ => Err("must be a whole number from 1 to 64".into()),
-    }
-}
-
 /// The films at these paths, which can be written.
-pub(crate) fn films(paths: &[PathBuf]) -> Result<Vec<Animation>, Failure> {
+fn films(paths: &[PathBuf]) -> Result<Vec<Animation>, Failure> {
     let film = |path: &PathBuf| Animation::new(path).map_err(|e| films::refused(path, &e));
     paths.iter().map(film).collect()
 }
 
 /// Makes the films of a sequence of this many frames.
-pub(crate) fn make_films(
+fn make_films(
     films: &[Animation],
     folder: &Folder,
     frames: usize,
@@ -263,36 +166,10 @@ pub(crate) fn make_films(
     Ok(())
 }
 
-/// The record of the zoom `here` by `command` in this folder, which may write its films. `before` is the record of the resumed zoom.
-pub(crate) fn record_with_films<T: Paths>(
-    command: &str,
-    folder: &Path,
-    here: &T,
-    before: Option<&Record>,
-    films: &[Animation],
-) -> Result<Record, Failure> {
-    let mut record = FolderArgs::record(command, folder, here)?;
-    for film in films {
-        before.map_or(Ok(()), |before| before.check("--film", film.path()))?;
-    }
-    record.allow_what_is_there(films.iter().map(Animation::path))?;
-    Ok(record)
-}
-
-/// Adds the frames of a zoom, its films and other `files` to its summary.
-pub(crate) fn add_zoom_lines<S>(
-    lines: &mut Lines,
-    outcome: &Outcome<S>,
-    folder: &Folder,
-    format: PictureFormat,
-    files: &[(&str, &Path)],
-) {
-    let last = outcome.summaries.len().saturating_sub(1);
-    let first = folder.file(0, format.extension());
-    lines.add_whole("frames", &format!("{} to {last:05}", first.display()));
-    for (what, path) in files {
-        lines.add_whole(what, &path.display().to_string());
-    }
+/// The names of a sweep's parameters.
+pub(crate) fn names<P: SequenceParameter>(vary: &[String]) -> Vec<String> {
+    let all = vary.iter().filter_map(|text| text.parse::<Vary<P>>().ok());
+    all.map(|vary| vary.parameter.to_string()).collect()
 }
 
 /// The values of a sweep's parameters.
@@ -335,84 +212,10 @@ fn blamed<B: zoom::Base>(vary: &[Vary<B::Parameter>], base: &B, frame: u32) -> (
     *settings.iter().find(alone).unwrap_or(&settings[0])
 }
 
-/// Writes the tables of a sweep: `csv`, and the parameters, the `first` specification and all summaries, which are those of `ensembles` (such as
-/// `maps`), as JSON.
-pub(crate) fn write_tables<P: SequenceParameter, S: Serialize>(
-    folder: &Folder,
-    csv: &str,
-    vary: &[Vary<P>],
-    first: Value,
-    ensembles: &str,
-    summaries: &[S],
-) -> Result<Vec<PathBuf>, Failure> {
-    let files = ["table.csv", "table.json"].map(|name| folder.path().join(name));
-    write_with(&files[0], |file| {
-        file.write_all(csv.as_bytes()).map_err(|e| file.error(e))
-    })?;
-    let parameter = |v: &Vary<P>| json!({ "name": v.parameter.to_string(), "values": v.values });
-    let mut table = json!({
-        "parameters": vary.iter().map(parameter).collect::<Vec<_>>(),
-        "first": first,
-        ensembles: summaries,
-    });
-    // The form of earlier versions, which had sweeps of maps over one parameter.
-    if let ([only], "maps") = (vary, ensembles) {
-        table["parameter"] = only.parameter.to_string().into();
-    }
-    folder.write(&files[1], &table)?;
-    Ok(files.into())
-}
-
 /// Largest number of frames that a summary lists.
 const MAX_LISTED_FRAMES: usize = 20;
 
-/// The summary of a sweep: its first lines, a row for each frame under `titles`, files, and what is worth a note.
-pub(crate) fn sweep_summary<S>(
-    lines: &Lines,
-    titles: &str,
-    outcome: &Outcome<S>,
-    row: impl Fn(&S) -> String,
-    files: &[PathBuf],
-    warning: Option<String>,
-) -> String {
-    let mut text = format!("{}\n\n{titles}", lines.as_str());
-    for summary in outcome.summaries.iter().take(MAX_LISTED_FRAMES) {
-        text.push('\n');
-        text.push_str(&row(summary));
-    }
-    if outcome.summaries.len() > MAX_LISTED_FRAMES {
-        text.push_str("\n           ...");
-    }
-    text.push('\n');
-    for path in files {
-        text.push_str(&format!("\n{}", path.display()));
-    }
-    if let Some(warning) = warning {
-        text.push_str(&format!("\nwarning: {warning}"));
-    }
-    for note in &outcome.effort.notes {
-        text.push_str(&format!("\nnote: {note}"));
-    }
-    text
-}
-
-/// Writes the Zarr store of all maps in their folder by `write`, if it is wanted, and returns its path.
-pub(crate) fn make_dataset(
-    wanted: bool,
-    folder: &Folder,
-    write: impl FnOnce(&Path) -> Result<(), IoError>,
-) -> Result<Option<PathBuf>, Failure> {
-    if !wanted {
-        return Ok(None);
-    }
-    interrupt::check()?;
-    let path = folder.path().join(DATASET);
-    let ((), files) = stage(|| write(&path))?;
-    folder.commit(files)?;
-    Ok(Some(path))
-}
-
-pub(crate) fn checkpoint(text: &str) -> Result<Duration, String> {
+fn checkpoint(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(seconds) if (0.1..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("must be from 0.1 to 86400 seconds".into()),
@@ -421,11 +224,7 @@ pub(crate) fn checkpoint(text: &str) -> Result<Duration, String> {
 
 impl FolderArgs {
     /// The run of `command` in the folder of `--resume`: its record and its options.
-    pub(crate) fn resumed<T: Paths>(
-        &self,
-        command: &str,
-        folder: &Path,
-    ) -> Result<(Record, T), Failure> {
+    fn resumed<T: Paths>(&self, command: &str, folder: &Path) -> Result<(Record, T), Failure> {
         let refuse = |e: &dyn Display| {
             Failure::value(&folder.display().to_string(), "--resume", &e.to_string())
         };
@@ -436,7 +235,7 @@ impl FolderArgs {
 
     /// Refuses options given with `--resume FOLDER` that differ from those of the sequence. Those under the headings and names
     /// `elsewhere` are checked by others.
-    pub(crate) fn refuse_others<T: Paths>(
+    fn refuse_others<T: Paths>(
         typed: &Typed,
         folder: &Path,
         [has, given]: [&T; 2],
@@ -459,13 +258,13 @@ impl FolderArgs {
     }
 
     /// The refusal of a folder whose sequence has other values.
-    pub(crate) fn differs(folder: &Path, what: &str) -> Failure {
+    fn differs(folder: &Path, what: &str) -> Failure {
         let reason = format!("it holds another sequence: {what} differs");
         Failure::value(&folder.display().to_string(), "--resume", &reason)
     }
 
     /// The part of the sequence to compute, also that of a resumed one; `None` for all of it.
-    pub(crate) fn part(&self) -> Result<Option<Part>, Failure> {
+    fn part(&self) -> Result<Option<Part>, Failure> {
         match &self.resume {
             Some(folder) => Ok(Folder::part_of(folder)?),
             None => Ok(self.part.part),
@@ -473,14 +272,14 @@ impl FolderArgs {
     }
 
     /// The folder of a new sequence, or of its part, whose whole is in the folder `out`.
-    pub(crate) fn of(&self, out: &Path) -> PathBuf {
+    fn of(&self, out: &Path) -> PathBuf {
         let part = self.part.part;
         part.map_or_else(|| out.to_owned(), |part| part.path(out))
     }
 
     /// Checks and locks the folder of a sequence, the file of `--save-config`, and films. A part writes none of these files, but the merged
     /// sequence does.
-    pub(crate) fn claim(
+    fn claim(
         &self,
         folder: &Path,
         part: Option<Part>,
@@ -510,19 +309,8 @@ impl FolderArgs {
         Ok(declared(&[]).claim()?)
     }
 
-    /// The record of a sequence with these options, in an existing folder.
-    pub(crate) fn record<T: Paths>(
-        command: &str,
-        folder: &Path,
-        options: &T,
-    ) -> Result<Record, Failure> {
-        let mut record = Record::new(command, &folder.join("sequence.json"));
-        record.set(OPTIONS, options)?;
-        Ok(record)
-    }
-
     /// The options of the sequence that `command` began in a folder, unless it will be replaced.
-    pub(crate) fn begun<T: Paths>(&self, command: &str, folder: &Path) -> Option<T> {
+    fn begun<T: Paths>(&self, command: &str, folder: &Path) -> Option<T> {
         if self.restart {
             return None;
         }
@@ -532,7 +320,7 @@ impl FolderArgs {
     }
 
     /// The folder of a sequence. `differing` are the options in which an earlier sequence in the folder differs from this one.
-    pub(crate) fn open(
+    fn open(
         &self,
         path: &Path,
         contents: &Value,
@@ -564,12 +352,7 @@ impl FolderArgs {
     }
 
     /// The failure that ended the sequence. After an interruption it prints how to resume.
-    pub(crate) fn ended(
-        error: zoom::Error,
-        command: &str,
-        folder: &Folder,
-        quiet: bool,
-    ) -> Failure {
+    fn ended(error: zoom::Error, command: &str, folder: &Folder, quiet: bool) -> Failure {
         let failure = Failure::from(error);
         if matches!(failure, Failure::Interrupted) && !quiet {
             let folder = folder.path().display();
@@ -580,154 +363,6 @@ impl FolderArgs {
         }
         failure
     }
-}
-
-impl SequenceArgs {
-    /// Writes the base of every map, if that is requested.
-    pub(crate) fn save_config(
-        &self,
-        base: &Specification,
-        max_error: Option<f64>,
-    ) -> Result<(), Failure> {
-        let Some(path) = &self.folder.save_config else {
-            return Ok(());
-        };
-        let valid = base.clone().validate().map_err(|e| self.refused(&e))?;
-        config::save(path, &valid, max_error)
-    }
-
-    /// The base of every map: the command line overrides the configuration file, which overrides `center`, which overrides the defaults.
-    /// It is checked as a map of its own, so that messages name the options of bad values.
-    pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
-        let mut overrides = self.specification.values.clone();
-        if let Some(path) = &self.folder.config {
-            overrides = overrides.merged_over(config::load(path)?);
-        }
-        overrides.center = overrides.center.or(center);
-        let refused = |error: SpecError| self.refused(&error);
-        let max_error = overrides.checked_max_error().map_err(refused)?;
-        let checked = Specification::from(overrides).validate().map_err(refused)?;
-        Ok(Base {
-            specification: checked.specification().clone(),
-            max_error,
-        })
-    }
-
-    fn refused(&self, error: &SpecError) -> Failure {
-        let config = self.folder.config.as_deref();
-        Failure::specification(error, self.specification.values.has(error.option), config)
-    }
-
-    /// The largest allowed share of unresolved pixels of a resumed sequence: its own, unless another one is given.
-    pub(crate) fn max_error_over(&self, has: Option<f64>) -> Result<Option<f64>, Failure> {
-        let given = self.specification.values.clone().checked_max_error();
-        Ok(given.map_err(|error| self.refused(&error))?.or(has))
-    }
-
-    /// The appearance of pictures of these maps.
-    pub(crate) fn look(&self, of: &Specification) -> Result<(ColourMap, Colours), Failure> {
-        let colours = self.colours.unwrap_or(Colours::usual(of.quantity));
-        colours
-            .check(of.quantity)
-            .map_err(|allowed| Failure::value(colours.name(), "--colours", &allowed))?;
-        Ok((self.colormap, colours))
-    }
-
-    /// Refuses options given with `--resume FOLDER` that differ from those of the sequence.
-    pub(crate) fn refuse_others<T: Paths>(
-        &self,
-        typed: &Typed,
-        folder: &Path,
-        base: &Specification,
-        options: [&T; 2],
-        out: &Path,
-    ) -> Result<(), Failure> {
-        let elsewhere = &["Specification", "max_error"];
-        FolderArgs::refuse_others(typed, folder, options, out, elsewhere)?;
-        let here = Specification::from(self.specification.values.clone().merged_over(base.into()));
-        if here != *base {
-            let what = differences(base, &here);
-            return Err(FolderArgs::differs(folder, &what));
-        }
-        Ok(())
-    }
-
-    /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
-    pub(crate) fn on_all_ranks(
-        &self,
-        lead: impl FnOnce(&dyn Executor<Validated>, RunOptions) -> Result<(), Failure> + Send,
-    ) -> Result<(), Failure> {
-        let options = self.devices.options();
-        let communicator = Communicator::join()?;
-        let result = communicator.compute(&options, true, &|| part::points(None), lead);
-        communicator.end(result)
-    }
-
-    pub(crate) fn settings(
-        &self,
-        style: Style,
-        options: RunOptions,
-        processes: usize,
-        part: Option<Part>,
-    ) -> Settings {
-        Settings {
-            part,
-            style,
-            options,
-            in_flight: self.in_flight.unwrap_or(processes.clamp(4, 16)),
-            checkpoint: self.checkpoint,
-        }
-    }
-
-    /// The folder of the sequence of these frames. `differing` are the options in which an earlier sequence in the folder differs from
-    /// this one.
-    pub(crate) fn open(
-        &self,
-        path: &Path,
-        frames: &[Frame],
-        more: &Value,
-        record: Record,
-        differing: &[String],
-        part: Option<Part>,
-    ) -> Result<Folder, Failure> {
-        let first = frames.first().map(|f| f.specification.specification());
-        let contents = contents(frames, json!(first), more);
-        self.folder.open(path, &contents, record, differing, part)
-    }
-
-    /// Warnings of the first and the last map, and of a slow CPU.
-    pub(crate) fn warn(&self, frames: &[Frame]) {
-        if self.quiet {
-            return;
-        }
-        for warning in zoom::warnings(frames) {
-            report::to_stderr(&format!("warning: {warning}"));
-        }
-        warn_of_one_lane(self.devices.options().backend);
-    }
-}
-
-/// The description of the sequence of these frames; `first` is the specification of the first one.
-pub(crate) fn contents<V>(frames: &[Frame<V>], first: Value, more: &Value) -> Value {
-    let set: Vec<_> = frames.iter().map(|f| &f.set).collect();
-    json!({
-        "command": more,
-        "number_of_maps": frames.len(),
-        "first_specification": first,
-        "values": set,
-    })
-}
-
-/// The options in which two sequences of maps differ, with both values, besides those that may differ.
-pub(crate) fn differing<T: Paths>(
-    [there, here]: [&T; 2],
-    [there_base, here_base]: [&Specification; 2],
-    may: &[&str],
-) -> Vec<String> {
-    let of_bases = differences(there_base, here_base);
-    let of_bases = Some(of_bases).filter(|text| !text.is_empty());
-    let others = differing_options(there, here, may);
-    of_bases.into_iter().chain(others).collect()
 }
 
 impl From<FolderError> for Failure {
@@ -746,41 +381,405 @@ impl From<zoom::Error> for Failure {
     }
 }
 
-/// Reports on a part of a sequence, whose whole is made by merging; returns whether it is one.
-pub(crate) fn reported_part(
-    part: Option<Part>,
-    folder: &Folder,
-    object: impl FnOnce() -> Value,
-    lines: impl FnOnce() -> Lines,
-    SequenceReport { json, quiet }: SequenceReport,
-) -> Result<bool, Failure> {
-    let Some(part) = part else {
-        return Ok(false);
+/// The options of every sequence about its computation and its report.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Approximate time between two records of an unfinished frame on the disk, 0.1 to 86400 (seconds), which is how much a killed run
+    /// can lose
+    #[arg(long, value_name = "SECONDS", help_heading = "Computation", default_value = "30", value_parser = checkpoint)]
+    checkpoint: Duration,
+
+    /// Print one JSON object instead of the summary
+    #[arg(long, help_heading = "Report")]
+    json: bool,
+    /// Print neither progress nor summary nor warnings
+    #[arg(short, long, help_heading = "Report")]
+    quiet: bool,
+}
+
+/// The options of the sequences of an ensemble.
+pub(crate) trait SequenceOptions: Sync {
+    /// The ensemble.
+    type Of: Framed<Summary: Serialize>;
+    /// The specification of which the frames are variations, as the description of a sequence has it.
+    type Base: Sync;
+
+    /// What frames hold, such as `maps`.
+    const ITEMS: &'static str;
+    /// What is counted, such as `pixel-steps`.
+    const STEPS: &'static str;
+    /// The unit of the rate.
+    const RATE_UNIT: &'static str;
+    /// Headings and names of options that [`differences`](Self::differences) compares.
+    const OF_SPECIFICATION: &'static [&'static str];
+    /// Whether frames are computed on one GPU each, in turn.
+    const IN_TURN: bool;
+    /// Whether found warnings are in the summary; otherwise they are printed when all frames are computed.
+    const WARNS_IN_SUMMARY: bool;
+
+    /// The options about the folder.
+    fn folder(&self) -> &FolderArgs;
+
+    /// The options about the run.
+    fn run_args(&self) -> &RunArgs;
+
+    /// The options of a computation on the devices.
+    fn devices(&self) -> RunOptions;
+
+    /// Frames computed at a time.
+    fn in_flight(&self, _processes: usize) -> usize {
+        1
+    }
+
+    /// The options in which two specifications differ, with both values.
+    fn differences(there: &Self::Base, here: &Self::Base) -> Vec<String>;
+
+    /// Writes the specification of which the frames are variations.
+    fn save_config(&self, path: &Path, base: &Self::Base, most: Option<f64>)
+    -> Result<(), Failure>;
+
+    /// The specification of a frame as JSON.
+    fn specification(frame: &Frame<Self::Of>) -> Value;
+
+    /// Adds the look of pictures to the description of a sequence, on which its frames depend.
+    fn describe_pictures(_: &mut Value, _: &[Frame<Self::Of>], _: &Style) {}
+
+    /// Warnings known before the run: reasons why the frames may not be what the user intended.
+    fn known_warnings(_: &[Frame<Self::Of>]) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Warnings found during the run.
+    fn found_warnings(outcome: &OutcomeOf<Self>) -> Vec<String>;
+
+    /// Notes about the results.
+    fn advice(_: &[Frame<Self::Of>], _: &OutcomeOf<Self>) -> Option<String> {
+        None
+    }
+
+    /// The largest errors of all frames.
+    fn errors(outcome: &OutcomeOf<Self>) -> Value;
+
+    /// Checks that no frame has a larger error than the user allows.
+    fn check(summary: &SummaryOf<Self>, most: Option<f64>) -> Result<(), String>;
+
+    /// Adds the failures of all frames to the summary.
+    fn add_failures(_: &OutcomeOf<Self>, _: &mut Lines) {}
+}
+
+/// The summary of a frame of a sequence with these options.
+type SummaryOf<A> = <<A as SequenceOptions>::Of as Framed>::Summary;
+/// The outcome of a sequence with these options.
+type OutcomeOf<A> = Outcome<SummaryOf<A>>;
+/// The ensemble of a sequence.
+pub(crate) type Of<D> = <<D as Description>::Options as SequenceOptions>::Of;
+/// The specification of which the frames of a sequence are variations.
+type BaseOf<D> = <<D as Description>::Options as SequenceOptions>::Base;
+/// The outcome of a sequence.
+pub(crate) type DescribedOutcome<D> = OutcomeOf<<D as Description>::Options>;
+
+/// The description of a sequence, which `sequence.json` holds.
+pub(crate) trait Description: Paths {
+    /// The options of the sequences of its ensemble.
+    type Options: SequenceOptions;
+    /// The command.
+    const COMMAND: &'static str;
+
+    /// The specification of which the frames are variations.
+    fn base(&self) -> &BaseOf<Self>;
+
+    /// The largest error that is allowed.
+    fn max_error(&mut self) -> &mut Option<f64>;
+
+    /// Takes those typed options in which a resumed sequence may differ.
+    fn take_over(&mut self, _: &Typed, _here: &Self) {}
+
+    /// The options in which a run may differ from the one that began the sequence.
+    fn may_differ(frames: &[Frame<Of<Self>>]) -> Vec<&'static str>;
+
+    /// The look of the files.
+    fn style(&self) -> Style;
+
+    /// The films and their rate.
+    fn films(&self) -> (&[PathBuf], f64) {
+        (&[], 1.0)
+    }
+
+    /// The kind of the sequence, on which its frames depend.
+    fn kind(&self) -> Value;
+
+    /// The frames.
+    fn frames(&self) -> Result<Vec<Frame<Of<Self>>>, Failure>;
+
+    /// Whether the names of the frames' files have the values of their parameters.
+    fn is_named_by_values(&self) -> bool {
+        false
+    }
+
+    /// Refuses options that cannot go together.
+    fn check(&self, _: &[Frame<Of<Self>>], _: Option<Part>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Takes over options of the sequence that was begun in the folder at this path, or refuses to go on with it.
+    fn go_on(&mut self, _begun: &Self, _: &Path, _: &[Frame<Of<Self>>]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Computes and writes the frames that are missing.
+    fn compute(
+        &self,
+        executor: &dyn Executor<Of<Self>>,
+        frames: &[Frame<Of<Self>>],
+        folder: &Folder,
+        settings: &Settings,
+        progress: &Progress,
+    ) -> Result<DescribedOutcome<Self>, zoom::Error> {
+        zoom::run_on(executor, frames, folder, settings, progress)
+    }
+
+    /// Writes the files of the whole sequence besides films.
+    fn complete(&self, _: &mut Ended<'_, Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Adds more values to the report.
+    fn add_to(&self, _: &mut Value, _: &Ended<'_, Self>) {}
+
+    /// The summary, which begins with these lines.
+    fn summary(&self, lines: Lines, ended: &Ended<'_, Self>) -> String;
+}
+
+/// A sequence whose frames are computed.
+pub(crate) struct Ended<'a, D: Description> {
+    pub(crate) frames: &'a [Frame<Of<D>>],
+    pub(crate) folder: &'a Folder,
+    pub(crate) outcome: DescribedOutcome<D>,
+    style: Style,
+    /// The files that are made of all frames, with words for them.
+    pub(crate) files: Vec<(&'static str, PathBuf)>,
+}
+
+/// Computes the missing frames of a sequence, and then its other files. `base` makes the specification and the largest allowed error, those
+/// of the sequence that is resumed if there is one, and `describe` the sequence. `out` is the folder of a new sequence.
+pub(crate) fn run<D: Description>(
+    args: &D::Options,
+    typed: &Typed,
+    out: &Path,
+    base: impl Fn(Option<&BaseOf<D>>) -> Result<(BaseOf<D>, Option<f64>), Failure> + Sync,
+    describe: impl Fn(BaseOf<D>, Option<f64>) -> Result<D, Failure> + Sync,
+) -> Result<(), Failure> {
+    let communicator = Communicator::join()?;
+    let in_turn = D::Options::IN_TURN;
+    let lead = |executor: &dyn Executor<Of<D>>, options: RunOptions| {
+        executor.check(&options)?;
+        let described = described(args, typed, out, &base, &describe)?;
+        run_on(args, described, executor, options)
     };
+    let result = communicator.compute(&args.devices(), in_turn, &|| part::points(None), lead);
+    communicator.end(result)
+}
+
+/// A sequence, its folder, and the record of a resumed one.
+type Described<D> = (D, PathBuf, Option<Record>);
+
+/// The sequence of these options.
+fn described<D: Description>(
+    args: &D::Options,
+    typed: &Typed,
+    out: &Path,
+    base: &impl Fn(Option<&BaseOf<D>>) -> Result<(BaseOf<D>, Option<f64>), Failure>,
+    describe: &impl Fn(BaseOf<D>, Option<f64>) -> Result<D, Failure>,
+) -> Result<Described<D>, Failure> {
+    let folder = args.folder();
+    let Some(path) = &folder.resume else {
+        let (base, most) = base(None)?;
+        return Ok((describe(base, most)?, folder.of(out), None));
+    };
+    let (record, mut sequence): (_, D) = folder.resumed(D::COMMAND, path)?;
+    let (given, most) = base(Some(sequence.base()))?;
+    let differences = D::Options::differences(sequence.base(), &given);
+    if !differences.is_empty() {
+        return Err(FolderArgs::differs(path, &differences.join(", ")));
+    }
+    let most = most.or(*sequence.max_error());
+    *sequence.max_error() = most;
+    let here = describe(given, most)?;
+    sequence.take_over(typed, &here);
+    let elsewhere = D::Options::OF_SPECIFICATION;
+    FolderArgs::refuse_others(typed, path, [&sequence, &here], out, elsewhere)?;
+    Ok((sequence, path.clone(), Some(record)))
+}
+
+fn run_on<D: Description>(
+    args: &D::Options,
+    (mut sequence, path, before): Described<D>,
+    executor: &dyn Executor<Of<D>>,
+    options: RunOptions,
+) -> Result<(), Failure> {
+    let RunArgs {
+        checkpoint,
+        json,
+        quiet,
+    } = *args.run_args();
+    let frames = sequence.frames()?;
+    let part = args.folder().part()?;
+    let begun = args.folder().begun::<D>(D::COMMAND, &path);
+    if let Some(begun) = &begun {
+        sequence.go_on(begun, &path, &frames)?;
+    }
+    sequence.check(&frames, part)?;
+    let most = *sequence.max_error();
+    let (paths, rate) = sequence.films();
+    let films = films(paths)?;
+    let _claim = args.folder().claim(&path, part, &films)?;
+    let style = sequence.style();
+    let settings = Settings {
+        style,
+        options,
+        in_flight: args.in_flight(executor.processes()),
+        checkpoint,
+        part,
+    };
+    let folder = open(
+        args,
+        &sequence,
+        &path,
+        &frames,
+        before.as_ref(),
+        &films,
+        begun,
+        part,
+    )?;
+    interrupt::watch()?;
+    if let Some(path) = &args.folder().save_config {
+        args.save_config(path, sequence.base(), most)?;
+    }
+    if !quiet {
+        warn(&D::Options::known_warnings(&frames));
+        warn_of_one_lane(options.backend);
+    }
+    let progress = Progress::new(D::COMMAND.rsplit(' ').next().unwrap_or_default(), quiet);
+    // After Ctrl-C what has ended of a frame on all devices is brought back and written down.
+    let patient = (!D::Options::IN_TURN).then(interrupt::patient);
+    let computed = sequence.compute(executor, &frames, &folder, &settings, &progress);
+    drop(patient);
+    progress.finish();
+    let mut outcome = computed.map_err(|e| FolderArgs::ended(e, D::COMMAND, &folder, quiet))?;
+    if !quiet && !D::Options::WARNS_IN_SUMMARY {
+        warn(&D::Options::found_warnings(&outcome));
+    }
+    let check = |outcome: &DescribedOutcome<D>| {
+        (outcome.first..)
+            .zip(&outcome.summaries)
+            .try_for_each(|(frame, summary)| {
+                let checked = D::Options::check(summary, most);
+                checked.map_err(|reason| Failure::Failed(format!("frame {frame}: {reason}")))
+            })
+    };
+    let advice = D::Options::advice(&frames, &outcome);
+    outcome.effort.notes.extend(advice);
+    let mut ended = Ended::<D> {
+        frames: &frames,
+        folder: &folder,
+        outcome,
+        style,
+        files: paths.iter().map(|path| ("film", path.clone())).collect(),
+    };
+    if let Some(part) = part {
+        if json {
+            let mut object = ended.object();
+            part::add(Some(part), &mut object);
+            report::json(&object)?;
+        } else if !quiet {
+            let mut lines = lines::<D::Options>(&ended.outcome);
+            lines.add_whole("folder", &folder.path().display().to_string());
+            let whole = part.whole(folder.path());
+            let whole = whole.unwrap_or_else(|| folder.path().to_owned());
+            part::add_lines(part, &whole, "", &mut lines);
+            report::to_stdout(lines.as_str())?;
+        }
+        return check(&ended.outcome);
+    }
+    make_films(&films, &folder, frames.len(), rate)?;
+    sequence.complete(&mut ended)?;
     if json {
-        let mut object = object();
-        part::add(Some(part), &mut object);
+        let mut object = ended.object();
+        sequence.add_to(&mut object, &ended);
+        let files: Vec<_> = ended.files.iter().map(|(_, path)| path.clone()).collect();
+        report::add_files(&mut object, &files);
         report::json(&object)?;
     } else if !quiet {
-        let mut lines = lines();
-        lines.add_whole("folder", &folder.path().display().to_string());
-        let whole = part.whole(folder.path());
-        let whole = whole.unwrap_or_else(|| folder.path().to_owned());
-        part::add_lines(part, &whole, "", &mut lines);
-        report::to_stdout(lines.as_str())?;
+        report::to_stdout(&sequence.summary(lines::<D::Options>(&ended.outcome), &ended))?;
     }
-    Ok(true)
+    check(&ended.outcome)
 }
 
-/// The options of a report.
-#[derive(Clone, Copy)]
-pub(crate) struct SequenceReport {
-    pub(crate) json: bool,
-    pub(crate) quiet: bool,
+/// The warnings known before the run and found during it.
+pub(crate) fn all_warnings<A: SequenceOptions>(
+    frames: &[Frame<A::Of>],
+    outcome: &OutcomeOf<A>,
+) -> Vec<String> {
+    [A::known_warnings(frames), A::found_warnings(outcome)].concat()
 }
 
-/// The first lines of the summaries of all sequences. `maps` is the plural of what a frame holds, and `steps` that of what is counted.
-pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
+/// The warnings in the summary.
+fn warnings_in_summary<A: SequenceOptions>(outcome: &OutcomeOf<A>) -> Vec<String> {
+    match A::WARNS_IN_SUMMARY {
+        true => A::found_warnings(outcome),
+        false => Vec::new(),
+    }
+}
+
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        report::to_stderr(&format!("warning: {warning}"));
+    }
+}
+
+/// Opens the folder of a sequence, which may write its films. `before` is the record of a resumed sequence, and `begun` the sequence
+/// that the folder has.
+#[allow(clippy::too_many_arguments)]
+fn open<D: Description>(
+    args: &D::Options,
+    sequence: &D,
+    path: &Path,
+    frames: &[Frame<Of<D>>],
+    before: Option<&Record>,
+    films: &[Animation],
+    begun: Option<D>,
+    part: Option<Part>,
+) -> Result<Folder, Failure> {
+    let mut record = Record::new(D::COMMAND, &path.join("sequence.json"));
+    record.set(OPTIONS, sequence)?;
+    for film in films {
+        before.map_or(Ok(()), |before| before.check("--film", film.path()))?;
+    }
+    record.allow_what_is_there(films.iter().map(Animation::path))?;
+    let set: Vec<_> = frames.iter().map(|f| &f.set).collect();
+    let mut contents = json!({
+        "command": sequence.kind(),
+        "number_of_maps": frames.len(),
+        "first_specification": frames.first().map(D::Options::specification),
+        "values": set,
+    });
+    D::Options::describe_pictures(&mut contents, frames, &sequence.style());
+    let differing = begun.map_or_else(Vec::new, |there| {
+        let mut all = D::Options::differences(there.base(), sequence.base());
+        all.extend(differing_options(&there, sequence, &D::may_differ(frames)));
+        all
+    });
+    let folder = args
+        .folder()
+        .open(path, &contents, record, &differing, part)?;
+    Ok(match sequence.is_named_by_values() {
+        true => folder.named_by_values(frames),
+        false => folder,
+    })
+}
+
+/// The first lines of the summary.
+fn lines<A: SequenceOptions>(outcome: &OutcomeOf<A>) -> Lines {
     let mut lines = Lines::default();
     let effort = &outcome.effort;
     let (all, new) = (outcome.summaries.len(), outcome.computed);
@@ -791,62 +790,158 @@ pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
         0 => String::new(),
         n => format!(", {n} finished before"),
     };
-    lines.add(maps, &format!("{all}{before}"));
+    lines.add(A::ITEMS, &format!("{all}{before}"));
     if new > 0 {
         let seconds = outcome.elapsed.as_secs_f64();
         let each = seconds / f64::from(new);
-        lines.add(steps, &report::grouped(effort.steps));
+        lines.add(A::STEPS, &report::grouped(effort.steps));
         lines.add(
             "time",
             &format!("{}, {} each", report::time(seconds), report::seconds(each)),
         );
         let rate = effort.steps as f64 / seconds.max(1e-9);
-        lines.add("rate", &format!("{rate:.3e} {steps}/s"));
+        lines.add("rate", &format!("{rate:.3e} {}", A::RATE_UNIT));
     }
+    A::add_failures(outcome, &mut lines);
     lines
 }
 
-/// The same values as JSON.
-pub(crate) fn object(
-    frames: &[Frame],
-    outcome: &Outcome,
-    folder: &Folder,
-    format: PictureFormat,
-) -> Value {
-    let shares = outcome.summaries.iter().map(|s| s.unresolved);
-    let worst = shares.map(|found| found.share).reduce(f64::max);
-    let common = Common {
-        specification: json!(frames.first().map(|f| f.specification.specification())),
-        rate_unit: "pixel-steps/s",
-        errors: json!({ "unresolved": worst }),
-        warnings: warnings(frames, outcome),
-        ..common(outcome, folder, format)
-    };
-    common.with(json!({
-        "folder": folder.path().to_string_lossy(),
-        "maps": outcome.summaries,
-        "computed": outcome.computed,
-        "engine": outcome.effort.engine,
-        "device": outcome.effort.device,
-        "pixel_steps": outcome.effort.steps,
-    }))
-}
+impl<D: Description> Ended<'_, D> {
+    /// The same values as JSON.
+    fn object(&self) -> Value {
+        let Self {
+            frames,
+            folder,
+            outcome,
+            ..
+        } = self;
+        let effort = &outcome.effort;
+        let seconds = outcome.elapsed.as_secs_f64();
+        let numbers = outcome.first..outcome.first + outcome.summaries.len() as u32;
+        let extension = self.style.picture_format().extension();
+        let pictures = numbers.map(|index| folder.file(index, extension));
+        let common = Common {
+            specification: json!(frames.first().map(D::Options::specification)),
+            files: pictures.filter(|path| path.exists()).collect(),
+            devices: match outcome.computed {
+                0 => json!([]),
+                _ => report::device(&effort.device),
+            },
+            seconds,
+            rate: (seconds > 0.0).then(|| effort.steps as f64 / seconds),
+            rate_unit: D::Options::RATE_UNIT,
+            errors: D::Options::errors(outcome),
+            warnings: all_warnings::<D::Options>(frames, outcome),
+            notes: effort.notes.clone(),
+        };
+        let mut object = common.with(json!({
+            "folder": folder.path().to_string_lossy(),
+            "computed": outcome.computed,
+            "engine": effort.engine,
+            "device": effort.device,
+        }));
+        object[D::Options::ITEMS] = json!(outcome.summaries);
+        object[D::Options::STEPS.replace('-', "_")] = effort.steps.into();
+        object
+    }
 
-/// The part of the reports on sequences that does not depend on their kind: the specification, errors and warnings are missing.
-pub(crate) fn common<S>(outcome: &Outcome<S>, folder: &Folder, format: PictureFormat) -> Common {
-    let effort = &outcome.effort;
-    let seconds = outcome.elapsed.as_secs_f64();
-    let frames = outcome.first..outcome.first + outcome.summaries.len() as u32;
-    let pictures = frames.map(|index| folder.file(index, format.extension()));
-    Common {
-        files: pictures.filter(|path| path.exists()).collect(),
-        devices: match outcome.computed {
-            0 => json!([]),
-            _ => report::device(&effort.device),
-        },
-        seconds,
-        rate: (seconds > 0.0).then(|| effort.steps as f64 / seconds),
-        notes: effort.notes.clone(),
-        ..Common::default()
+    /// The summary of a zoom: its first lines, its frames and films, and what is worth a note.
+    pub(crate) fn zoom_summary(&self, mut lines: Lines) -> String {
+        let last = self.outcome.summaries.len().saturating_sub(1);
+        let first = self.folder.file(0, self.style.picture_format().extension());
+        lines.add_whole("frames", &format!("{} to {last:05}", first.display()));
+        for (what, path) in &self.files {
+            lines.add_whole(what, &path.display().to_string());
+        }
+        for warning in warnings_in_summary::<D::Options>(&self.outcome) {
+            lines.add("warning", &warning);
+        }
+        for note in &self.outcome.effort.notes {
+            lines.add("note", note);
+        }
+        lines.as_str().to_owned()
+    }
+
+    /// The summary of a sweep: its first lines, a row for each frame under `titles`, files, and what is worth a note.
+    pub(crate) fn sweep_summary(
+        &self,
+        lines: &Lines,
+        titles: &str,
+        row: impl Fn(&SummaryOf<D::Options>) -> String,
+    ) -> String {
+        let outcome = &self.outcome;
+        let mut text = format!("{}\n\n{titles}", lines.as_str());
+        for summary in outcome.summaries.iter().take(MAX_LISTED_FRAMES) {
+            text.push('\n');
+            text.push_str(&row(summary));
+        }
+        if outcome.summaries.len() > MAX_LISTED_FRAMES {
+            text.push_str("\n           ...");
+        }
+        text.push('\n');
+        for (_, path) in &self.files {
+            text.push_str(&format!("\n{}", path.display()));
+        }
+        for warning in warnings_in_summary::<D::Options>(outcome) {
+            text.push_str(&format!("\nwarning: {warning}"));
+        }
+        for note in &outcome.effort.notes {
+            text.push_str(&format!("\nnote: {note}"));
+        }
+        text
+    }
+
+    /// Writes the tables of a sweep: `csv`, and the parameters, the first specification and all summaries as JSON.
+    pub(crate) fn write_tables<P: SequenceParameter>(
+        &mut self,
+        csv: &str,
+        vary: &[Vary<P>],
+    ) -> Result<(), Failure> {
+        let (folder, frames) = (self.folder, self.frames);
+        let files = ["table.csv", "table.json"].map(|name| folder.path().join(name));
+        write_with(&files[0], |file| {
+            file.write_all(csv.as_bytes()).map_err(|e| file.error(e))
+        })?;
+        let parameter =
+            |v: &Vary<P>| json!({ "name": v.parameter.to_string(), "values": v.values });
+        let mut table = json!({
+            "parameters": vary.iter().map(parameter).collect::<Vec<_>>(),
+            "first": frames.first().map(D::Options::specification),
+            (D::Options::ITEMS): self.outcome.summaries,
+        });
+        // The form of earlier versions, which had sweeps of maps over one parameter.
+        if let ([only], "maps") = (vary, D::Options::ITEMS) {
+            table["parameter"] = only.parameter.to_string().into();
+        }
+        folder.write(&files[1], &table)?;
+        self.files.extend(files.map(|path| ("table", path)));
+        Ok(())
+    }
+
+    /// Writes the Zarr store of all maps in their folder by `write`.
+    pub(crate) fn make_dataset(
+        &mut self,
+        write: impl FnOnce(&Path) -> Result<(), IoError>,
+    ) -> Result<(), Failure> {
+        let folder = self.folder;
+        interrupt::check()?;
+        let path = folder.path().join(DATASET);
+        let ((), files) = stage(|| write(&path))?;
+        folder.commit(files)?;
+        self.files.push(("dataset", path));
+        Ok(())
+    }
+
+    /// Draws the picture of all frames by `draw`; see [`Folder::overview`].
+    pub(crate) fn make_overview(
+        &mut self,
+        name: &'static str,
+        draw: impl FnOnce(&Path, &DescribedOutcome<D>) -> Result<(), IoError>,
+    ) -> Result<(), Failure> {
+        let draw = |path: &Path| draw(path, &self.outcome);
+        let (picture, notes) = self.folder.overview(name, self.style.format, draw)?;
+        self.outcome.effort.notes.extend(notes);
+        self.files.push((name, picture));
+        Ok(())
     }
 }

@@ -1,18 +1,19 @@
 //! `trisolar sweep`: a map for each value of a parameter or each pair of values of two, a contact sheet and a table.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use trisolar::divergence::{Executor, Parameter, Specification, Validated};
+use serde_json::{Value, json};
+use trisolar::divergence::{Parameter, Specification};
 use trisolar::io::colour::ColourMap;
-use trisolar::run::{Paths, RunOptions};
-use trisolar::zoom::{self, Colours, ContactSheet, Outcome, Style, Summary, Vary, short};
+use trisolar::run::{Part, Paths};
+use trisolar::zoom::{self, Colours, ContactSheet, Frame, Style, Summary, Vary, short};
 
-use super::progress::Progress;
+use super::Failure;
+use super::map_sequence::SequenceArgs;
+use super::report::Lines;
 use super::resume::Typed;
-use super::sequence::{self, FolderArgs, LookArgs, SequenceArgs, SequenceReport};
-use super::{Failure, interrupt, report};
+use super::sequence::{self, Description, Ended, LookArgs};
 
 /// Compute a map for each value of a parameter, such as a body's mass, the shift or the time step, or for each pair of values of
 /// two parameters. Run it again to continue an interrupted run.
@@ -75,146 +76,151 @@ impl Paths for Sweep {
     }
 }
 
-impl Args {
-    /// The sweep and its folder.
-    fn sweep(&self, typed: &Typed) -> Result<(Sweep, PathBuf), Failure> {
-        let sequence = &self.sequence;
-        let given = |base: sequence::Base| -> Result<Sweep, Failure> {
-            let sequence::Base {
-                specification,
-                max_error,
-            } = base;
-            let (colormap, colours) = sequence.look(&specification)?;
-            Ok(Sweep {
-                base: specification,
-                max_error,
-                vary: self.vary.iter().map(Vary::to_string).collect(),
-                bare: self.bare,
-                colormap,
-                colours,
-                zarr: sequence.zarr,
-                look: self.look,
-            })
-        };
-        let Some(path) = &sequence.folder.resume else {
-            return Ok((given(sequence.base(None)?)?, sequence.folder.of(&self.out)));
-        };
-        let (_, mut sweep): (_, Sweep) = sequence.folder.resumed("sweep", path)?;
-        sweep.max_error = sequence.max_error_over(sweep.max_error)?;
-        let here = given(sequence::Base {
-            specification: sweep.base.clone(),
-            max_error: sweep.max_error,
-        })?;
-        sweep.zarr |= here.zarr;
-        sequence.refuse_others(typed, path, &sweep.base, [&sweep, &here], &self.out)?;
-        Ok((sweep, path.clone()))
-    }
-}
-
 /// Computes the missing maps, then the sheet and the tables.
-pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
-    args.sequence
-        .on_all_ranks(|executor, options| run_on(&args, typed, executor, options))
+pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+    let base = |under: Option<&_>| args.sequence.base(under, None);
+    let describe = |base, max_error| {
+        let (colormap, colours) = args.sequence.look(&base)?;
+        Ok(Sweep {
+            base,
+            max_error,
+            vary: args.vary.iter().map(Vary::to_string).collect(),
+            bare: args.bare,
+            colormap,
+            colours,
+            zarr: args.sequence.zarr,
+            look: args.look,
+        })
+    };
+    sequence::run(&args.sequence, typed, &args.out, base, describe)
 }
 
-fn run_on(
-    args: &Args,
-    typed: &Typed,
-    executor: &dyn Executor<Validated>,
-    options: RunOptions,
-) -> Result<(), Failure> {
-    executor.check(&options)?;
-    let (mut sweep, path) = args.sweep(typed)?;
-    let begun = args.sequence.folder.begun::<Sweep>("sweep", &path);
-    // What is there must not be older than the maps.
-    sweep.zarr |= begun.as_ref().is_some_and(|there| there.zarr);
-    let base = &sweep.base;
-    let vary: Vec<Vary> = sequence::varied(&sweep.vary)?;
-    let frames = sequence::swept(base, &vary)?;
-    let style = Style {
-        colormap: sweep.colormap,
-        colours: sweep.colours,
-        axes: !sweep.bare,
-        captions: false,
-        theme: sweep.look.theme,
-        format: sweep.look.plot_format,
-        y: sweep.look.y_axis.unwrap_or_default(),
-        npy: true,
-    };
-    let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
-    // A single parameter is stored in the form of earlier versions.
-    let kind = match &names[..] {
-        [name] => json!({ "sweep": name }),
-        names => json!({ "sweep": names }),
-    };
-    let heading = heading(&vary, base);
-    let sheet = ContactSheet::new(&frames, &vary, heading, &style).map_err(|reason| {
-        let last = vary.last().map(Vary::to_string).unwrap_or_default();
-        Failure::value(&last, "--vary", &reason)
-    })?;
-    let part = args.sequence.folder.part()?;
-    let _claim = args.sequence.folder.claim(&path, part, &[])?;
-    let differing = begun.map_or_else(Vec::new, |there| {
-        let bases = [&there.base, &sweep.base];
-        sequence::differing(
-            [&there, &sweep],
-            bases,
-            &[
-                "bare",
-                "colormap",
-                "colours",
-                "theme",
-                "plot_format",
-                "y_axis",
-                "zarr",
-            ],
-        )
-    });
-    let record = FolderArgs::record("sweep", &path, &sweep)?;
-    let mut folder = args
-        .sequence
-        .open(&path, &frames, &kind, record, &differing, part)?;
-    if vary.len() > 1 {
-        folder = folder.named_by_values(&frames);
-    }
-    interrupt::watch()?;
-    args.sequence.save_config(base, sweep.max_error)?;
-    args.sequence.warn(&frames);
-    let settings = args
-        .sequence
-        .settings(style, options, executor.processes(), part);
-    let progress = Progress::new("sweep", args.sequence.quiet);
-    let mut outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
-        .map_err(|e| FolderArgs::ended(e, "sweep", &folder, args.sequence.quiet))?;
-    progress.finish();
-    sequence::advise(&frames, &mut outcome);
-    let object = || sequence::object(&frames, &outcome, &folder, style.picture_format());
-    let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
-    let SequenceArgs { json, quiet, .. } = args.sequence;
-    let report = SequenceReport { json, quiet };
-    if sequence::reported_part(part, &folder, object, lines, report)? {
-        return sequence::check(&outcome, sweep.max_error);
+impl Description for Sweep {
+    type Options = SequenceArgs;
+    const COMMAND: &'static str = "sweep";
+
+    fn base(&self) -> &Specification {
+        &self.base
     }
 
-    let (picture, notes) = folder.overview("sheet", sweep.look.plot_format, |path| {
-        sheet.write(path, &folder, &outcome.summaries)
-    })?;
-    outcome.effort.notes.extend(notes);
-    let first = json!(frames.first().map(|f| f.specification.specification()));
-    let csv = zoom::csv(&outcome.summaries);
-    let tables = sequence::write_tables(&folder, &csv, &vary, first, "maps", &outcome.summaries)?;
-    let dataset = sequence::make_dataset(sweep.zarr, &folder, |path| {
-        zoom::write_sweep(path, &frames, &vary, &folder)
-    })?;
-    let files: Vec<PathBuf> = [vec![picture], tables, Vec::from_iter(dataset)].concat();
-    if args.sequence.json {
-        let mut object = sequence::object(&frames, &outcome, &folder, style.picture_format());
-        report::add_files(&mut object, &files);
-        report::json(&object)?;
-    } else if !args.sequence.quiet {
-        report::to_stdout(&summary(&vary, &outcome, &files))?;
+    fn max_error(&mut self) -> &mut Option<f64> {
+        &mut self.max_error
     }
-    sequence::check(&outcome, sweep.max_error)
+
+    fn take_over(&mut self, _: &Typed, here: &Self) {
+        self.zarr |= here.zarr;
+    }
+
+    fn may_differ(_: &[Frame]) -> Vec<&'static str> {
+        vec![
+            "bare",
+            "colormap",
+            "colours",
+            "theme",
+            "plot_format",
+            "y_axis",
+            "zarr",
+        ]
+    }
+
+    fn style(&self) -> Style {
+        Style {
+            colormap: self.colormap,
+            colours: self.colours,
+            axes: !self.bare,
+            captions: false,
+            theme: self.look.theme,
+            format: self.look.plot_format,
+            y: self.look.y_axis.unwrap_or_default(),
+            npy: true,
+        }
+    }
+
+    fn kind(&self) -> Value {
+        // A single parameter is stored in the form of earlier versions.
+        match &sequence::names::<Parameter>(&self.vary)[..] {
+            [name] => json!({ "sweep": name }),
+            names => json!({ "sweep": names }),
+        }
+    }
+
+    fn frames(&self) -> Result<Vec<Frame>, Failure> {
+        sequence::swept(&self.base, &sequence::varied(&self.vary)?)
+    }
+
+    fn is_named_by_values(&self) -> bool {
+        self.vary.len() > 1
+    }
+
+    fn check(&self, frames: &[Frame], _: Option<Part>) -> Result<(), Failure> {
+        self.sheet(frames, &self.style()).map(drop)
+    }
+
+    fn go_on(&mut self, there: &Self, _: &Path, _: &[Frame]) -> Result<(), Failure> {
+        // What is there must not be older than the maps.
+        self.zarr |= there.zarr;
+        Ok(())
+    }
+
+    fn complete(&self, ended: &mut Ended<'_, Self>) -> Result<(), Failure> {
+        let Ended { frames, folder, .. } = *ended;
+        let (vary, style) = (sequence::varied(&self.vary)?, self.style());
+        let sheet = self.sheet(frames, &style)?;
+        ended.make_overview("sheet", |path, outcome| {
+            sheet.write(path, folder, &outcome.summaries)
+        })?;
+        ended.write_tables(&zoom::csv(&ended.outcome.summaries), &vary)?;
+        match self.zarr {
+            true => ended.make_dataset(|path| zoom::write_sweep(path, frames, &vary, folder)),
+            false => Ok(()),
+        }
+    }
+
+    fn summary(&self, lines: Lines, ended: &Ended<'_, Self>) -> String {
+        let names = sequence::names::<Parameter>(&self.vary);
+        let names: String = names.iter().map(|name| format!("{name:>14}")).collect();
+        let of_steps = ended.outcome.summaries.iter().all(|s| s.shortest.is_some());
+        let titles = if of_steps {
+            ["never parted", "shortest", "mean steps"]
+        } else {
+            ["least", "greatest", "mean"]
+        };
+        let [a, b, c] = titles;
+        let titles = format!("{names} {a:>14} {b:>12} {c:>14}");
+        let row = |s: &Summary| {
+            let values: String = s
+                .set
+                .iter()
+                .map(|s| format!("{:>14}", short(s.value)))
+                .collect();
+            if let (Some(never), Some(shortest)) = (s.never_parted, s.shortest) {
+                let never = 100.0 * never as f64 / s.pixels as f64;
+                return format!("{values} {never:>12.2} % {shortest:>12} {:>14.1}", s.mean);
+            }
+            let [least, greatest] = s.range.unwrap_or([f64::NAN; 2]);
+            format!(
+                "{values} {least:>14.4e} {greatest:>12.4e} {:>14.4e}",
+                s.mean
+            )
+        };
+        ended.sweep_summary(&lines, &titles, row)
+    }
+}
+
+impl Sweep {
+    /// The contact sheet.
+    fn sheet<'a>(
+        &self,
+        frames: &'a [Frame],
+        style: &'a Style,
+    ) -> Result<ContactSheet<'a>, Failure> {
+        let vary = sequence::varied(&self.vary)?;
+        let sheet = ContactSheet::new(frames, &vary, heading(&vary, &self.base), style);
+        sheet.map_err(|reason| {
+            let last = vary.last().map(Vary::to_string).unwrap_or_default();
+            Failure::value(&last, "--vary", &reason)
+        })
+    }
 }
 
 /// What varies, and the method, as far as it is the same in all maps.
@@ -238,37 +244,4 @@ fn heading(vary: &[Vary], base: &Specification) -> String {
         false => base.method(),
     };
     format!("{ranges}\n{method}")
-}
-
-fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
-    let lines = sequence::lines(outcome, "maps", "pixel-steps");
-    let names: String = (vary.iter())
-        .map(|v| format!("{:>14}", v.parameter.to_string()))
-        .collect();
-    let of_steps = outcome.summaries.iter().all(|s| s.shortest.is_some());
-    let titles = if of_steps {
-        ["never parted", "shortest", "mean steps"]
-    } else {
-        ["least", "greatest", "mean"]
-    };
-    let [a, b, c] = titles;
-    let titles = format!("{names} {a:>14} {b:>12} {c:>14}");
-    let row = |s: &Summary| {
-        let values: String = s
-            .set
-            .iter()
-            .map(|s| format!("{:>14}", short(s.value)))
-            .collect();
-        if let (Some(never), Some(shortest)) = (s.never_parted, s.shortest) {
-            let never = 100.0 * never as f64 / s.pixels as f64;
-            return format!("{values} {never:>12.2} % {shortest:>12} {:>14.1}", s.mean);
-        }
-        let [least, greatest] = s.range.unwrap_or([f64::NAN; 2]);
-        format!(
-            "{values} {least:>14.4e} {greatest:>12.4e} {:>14.4e}",
-            s.mean
-        )
-    };
-    let warning = sequence::unresolved(outcome);
-    sequence::sweep_summary(&lines, &titles, outcome, row, files, warning)
 }

@@ -3,23 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use trisolar::divergence::{Executor, Parameter, Specification, Validated};
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::MIN_CAPTIONED_PIXELS;
-use trisolar::run::{Paths, Record, RunOptions};
+use trisolar::run::{Part, Paths};
 use trisolar::zoom::{
-    self, Cache, CacheReport, Colours, Folder, FolderError, Frame, Outcome, Preset, Rule, Style,
-    variables_in_words,
+    self, Cache, CacheReport, Colours, Folder, FolderError, Frame, Outcome, Preset, Rule, Settings,
+    Style, variables_in_words,
 };
 
-use super::films;
+use super::map_sequence::SequenceArgs;
 use super::progress::Progress;
+use super::report::Lines;
 use super::resume::Typed;
-use super::sequence::{
-    self, Base, FilmArgs, FolderArgs, SequenceArgs, SequenceReport, ZoomLookArgs,
-};
-use super::{Failure, interrupt, report};
+use super::sequence::{self, Description, Ended, FilmArgs, ZoomLookArgs};
+use super::{Failure, films, report};
 
 /// Compute a sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it
 /// again to continue an interrupted run, to add frames (--frames), to give existing frames other colours or captions, or to make a
@@ -126,163 +125,58 @@ impl Paths for Zoom {
     }
 }
 
-/// The options in which a run may differ from the one that began the sequence. More frames are allowed, too.
-const REDRAWN: [&str; 10] = [
-    "film",
-    "fps",
-    "colormap",
-    "colours",
-    "captions",
-    "axes",
-    "plot_format",
-    "theme",
-    "y_axis",
-    "zarr",
-];
-
 /// Computes the missing frames and makes the films.
-pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
-    args.sequence
-        .on_all_ranks(|executor, options| run_on(&args, typed, executor, options))
-}
-
-fn run_on(
-    args: &Args,
-    typed: &Typed,
-    executor: &dyn Executor<Validated>,
-    options: RunOptions,
-) -> Result<(), Failure> {
-    executor.check(&options)?;
-    let (mut zoom, path, before) = args.zoom(typed)?;
-    zoom.look.check(&zoom.film)?;
-    let rounded = zoom.cache == Cache::Rounded;
-    let frames = zoom.sequence()?;
-    let part = args.sequence.folder.part()?;
-    if rounded && part.is_some() {
-        let reason = "it reuses pixels of all earlier frames; remove the option, or --part";
-        return Err(Failure::value("rounded", "--cache", reason));
-    }
-    let begun = args.sequence.folder.begun::<Zoom>("zoom", &path);
-    // What is there must not be older than the frames.
-    zoom.zarr |= begun.as_ref().is_some_and(|there| there.zarr);
-    if let Some(there) = &begun {
-        zoom.check_pictures(there, &path, &frames)?;
-    }
-    if zoom.zarr && !zoom.style().npy {
-        let reason = "--zarr reads the arrays of the frames; add --npy";
-        return Err(Failure::BadInput(reason.into()));
-    }
-    let films = sequence::films(&zoom.film)?;
-    let _claim = args.sequence.folder.claim(&path, part, &films)?;
-    let style = zoom.style();
-    let kind = json!({ "zoom": { "rounded": rounded } });
-    let record = sequence::record_with_films("zoom", &path, &zoom, before.as_ref(), &films)?;
-    let differing = begun.map_or_else(Vec::new, |there| {
-        let bases = [&there.base, &zoom.base];
-        sequence::differing([&there, &zoom], bases, &REDRAWN)
-    });
-    let folder = args
-        .sequence
-        .open(&path, &frames, &kind, record, &differing, part)?;
-    interrupt::watch()?;
-    args.sequence.save_config(&zoom.base, zoom.max_error)?;
-    args.sequence.warn(&frames);
-
-    let settings = args
-        .sequence
-        .settings(style, options, executor.processes(), part);
-    let progress = Progress::new("zoom", args.sequence.quiet);
-    let computed = if rounded {
-        let cached = zoom::run_rounded(executor, &frames, &folder, &settings, &progress);
-        cached.map(|(outcome, report)| (outcome, Some(report)))
-    } else {
-        let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress);
-        outcome.map(|outcome| (outcome, None))
-    };
-    let (mut outcome, cached) =
-        computed.map_err(|e| FolderArgs::ended(e, "zoom", &folder, args.sequence.quiet))?;
-    progress.finish();
-    sequence::advise(&frames, &mut outcome);
-    let object = || sequence::object(&frames, &outcome, &folder, style.picture_format());
-    let lines = || sequence::lines(&outcome, "maps", "pixel-steps");
-    let SequenceArgs { json, quiet, .. } = args.sequence;
-    let report = SequenceReport { json, quiet };
-    if sequence::reported_part(part, &folder, object, lines, report)? {
-        return sequence::check(&outcome, zoom.max_error);
-    }
-    sequence::make_films(&films, &folder, frames.len(), zoom.fps)?;
-    let dataset = sequence::make_dataset(zoom.zarr, &folder, |path| {
-        zoom::write_zoom(path, &frames, &folder)
-    })?;
-    if args.sequence.json {
-        let mut object = object();
-        object["cache"] = json!(cached);
-        object["films"] = json!(zoom.film);
-        report::add_files(&mut object, &zoom.film);
-        report::add_files(&mut object, dataset.as_slice());
-        report::json(&object)?;
-    } else if !args.sequence.quiet {
-        let cached = cached.as_ref();
-        report::to_stdout(&zoom.summary(&outcome, cached, &folder, dataset.as_deref()))?;
-    }
-    sequence::check(&outcome, zoom.max_error)
+pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+    let base = |under: Option<&_>| args.sequence.base(under, args.preset.center());
+    let describe = |base, most| args.describe(base, most);
+    sequence::run(&args.sequence, typed, &args.out, base, describe)
 }
 
 impl Args {
-    /// The zoom, its folder, and the record of a resumed run.
-    fn zoom(&self, typed: &Typed) -> Result<(Zoom, PathBuf, Option<Record>), Failure> {
-        let sequence = &self.sequence;
-        let given = |base: Base| -> Result<Zoom, Failure> {
-            let Base {
-                specification,
-                max_error,
-            } = base;
-            let (colormap, colours) = sequence.look(&specification)?;
-            if self.captions && self.look.axes {
-                return Err(Failure::BadInput(
-                    "--captions is for frames without axes; those of --axes have the values in their title".into(),
-                ));
-            }
-            let width = specification.size[0];
-            if self.captions && width < MIN_CAPTIONED_PIXELS {
-                return Err(Failure::BadInput(format!(
-                    "--captions needs frames at least {MIN_CAPTIONED_PIXELS} pixels wide; those of --size are {width} wide"
-                )));
-            }
-            Ok(Zoom {
-                base: specification,
-                max_error,
-                preset: self.preset,
-                set: self.set.iter().map(Rule::to_string).collect(),
-                frames: self.frames.unwrap_or(self.preset.frames()),
-                cache: self.cache,
-                npy: self.npy,
-                film: self.films.film.clone(),
-                fps: self.films.fps,
-                colormap,
-                colours,
-                captions: self.captions,
-                zarr: sequence.zarr,
-                look: self.look,
-            })
-        };
-        let Some(path) = &sequence.folder.resume else {
-            let zoom = given(sequence.base(self.preset.center())?)?;
-            return Ok((zoom, sequence.folder.of(&self.out), None));
-        };
-        let (record, mut zoom): (_, Zoom) = sequence.folder.resumed("zoom", path)?;
-        zoom.max_error = sequence.max_error_over(zoom.max_error)?;
-        let here = given(Base {
-            specification: zoom.base.clone(),
-            max_error: zoom.max_error,
-        })?;
-        zoom.take_over(typed, &here);
-        sequence.refuse_others(typed, path, &zoom.base, [&zoom, &here], &self.out)?;
-        Ok((zoom, path.clone(), Some(record)))
+    fn describe(&self, base: Specification, max_error: Option<f64>) -> Result<Zoom, Failure> {
+        let (colormap, colours) = self.sequence.look(&base)?;
+        if self.captions && self.look.axes {
+            return Err(Failure::BadInput(
+                "--captions is for frames without axes; those of --axes have the values in their title".into(),
+            ));
+        }
+        let width = base.size[0];
+        if self.captions && width < MIN_CAPTIONED_PIXELS {
+            return Err(Failure::BadInput(format!(
+                "--captions needs frames at least {MIN_CAPTIONED_PIXELS} pixels wide; those of --size are {width} wide"
+            )));
+        }
+        Ok(Zoom {
+            base,
+            max_error,
+            preset: self.preset,
+            set: self.set.iter().map(Rule::to_string).collect(),
+            frames: self.frames.unwrap_or(self.preset.frames()),
+            cache: self.cache,
+            npy: self.npy,
+            film: self.films.film.clone(),
+            fps: self.films.fps,
+            colormap,
+            colours,
+            captions: self.captions,
+            zarr: self.sequence.zarr,
+            look: self.look,
+        })
     }
 }
 
-impl Zoom {
+impl Description for Zoom {
+    type Options = SequenceArgs;
+    const COMMAND: &'static str = "zoom";
+
+    fn base(&self) -> &Specification {
+        &self.base
+    }
+
+    fn max_error(&mut self) -> &mut Option<f64> {
+        &mut self.max_error
+    }
+
     /// Takes those typed options that change no frame which exists, and the look of the pictures.
     fn take_over(&mut self, typed: &Typed, here: &Self) {
         if typed.has("frames") {
@@ -301,6 +195,117 @@ impl Zoom {
         self.look.take_over(typed, &here.look);
     }
 
+    /// More frames are allowed, too.
+    fn may_differ(_: &[Frame]) -> Vec<&'static str> {
+        vec![
+            "film",
+            "fps",
+            "colormap",
+            "colours",
+            "captions",
+            "axes",
+            "plot_format",
+            "theme",
+            "y_axis",
+            "zarr",
+        ]
+    }
+
+    fn style(&self) -> Style {
+        Style {
+            colormap: self.colormap,
+            colours: self.colours,
+            axes: self.look.axes,
+            captions: self.captions,
+            theme: self.look.look.theme,
+            format: self.look.look.plot_format,
+            y: self.look.look.y_axis.unwrap_or_default(),
+            npy: self.npy || self.cache == Cache::Rounded,
+        }
+    }
+
+    fn films(&self) -> (&[PathBuf], f64) {
+        (&self.film, self.fps)
+    }
+
+    fn kind(&self) -> Value {
+        json!({ "zoom": { "rounded": self.cache == Cache::Rounded } })
+    }
+
+    /// The frames, after checking that the cache can be used for them.
+    fn frames(&self) -> Result<Vec<Frame>, Failure> {
+        let own: Result<Vec<Rule>, Failure> = (self.set.iter())
+            .map(|rule| {
+                rule.parse()
+                    .map_err(|e: String| Failure::value(rule, "--set", &e))
+            })
+            .collect();
+        let rules = self.preset.schedule(self.frames, own?);
+        let frames = zoom::zoom(&self.base, &rules, self.frames).map_err(|e| {
+            Failure::BadInput(format!(
+                "{e}\nhint: --set, --preset and --frames determine it"
+            ))
+        })?;
+        let checked = (self.cache).check(frames.iter().map(|frame| &frame.specification));
+        checked.map_err(|allowed| Failure::value(&self.cache.to_string(), "--cache", allowed))?;
+        Ok(frames)
+    }
+
+    fn check(&self, _: &[Frame], part: Option<Part>) -> Result<(), Failure> {
+        self.look.check(&self.film)?;
+        if self.cache == Cache::Rounded && part.is_some() {
+            let reason = "it reuses pixels of all earlier frames; remove the option, or --part";
+            return Err(Failure::value("rounded", "--cache", reason));
+        }
+        if self.zarr && !self.style().npy {
+            let reason = "--zarr reads the arrays of the frames; add --npy";
+            return Err(Failure::BadInput(reason.into()));
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, there: &Self, path: &Path, frames: &[Frame]) -> Result<(), Failure> {
+        // What is there must not be older than the frames.
+        self.zarr |= there.zarr;
+        self.check_pictures(there, path, frames)
+    }
+
+    fn compute(
+        &self,
+        executor: &dyn Executor<Validated>,
+        frames: &[Frame],
+        folder: &Folder,
+        settings: &Settings,
+        progress: &Progress,
+    ) -> Result<Outcome, zoom::Error> {
+        match self.cache {
+            Cache::Rounded => zoom::run_rounded(executor, frames, folder, settings, progress),
+            Cache::None => zoom::run_on(executor, frames, folder, settings, progress),
+        }
+    }
+
+    fn complete(&self, ended: &mut Ended<'_, Self>) -> Result<(), Failure> {
+        let Ended { frames, folder, .. } = *ended;
+        match self.zarr {
+            true => ended.make_dataset(|path| zoom::write_zoom(path, frames, folder)),
+            false => Ok(()),
+        }
+    }
+
+    fn add_to(&self, object: &mut Value, ended: &Ended<'_, Self>) {
+        object["cache"] = json!(ended.outcome.cache);
+        object["films"] = json!(self.film);
+    }
+
+    fn summary(&self, mut lines: Lines, ended: &Ended<'_, Self>) -> String {
+        if let Some(report) = ended.outcome.cache.filter(|report| report.pixels > 0) {
+            lines.add("cache", &cache_in_words(&report));
+        }
+        ended.zoom_summary(lines)
+    }
+}
+
+impl Zoom {
     /// Refuses pictures that neither the pictures nor the arrays of a begun zoom give, so that its frames would be computed again.
     fn check_pictures(&self, there: &Self, path: &Path, frames: &[Frame]) -> Result<(), Failure> {
         let arrays = [there, self].map(|zoom| zoom.style().npy);
@@ -322,7 +327,7 @@ impl Zoom {
 
     /// Why the frames of a begun zoom without arrays cannot be drawn as those of this one; `None` if they can.
     fn missing_arrays(&self, there: &Self, frames: &[Frame]) -> Result<Option<String>, Failure> {
-        let before = there.sequence()?;
+        let before = there.frames()?;
         let most = [&before[..], frames].map(zoom::most_steps);
         let [before, now] = [there, self].map(Self::style);
         if now.redraws(&before, most) {
@@ -347,62 +352,6 @@ impl Zoom {
                 most[0], most[1]
             )
         }))
-    }
-
-    fn style(&self) -> Style {
-        Style {
-            colormap: self.colormap,
-            colours: self.colours,
-            axes: self.look.axes,
-            captions: self.captions,
-            theme: self.look.look.theme,
-            format: self.look.look.plot_format,
-            y: self.look.look.y_axis.unwrap_or_default(),
-            npy: self.npy || self.cache == Cache::Rounded,
-        }
-    }
-
-    /// The frames, after checking that the cache can be used for them.
-    fn sequence(&self) -> Result<Vec<Frame>, Failure> {
-        let own: Result<Vec<Rule>, Failure> = (self.set.iter())
-            .map(|rule| {
-                rule.parse()
-                    .map_err(|e: String| Failure::value(rule, "--set", &e))
-            })
-            .collect();
-        let rules = self.preset.schedule(self.frames, own?);
-        let frames = zoom::zoom(&self.base, &rules, self.frames).map_err(|e| {
-            Failure::BadInput(format!(
-                "{e}\nhint: --set, --preset and --frames determine it"
-            ))
-        })?;
-        let checked = (self.cache).check(frames.iter().map(|frame| &frame.specification));
-        checked.map_err(|allowed| Failure::value(&self.cache.to_string(), "--cache", allowed))?;
-        Ok(frames)
-    }
-
-    fn summary(
-        &self,
-        outcome: &Outcome,
-        cached: Option<&CacheReport>,
-        folder: &Folder,
-        dataset: Option<&Path>,
-    ) -> String {
-        let mut lines = sequence::lines(outcome, "maps", "pixel-steps");
-        if let Some(report) = cached.filter(|report| report.pixels > 0) {
-            lines.add("cache", &cache_in_words(report));
-        }
-        let films = self.film.iter().map(|film| ("film", film.as_path()));
-        let files: Vec<_> = films.chain(dataset.map(|path| ("dataset", path))).collect();
-        let format = self.style().picture_format();
-        sequence::add_zoom_lines(&mut lines, outcome, folder, format, &files);
-        if let Some(warning) = sequence::unresolved(outcome) {
-            lines.add("warning", &warning);
-        }
-        for note in &outcome.effort.notes {
-            lines.add("note", note);
-        }
-        lines.as_str().to_owned()
     }
 }
 

@@ -7,7 +7,6 @@ use kernels_gpu::Real;
 use kernels_gpu::map::FirstSteps;
 use kernels_gpu::number::Precision as Number;
 use serde::{Deserialize, Serialize};
-use trisolar_spec::read;
 
 macro_rules! define {
     ([] $($rows:tt)*) => {
@@ -191,31 +190,17 @@ pub enum Start {
     RungeKutta,
 }
 
+trisolar_io::names!(Start {
+    Euler = "euler",
+    RungeKutta = "runge-kutta",
+});
+
 impl Start {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Euler, Self::RungeKutta];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Euler => "euler",
-            Self::RungeKutta => "runge-kutta",
-        }
-    }
-
     pub(super) fn for_kernel(self) -> FirstSteps {
         match self {
             Self::Euler => FirstSteps::Euler,
             Self::RungeKutta => FirstSteps::RungeKutta,
         }
-    }
-}
-
-impl FromStr for Start {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        read::named(&Self::ALL, Self::name, text)
     }
 }
 

@@ -4,6 +4,7 @@
 mod value;
 
 mod batches;
+mod colours;
 mod comparison;
 pub mod config;
 mod cpu;

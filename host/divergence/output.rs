@@ -1,19 +1,17 @@
 //! Writes a map to files, each in the format of its extension. The command line, Python and C use it.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DivergenceMap, Points, Quantity, Scale, Specification, ValueSlice, dataset};
+pub use crate::colours::{clipped_share, range, spacing};
+use crate::{DivergenceMap, Points, Quantity, Specification, ValueSlice, dataset};
 use trisolar_io::IoError;
 use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, BarNumbers, Labels, Map, PictureStyle, Theme, YDirection};
-use trisolar_spec::read;
 
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
@@ -51,18 +49,12 @@ pub enum Look {
     Study,
 }
 
+trisolar_io::names!(Look {
+    Standard = "standard",
+    Study = "study",
+});
+
 impl Look {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Standard, Self::Study];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Study => "study",
-        }
-    }
-
     /// The appearance of a picture of which nothing else is known.
     pub fn style(self) -> Style {
         match self {
@@ -74,20 +66,6 @@ impl Look {
                 ..Style::default()
             },
         }
-    }
-}
-
-impl FromStr for Look {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        read::named(&Self::ALL, Self::name, text)
-    }
-}
-
-impl fmt::Display for Look {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -106,17 +84,14 @@ pub enum Shown {
     Time,
 }
 
-impl Shown {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Parting => "parting",
-            Self::Left => "left",
-            Self::Steps => "steps",
-            Self::Time => "time",
-        }
-    }
+trisolar_io::names!(Shown {
+    Parting = "parting",
+    Left = "left",
+    Steps = "steps",
+    Time = "time",
+});
 
+impl Shown {
     /// The number that is coloured; NaN where the twins never parted, unless steps left are counted.
     fn value(self, value: f64, s: &Specification) -> f64 {
         let parted = value < s.steps as f64;
@@ -148,22 +123,6 @@ impl Shown {
             Self::Steps => Some(["steps until the twins part", "steps"]),
             Self::Time => Some(["time until the twins part", "time"]),
         }
-    }
-}
-
-impl FromStr for Shown {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Parting, Self::Left, Self::Steps, Self::Time];
-        let named = all.into_iter().find(|shown| shown.name() == text);
-        named.ok_or_else(|| "must be parting, left, steps or time".into())
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -405,44 +364,6 @@ pub fn picture_of<'a>(
     shown: impl Fn(f64) -> f64 + Sync + 'a,
 ) -> Map<'a> {
     each_type!(values, v => Map::mapped(v, width, height, move |x| shown(x.to_f64())))
-}
-
-/// The share of pixels below and above the range of colours of a quantity with linear colours.
-const CLIPPED_SHARE: f64 = 0.005;
-/// Largest number of values, spread evenly over the map, from which the range is determined.
-const MAX_RANGE_SAMPLE: usize = 1 << 20;
-
-/// The share of the values of a quantity that the range of its colours leaves out at either end.
-pub fn clipped_share(quantity: Quantity) -> f64 {
-    let whole = quantity.counts_steps() || quantity.scale() != Scale::Linear;
-    if whole { 0.0 } else { CLIPPED_SHARE }
-}
-
-/// The values at the two ends of the colour scale. Linear scales of values that are not counts of steps leave out half a percent
-/// of the pixels at either end, because a few close encounters would otherwise give all other pixels the same colour.
-pub fn range(quantity: Quantity, values: ValueSlice<'_>) -> ColourRange {
-    let clipped = clipped_share(quantity);
-    if clipped == 0.0 {
-        return ColourRange::Whole;
-    }
-    let step = values.len().div_ceil(MAX_RANGE_SAMPLE).max(1);
-    let sample = (0..values.len()).step_by(step);
-    let sample = sample.map(|place| values.get(place));
-    let mut sample: Vec<f64> = sample.filter(|value| value.is_finite()).collect();
-    sample.sort_by(f64::total_cmp);
-    let beyond = (sample.len() as f64 * clipped) as usize;
-    match (sample.get(beyond), sample.iter().nth_back(beyond)) {
-        (Some(low), Some(high)) if low < high => ColourRange::Fixed(*low, *high),
-        _ => ColourRange::Whole,
-    }
-}
-
-/// The spacing of a quantity's colours.
-pub fn spacing(quantity: Quantity) -> Spacing {
-    match quantity.scale() {
-        Scale::Linear => Spacing::Linear,
-        Scale::Logarithmic => Spacing::Logarithmic,
-    }
 }
 
 /// Why points that are not arranged in rows and columns have no picture.

@@ -1,10 +1,7 @@
 //! Maps by name: those of Badger's study, and the accurate one.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::spec::{OneOrTwo, Overrides};
-use trisolar_spec::{Integrator, read};
+use trisolar_spec::Integrator;
 
 /// A named map; see [`overrides`](Self::overrides).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,19 +15,13 @@ pub enum Preset {
     Panorama,
 }
 
+trisolar_io::names!(Preset {
+    Accurate = "accurate",
+    Headline = "headline",
+    Panorama = "panorama",
+});
+
 impl Preset {
-    /// All presets.
-    pub const ALL: [Self; 3] = [Self::Accurate, Self::Headline, Self::Panorama];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Accurate => "accurate",
-            Self::Headline => "headline",
-            Self::Panorama => "panorama",
-        }
-    }
-
     /// What it shows, in a sentence.
     pub fn help(self) -> &'static str {
         match self {
@@ -63,20 +54,6 @@ impl Preset {
                 ..Overrides::default()
             },
         }
-    }
-}
-
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Preset {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        read::named(&Self::ALL, Self::name, text)
     }
 }
 

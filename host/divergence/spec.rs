@@ -137,7 +137,7 @@ parameters! {
             span: Option<OneOrTwo<f64>> = "SX[,SY]" => read::one_or_two, unit "length",
                 then "; one number makes pixels square", default "40";
             /// Which two coordinates of the grid body the map spans: xy, xz or yz
-            plane: Option<Plane> = "PLANE" => |text| read::named(&Plane::ALL, Plane::name, text), default "xy",
+            plane: Option<Plane> = "PLANE" => str::parse, default "xy",
                 where { choices: Some(|| Plane::ALL.map(|plane| plane.name().to_owned()).into()) };
             /// Which body is the grid body, whose start position depends on the pixel and whose twin is shifted: 1, 2 or 3
             body: Option<u8> = "N" => body, default "1", where { choices: Some(|| ["1", "2", "3"].map(str::to_owned).into()) };
@@ -294,19 +294,13 @@ pub enum Plane {
     Yz,
 }
 
+trisolar_io::names!(Plane {
+    Xy = "xy",
+    Xz = "xz",
+    Yz = "yz",
+});
+
 impl Plane {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Xy, Self::Xz, Self::Yz];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Xy => "xy",
-            Self::Xz => "xz",
-            Self::Yz => "yz",
-        }
-    }
-
     /// Indices of the two spanned coordinates.
     pub fn axes(self) -> [usize; 2] {
         match self {

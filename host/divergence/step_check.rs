@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::resolution::{self, Resolution};
 use super::{
-    Devices, Executor, Points, Precision, Specification, Validated, ValueSlice, ValueVec, output,
+    Devices, Executor, Points, Precision, Specification, Validated, ValueSlice, ValueVec, colours,
 };
 use trisolar_ensemble::{Computed, compute, wilson};
 use trisolar_io::colour::{ColourRange, Spacing};
@@ -321,7 +321,7 @@ fn compare(
     fine: ValueSlice<'_>,
 ) -> StepCheck {
     let s = spec.specification();
-    let range = match output::range(s.quantity, fine) {
+    let range = match colours::range(s.quantity, fine) {
         ColourRange::Fixed(low, high) => high - low,
         ColourRange::Whole => f64::INFINITY,
     };
@@ -332,7 +332,7 @@ fn compare(
             let b = b / finer;
             (a < steps || b < steps, (a - b).abs(), TOLERANCE * steps)
         } else {
-            let scale = match output::spacing(s.quantity) {
+            let scale = match colours::spacing(s.quantity) {
                 Spacing::Logarithmic => a.abs().max(b.abs()),
                 Spacing::Linear => range,
             };

@@ -219,22 +219,6 @@ macro_rules! value_types {
                 }
             }
 
-            /// Stores each value at its place.
-            ///
-            /// # Panics
-            /// As [`put`](Self::put).
-            pub fn put_at(&mut self, places: &[usize], values: ValueSlice<'_>) {
-                match (self, values) {
-                    $((Self::$name(all), ValueSlice::$name(values)) => {
-                        for (place, value) in places.iter().zip(values) {
-                            all[*place] = *value;
-                        }
-                    })*
-                    #[allow(unreachable_patterns)]
-                    _ => panic!("values of another type"),
-                }
-            }
-
             /// Adds values at the end.
             ///
             /// # Panics
@@ -407,8 +391,8 @@ mod tests {
     fn values_are_put_where_they_belong() {
         let mut all = ValueType::F64.zeroed(5).expect("memory");
         all.put(1, ValueSlice::F64(&[1.0, 2.0]));
-        all.put_at(&[4, 0], ValueSlice::F64(&[5.0, 6.0]));
-        assert_eq!(all, ValueVec::F64(vec![6.0, 1.0, 2.0, 0.0, 5.0]));
+        all.put(4, ValueSlice::F64(&[5.0]));
+        assert_eq!(all, ValueVec::F64(vec![0.0, 1.0, 2.0, 0.0, 5.0]));
         assert_eq!(
             all.as_slice().range(1..3).of::<f64>(),
             Some(&[1.0, 2.0][..])

@@ -57,7 +57,10 @@ impl<E: Ensemble> Sink<E> for MemorySink<E> {
 }
 
 /// The values of all items, which `stream` passes to the task's sink.
-pub(crate) fn in_memory<E: Ensemble>(
+///
+/// # Errors
+/// Those of `stream`, and [`EngineError::OutOfMemory`] if there is too little memory for them.
+pub fn in_memory<E: Ensemble>(
     spec: &E,
     stream: impl FnOnce(&Task<'_, E>) -> Result<Report, EngineError>,
 ) -> Result<Computed<E>, EngineError> {

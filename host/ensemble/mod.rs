@@ -18,7 +18,7 @@ pub use contract::{
     Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, differences, plain_of, wilson,
 };
 pub use devices::Devices;
-pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, together};
+pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, in_memory, together};
 pub use executor::{Executor, compute};
 pub use lanes::{LaneItems, on_lanes};
 pub use lease::Lease;

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::files::Checkpoint;
 use super::recorded::{InitialState, PreparedCluster};
+use kernels_gpu::Vec3;
+
 use super::{Counters, Overrides, Parts, Specification, Star, Times, bodies_of};
-use trisolar_time_run::{Error, Files, History};
+use trisolar_time_run::{Error, Files, History, packed, unpacked};
 
 /// The run of rank 0, as far as the engine takes part in it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -49,27 +51,18 @@ impl PreparedCluster {
             recorded: self.recorded,
             again: self.again,
         };
-        let head = serde_json::to_vec(&course).expect("plain numbers and names");
-        let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(head);
-        let mut put = |number: f64| bytes.extend(number.to_le_bytes());
-        for star in &stars {
-            [star.mass, star.time, star.step]
-                .into_iter()
-                .for_each(&mut put);
-            let terms = star.taylor.iter();
-            terms.flat_map(|v| [v.x, v.y, v.z]).for_each(&mut put);
-        }
-        for part in parts {
-            [part.radius, part.time, part.step]
-                .into_iter()
-                .for_each(&mut put);
-            let forces = part.irregular.iter().chain(&part.regular);
-            forces.flat_map(|v| [v.x, v.y, v.z]).for_each(&mut put);
-            let neighbours = part.neighbours.iter();
-            neighbours.map(|n| f64::from(*n)).for_each(&mut put);
-        }
-        bytes
+        let number = |v: &Vec3<f64>| [v.x, v.y, v.z];
+        let stars = stars.iter().flat_map(|star| {
+            let taylor = star.taylor.iter().flat_map(number);
+            [star.mass, star.time, star.step].into_iter().chain(taylor)
+        });
+        let parts = parts.iter().flat_map(|part| {
+            let forces = part.irregular.iter().chain(&part.regular).flat_map(number);
+            let neighbours = part.neighbours.iter().map(|n| f64::from(*n));
+            let times = [part.radius, part.time, part.step];
+            times.into_iter().chain(forces).chain(neighbours)
+        });
+        packed(&course, stars.chain(parts))
     }
 
     /// Reads bytes that [`to_bytes`](Self::to_bytes) of the same program made. The run makes the calls to the engine that rank 0 makes,
@@ -78,8 +71,7 @@ impl PreparedCluster {
     /// # Errors
     /// [`Error::Failed`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let broken = || Error::Failed("what rank 0 sent is incomplete".into());
-        let (course, stars, parts) = read(bytes).ok_or_else(broken)?;
+        let (course, stars, parts) = unpacked(bytes, read)?;
         let state = match course.resumed {
             Some((time, counters)) => {
                 let checkpoint = Checkpoint {
@@ -121,13 +113,10 @@ impl PreparedCluster {
     }
 }
 
-fn read(bytes: &[u8]) -> Option<(Course, Vec<Star>, Vec<Parts>)> {
-    let (length, rest) = bytes.split_first_chunk::<8>()?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-    let (head, numbers) = rest.split_at_checked(length)?;
-    let course: Course = serde_json::from_slice(head).ok()?;
-    let (numbers, _) = numbers.as_chunks::<8>();
-    let mut numbers = numbers.iter().map(|b| f64::from_le_bytes(*b));
+fn read(
+    course: Course,
+    numbers: &mut dyn Iterator<Item = f64>,
+) -> Option<(Course, Vec<Star>, Vec<Parts>)> {
     let mut next = || numbers.next();
     let mut stars = Vec::with_capacity(course.particles);
     for _ in 0..course.particles {

@@ -25,7 +25,7 @@ parameters! {
             /// Read the start model from a file: .npz, .csv, .tipsy, .std or .bin (TIPSY); any other name is text
             input: Option<PathBuf> = "FILE", where { conflicts: &["model", "w0", "n", "seed"] };
             /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening
-            model: Option<StartModel> = "NAME" => |text| read::named(&StartModel::ALL, StartModel::name, text), default "plummer";
+            model: Option<StartModel> = "NAME" => str::parse, default "plummer";
             /// Dimensionless central potential of the King model, 0.1 to 16
             w0: Option<f64> = "W0" => read::number, default "6";
             /// Particles of the model, 2 to 16777216
@@ -54,7 +54,7 @@ parameters! {
             precision: Option<Precision> = "NAME" => read::parsed, default "f64";
             /// How forces are evaluated: plain (all at the same steps), or ahmad-cohen (those of neighbours at shorter steps, order 4;
             /// Ahmad & Cohen 1973)
-            scheme: Option<Scheme> = "NAME" => |text| read::named(&Scheme::ALL, Scheme::name, text), default "plain";
+            scheme: Option<Scheme> = "NAME" => str::parse, default "plain";
             /// Number of neighbours that a particle should have in the Ahmad-Cohen scheme, 1 to 4096
             neighbours: Option<u32> = "N" => |text| read::unchecked(text, 1..=u64::from(MAX_NEIGHBOURS)),
                 default "the square root of n, from 10 to 50";
@@ -63,7 +63,7 @@ parameters! {
             /// How close pairs are integrated: plain (as all other particles), or regularised (a pair is one particle with a Kepler orbit
             /// that the tide of the others disturbs; without softening)
             close_pairs: Option<CloseEncounters> = "NAME"
-                => |text| read::named(&CloseEncounters::ALL, CloseEncounters::name, text), default "plain";
+                => str::parse, default "plain";
             /// Largest apocentre of the pairs that --close-pairs regularised keeps as one particle; close passes begin within a sixteenth of it
             pair_radius: Option<f64> = "LENGTH" => read::number, unit "length", default "4/n";
             /// Time at which the run ends, on the clock of the file if it has one; a time before the start is reached by running backwards
@@ -121,20 +121,14 @@ pub enum StartModel {
     FigureEight,
 }
 
+trisolar_io::names!(StartModel {
+    Plummer = "plummer",
+    King = "king",
+    Burrau = "burrau",
+    FigureEight = "figure-eight",
+});
+
 impl StartModel {
-    /// All.
-    pub const ALL: [Self; 4] = [Self::Plummer, Self::King, Self::Burrau, Self::FigureEight];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plummer => "plummer",
-            Self::King => "king",
-            Self::Burrau => "burrau",
-            Self::FigureEight => "figure-eight",
-        }
-    }
-
     /// The model of few bodies with a known solution, if this is one.
     fn problem(self) -> Option<Model> {
         match self {
@@ -156,18 +150,10 @@ pub enum Scheme {
     AhmadCohen,
 }
 
-impl Scheme {
-    /// All.
-    pub const ALL: [Self; 2] = [Self::Plain, Self::AhmadCohen];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::AhmadCohen => "ahmad-cohen",
-        }
-    }
-}
+trisolar_io::names!(Scheme {
+    Plain = "plain",
+    AhmadCohen = "ahmad-cohen",
+});
 
 /// How close pairs are integrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,18 +166,10 @@ pub enum CloseEncounters {
     Regularised,
 }
 
-impl CloseEncounters {
-    /// All.
-    pub const ALL: [Self; 2] = [Self::Plain, Self::Regularised];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Regularised => "regularised",
-        }
-    }
-}
+trisolar_io::names!(CloseEncounters {
+    Plain = "plain",
+    Regularised = "regularised",
+});
 
 /// Why the given values do not make a start.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,6 @@
 //! The specification of a cluster's integration: plain data, validated once.
 
 use std::fmt;
-use std::str::FromStr;
 
 use kernels_gpu::hermite::step::{SMALLEST_RATIO, lowest_step};
 use kernels_gpu::physics::softening::{softening2, softening2_single};
@@ -102,42 +101,18 @@ pub enum Precision {
     SplitF32,
 }
 
-impl Precision {
-    /// All.
-    pub const ALL: [Self; 2] = [Self::F64, Self::SplitF32];
+trisolar_io::names!(Precision {
+    F64 = "f64" or "exact",
+    SplitF32 = "split-f32" or "float-float",
+});
 
+impl Precision {
     /// The approximate relative error of a force.
     pub fn epsilon(self) -> f64 {
         match self {
             Self::F64 => 0.5 * f64::EPSILON,
             Self::SplitF32 => 0.5 * f64::from(f32::EPSILON),
         }
-    }
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F64 => "f64",
-            Self::SplitF32 => "split-f32",
-        }
-    }
-}
-
-impl FromStr for Precision {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "f64" | "exact" => Ok(Self::F64),
-            "split-f32" | "float-float" => Ok(Self::SplitF32),
-            _ => Err("must be f64 or split-f32".into()),
-        }
-    }
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -254,14 +229,6 @@ impl Specification {
         }
     }
 
-    /// Whether a run reaches the time `a`, on the clock of the file, before `b`.
-    pub fn is_before(&self, a: f64, b: f64) -> bool {
-        match self.backwards {
-            false => a < b,
-            true => b < a,
-        }
-    }
-
     /// Particles of a run at one time as bodies, with their velocities on the clock of the file.
     pub fn bodies_of(&self, stars: &[Star]) -> Bodies {
         let mut bodies = bodies_of(stars);
@@ -308,13 +275,7 @@ pub struct SpecError {
 }
 
 /// A specification and bodies that go together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Validated {
-    specification: Specification,
-    bodies: Bodies,
-    notes: Vec<String>,
-    warnings: Vec<String>,
-}
+pub type Validated = trisolar_bodies::Checked<Specification>;
 
 /// Largest number of bodies. Places are u32, and an all-pairs sum of this number takes minutes on any device.
 pub const MAX_BODIES: usize = 1 << 24;
@@ -327,12 +288,7 @@ impl Specification {
     pub fn validate(self, bodies: Bodies) -> Result<Validated, SpecError> {
         self.check()?;
         self.check_bodies(&bodies)?;
-        Ok(Validated {
-            specification: self,
-            bodies,
-            notes: Vec::new(),
-            warnings: Vec::new(),
-        })
+        Ok(Validated::new(self, bodies, Vec::new()))
     }
 
     fn check(&self) -> Result<(), SpecError> {
@@ -561,33 +517,4 @@ fn is_power_of_two(x: f64) -> bool {
 fn is_step(x: f64) -> bool {
     let limit = (1u64 << 30) as f64;
     is_power_of_two(x) && x <= limit && x >= 1.0 / limit
-}
-
-impl Validated {
-    /// The specification.
-    pub fn specification(&self) -> &Specification {
-        &self.specification
-    }
-
-    /// The start model.
-    pub fn bodies(&self) -> &Bodies {
-        &self.bodies
-    }
-
-    /// Notes about values of the start that the user did not give, such as a softening length that the file does not contain.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// Warnings that the user should see before the run.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// The same with notes and warnings about the start.
-    #[must_use]
-    pub(super) fn with(mut self, notes: Vec<String>, warnings: Vec<String>) -> Self {
-        (self.notes, self.warnings) = (notes, warnings);
-        self
-    }
 }

@@ -2,8 +2,6 @@
 //! what is drawn, so that one drawing becomes pixels ([`raster`]), SVG ([`svg`]) or PDF ([`pdf`]) with the same lengths.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::OnceLock;
 
 use tiny_skia::Pixmap;
@@ -33,26 +31,10 @@ pub enum Theme {
     Light,
 }
 
-impl fmt::Display for Theme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Dark => "dark",
-            Self::Light => "light",
-        })
-    }
-}
-
-impl FromStr for Theme {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "dark" => Ok(Self::Dark),
-            "light" => Ok(Self::Light),
-            _ => Err("must be dark or light".into()),
-        }
-    }
-}
+crate::names!(Theme {
+    Dark = "dark",
+    Light = "light",
+});
 
 impl Theme {
     pub(super) fn background(self) -> Rgb {

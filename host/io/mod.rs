@@ -11,6 +11,7 @@
 //! - [`film`]: films of such pictures
 //! - [`colour`]: colour maps and ranges
 //! - [`size`]: the size of plots and films
+//! - [`names!`]: names of the values of enumerations
 //! - [`sum`]: checksums, which show whether a file has changed
 //! - [`system`]: what differs between operating systems
 
@@ -22,6 +23,7 @@ pub mod colour;
 mod error;
 pub mod film;
 pub mod format;
+mod named;
 pub mod npy;
 pub mod npz;
 pub mod null_is_nan;
@@ -40,4 +42,5 @@ mod tiff_file;
 pub mod zarr;
 
 pub use error::IoError;
+pub use named::must_be;
 pub use picture_file::PictureFormat;

@@ -8,9 +8,7 @@
 //! A picture carries the notes (PNG text chunks) `Software` and `Specification`, the JSON that made it; it carries no
 //! time, so the same map gives the same bytes.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -283,26 +281,15 @@ pub enum YDirection {
     Up,
 }
 
+crate::names!(YDirection {
+    Down = "down",
+    Up = "up",
+});
+
 impl YDirection {
     /// Whether it is upwards.
     pub fn is_up(self) -> bool {
         self == Self::Up
-    }
-}
-
-impl fmt::Display for YDirection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_up() { "up" } else { "down" })
-    }
-}
-
-impl FromStr for YDirection {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Down, Self::Up];
-        let named = all.into_iter().find(|y| y.to_string() == text);
-        named.ok_or_else(|| "must be down or up".into())
     }
 }
 

@@ -1,8 +1,6 @@
 //! Pictures with axes and text as PNG, SVG or PDF: the extension of the name decides.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,17 +22,16 @@ pub enum PictureFormat {
     Pdf,
 }
 
-impl PictureFormat {
-    /// All formats.
-    pub const ALL: [Self; 3] = [Self::Png, Self::Svg, Self::Pdf];
+crate::names!(PictureFormat {
+    Png = "png",
+    Svg = "svg",
+    Pdf = "pdf",
+});
 
+impl PictureFormat {
     /// The extension of its files, and its name.
     pub fn extension(self) -> &'static str {
-        match self {
-            Self::Png => "png",
-            Self::Svg => "svg",
-            Self::Pdf => "pdf",
-        }
+        self.name()
     }
 
     /// The format of a path, by its extension in upper or lower case; `None` for any other.
@@ -42,21 +39,6 @@ impl PictureFormat {
         let extension = path.extension()?;
         let is = |format: &Self| extension.eq_ignore_ascii_case(format.extension());
         Self::ALL.into_iter().find(is)
-    }
-}
-
-impl fmt::Display for PictureFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.extension())
-    }
-}
-
-impl FromStr for PictureFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::ALL.into_iter().find(|f| f.extension() == text);
-        named.ok_or_else(|| "must be png, svg or pdf".into())
     }
 }
 

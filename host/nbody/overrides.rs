@@ -324,7 +324,7 @@ impl Overrides {
         };
         let spec = self.specification(defaults, None)?;
         let (problem, overrides) = self.decided(spec, bodies)?;
-        Ok((problem.with_notes(notes), overrides))
+        Ok((problem.with(notes, Vec::new()), overrides))
     }
 
     fn of_model(mut self) -> Result<(Validated, Self), OverridesError> {
@@ -363,7 +363,7 @@ impl Overrides {
         let bodies = model.build(self.n, seed, spec.g, spec.dimensions)?;
         let notes = model.note().map(str::to_owned).into_iter().collect();
         let (problem, overrides) = self.decided(spec, bodies)?;
-        Ok((problem.with_notes(notes), overrides))
+        Ok((problem.with(notes, Vec::new()), overrides))
     }
 
     fn decided(

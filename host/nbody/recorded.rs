@@ -25,7 +25,7 @@ use trisolar_time_run::Column;
 use trisolar_time_run::files::OUTPUT;
 use trisolar_time_run::pictures::{ENERGY_ERROR, MAX_DRAWN, MAX_NAMED, Scene};
 use trisolar_time_run::stops::{Between, Stops, paths_per_record};
-use trisolar_time_run::{Error, Files, Recorder, TimeRun};
+use trisolar_time_run::{Error, Files, Recorder, TimeRun, packed, unpacked};
 
 /// Groups of options in a checkpoint.
 const START: &str = "start";
@@ -918,23 +918,15 @@ impl PreparedNbody {
             lower: self.lower.is_some(),
             recorded: self.recorded,
         };
-        let head = serde_json::to_vec(&head).expect("plain numbers and names");
-        let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(head);
         let bodies = &self.from.bodies;
-        for part in [
-            &bodies.mass,
-            numbers(&bodies.position),
-            numbers(&bodies.velocity),
-        ] {
-            bytes.extend(part.iter().flat_map(|number| number.to_le_bytes()));
-        }
-        if let Some(LowerParts { position, velocity }) = &self.lower {
-            for number in position.iter().chain(velocity).flatten() {
-                bytes.extend(f64::from(*number).to_le_bytes());
-            }
-        }
-        bytes
+        let vectors = [numbers(&bodies.position), numbers(&bodies.velocity)].concat();
+        let lower = self.lower.iter();
+        let lower = lower.flat_map(|lower| lower.position.iter().chain(&lower.velocity));
+        let lower = lower.flatten().map(|number| f64::from(*number));
+        packed(
+            &head,
+            bodies.mass.iter().copied().chain(vectors).chain(lower),
+        )
     }
 
     /// Reads bytes that [`to_bytes`](Self::to_bytes) of the same program made. The run takes the same steps and writes nothing.
@@ -942,14 +934,9 @@ impl PreparedNbody {
     /// # Errors
     /// [`Error::Failed`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let broken = || Error::Failed("what rank 0 sent is incomplete".into());
-        let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
-        let (head, numbers) = rest
-            .split_at_checked(u64::from_le_bytes(*length) as usize)
-            .ok_or_else(broken)?;
-        let head: StartHead = serde_json::from_slice(head).map_err(|_| broken())?;
-        let (numbers, _) = numbers.as_chunks::<8>();
-        let numbers: Vec<f64> = numbers.iter().map(|b| f64::from_le_bytes(*b)).collect();
+        let (head, numbers) = unpacked(bytes, |head: StartHead, numbers| {
+            Some((head, numbers.collect::<Vec<f64>>()))
+        })?;
         let n = numbers.len() / if head.lower { 13 } else { 7 };
         let (numbers, rest) = numbers.split_at(7 * n);
         let (lower, _) = rest.as_chunks::<3>();

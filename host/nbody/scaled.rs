@@ -31,7 +31,7 @@ impl Engine for Scaled {
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         let spec = problem.specification();
         let units = Units::of(problem.bodies(), spec.g, spec.softening);
-        let problem = problem.with(|spec| {
+        let problem = problem.changed(|spec| {
             spec.g = units.g(spec.g);
             spec.softening /= units.length;
             spec.dt /= units.time;

@@ -268,13 +268,7 @@ pub enum SpecError {
 }
 
 /// A [`Specification`] and the bodies of its start, checked.
-#[derive(Clone, Debug)]
-pub struct Validated {
-    specification: Specification,
-    bodies: Bodies,
-    warnings: Vec<String>,
-    notes: Vec<String>,
-}
+pub type Validated = trisolar_bodies::Checked<Specification>;
 
 impl Specification {
     /// The time after this number of steps.
@@ -369,12 +363,7 @@ impl Specification {
             });
         }
         let warnings = warnings(&self, &bodies);
-        Ok(Validated {
-            specification: self,
-            bodies,
-            warnings,
-            notes: Vec::new(),
-        })
+        Ok(Validated::new(self, bodies, warnings))
     }
 }
 
@@ -500,40 +489,4 @@ fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
         ));
     }
     list
-}
-
-impl Validated {
-    /// The specification of the run.
-    pub fn specification(&self) -> &Specification {
-        &self.specification
-    }
-
-    /// The bodies that it starts from.
-    pub fn bodies(&self) -> &Bodies {
-        &self.bodies
-    }
-
-    /// Notes about values of the start that the user did not give, such as a gravitational constant that the file does not contain.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// The same with notes about the start.
-    #[must_use]
-    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
-        self.notes = notes;
-        self
-    }
-
-    /// The same bodies with a changed specification.
-    pub(super) fn with(&self, change: impl FnOnce(&mut Specification)) -> Self {
-        let mut other = self.clone();
-        change(&mut other.specification);
-        other
-    }
-
-    /// Warnings that the user should see before the run.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
 }

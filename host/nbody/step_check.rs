@@ -38,7 +38,7 @@ impl StepCheck {
         let (softening, order) = (spec.softening, spec.integrator.order());
         Some(Self {
             check: time_run::StepCheck::of(problem.bodies(), softening, order, parts)?,
-            doubled: problem.with(|spec| spec.dt *= 2.0),
+            doubled: problem.changed(|spec| spec.dt *= 2.0),
         })
     }
 

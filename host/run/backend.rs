@@ -1,7 +1,5 @@
 //! The engine that a user asks for.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 /// The engine to use.
@@ -17,15 +15,8 @@ pub enum Backend {
     Gpu,
 }
 
-impl FromStr for Backend {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "cpu" => Ok(Self::Cpu),
-            "gpu" => Ok(Self::Gpu),
-            _ => Err("must be auto, cpu or gpu".into()),
-        }
-    }
-}
+trisolar_io::names!(Backend {
+    Auto = "auto",
+    Cpu = "cpu",
+    Gpu = "gpu",
+});

@@ -9,7 +9,6 @@
 //! other programs and are not overwritten.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -19,7 +18,7 @@ use serde_json::{Map, Value};
 use super::Refused;
 use super::place::Place;
 use crate::io::IoError;
-use crate::io::atomic::{Staged, directory_of, write_with};
+use crate::io::atomic::{Staged, directory_of};
 use crate::io::npz::{NpzReader, NpzWriter};
 use crate::io::older;
 use crate::io::sum::Sum;
@@ -228,17 +227,6 @@ impl Record {
     /// [`IoError`].
     pub fn write(&self, file: &mut NpzWriter) -> Result<(), IoError> {
         file.text(MEMBER, &self.to_json())
-    }
-
-    /// Writes it to a JSON file of its own.
-    ///
-    /// # Errors
-    /// [`IoError`].
-    pub fn write_alone(&self, path: &Path) -> Result<(), IoError> {
-        write_with(path, |file| {
-            file.write_all(self.to_json().as_bytes())
-                .map_err(|e| file.error(e))
-        })
     }
 
     /// Stores a group of options.
@@ -488,8 +476,9 @@ fn between(folder: &Path, path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::atomic::stage;
+    use crate::io::atomic::{stage, write_with};
     use std::fs;
+    use std::io::Write as _;
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     struct Options {

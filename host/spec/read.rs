@@ -60,19 +60,6 @@ fn whole_in_words(range: &RangeInclusive<u64>) -> String {
     format!("must be a whole number from {least} to {most}{power}")
 }
 
-/// One of several values by its name.
-///
-/// # Errors
-/// The names.
-pub fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, String> {
-    let found = all.iter().copied().find(|value| name(*value) == text);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|value| name(*value)).collect();
-        let (last, others) = names.split_last().expect("there are names");
-        format!("must be {} or {last}", others.join(", "))
-    })
-}
-
 /// A number.
 ///
 /// # Errors

@@ -4,11 +4,13 @@
 //! - [`Files`]: the files of a run, of which [`snapshots`] are a folder; [`pictures`] of paths
 //! - [`Row`] and [`series`]: what a run records of its state, in columns with names and units; [`History`]: all records
 //! - [`stops`]: when a run is recorded
+//! - [`packed`]: messages between the processes of a run
 //! - [`StepCheck`]: how far the errors of the steps displace bodies
 
 mod error;
 pub mod files;
 mod history;
+mod message;
 pub mod pictures;
 mod recorder;
 pub mod series;
@@ -19,6 +21,7 @@ pub mod stops;
 pub use error::Error;
 pub use files::Files;
 pub use history::History;
+pub use message::{packed, unpacked};
 pub use recorder::{Observer, Recorder, TimeRun};
 pub use series::{Column, Row};
 pub use step_check::{Parts, StepCheck};

@@ -1,19 +1,17 @@
 //! The cache of rounded coordinates of Badger's study: a pixel whose coordinates, rounded to as many decimal places as the map's
 //! scale has digits, were computed in an earlier frame takes that frame's value. The result is not exact; the error is measured.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Folder;
-use super::frame::{self, Effort, Error};
-use super::partial::Partial;
-use super::runner::{Board, Outcome, Settings, Watch, in_flight, most_steps, one, steps};
+use super::frame::{self, most_steps};
+use super::framed::{CacheReport, Effort, Error, FrameFiles, PartProgress};
+use super::runner::{Board, Outcome, Settings, computed_anew, found, in_flight, steps};
 use super::sequence::Frame;
-use trisolar_ensemble::Report;
+use trisolar_ensemble::{Computed, Report, Task, in_memory};
 use trisolar_io::{IoError, npy};
 use trisolar_map::{
     DivergenceMap, EngineError, Executor, Monitor, Quantity, RunOptions, Validated, ValueSlice,
@@ -31,6 +29,11 @@ pub enum Cache {
     Rounded,
 }
 
+trisolar_io::names!(Cache {
+    None = "none",
+    Rounded = "rounded",
+});
+
 impl Cache {
     /// Checks that pixels of these maps can be reused.
     ///
@@ -46,44 +49,6 @@ impl Cache {
             false => Err("it works with --quantity divergence only"),
         }
     }
-}
-
-impl FromStr for Cache {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self::None),
-            "rounded" => Ok(Self::Rounded),
-            _ => Err("must be none or rounded".into()),
-        }
-    }
-}
-
-impl fmt::Display for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Rounded => "rounded",
-        })
-    }
-}
-
-/// The effect of the cache in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct CacheReport {
-    /// Pixels of the frames that were computed.
-    pub pixels: u64,
-    /// Of these, pixels that took the value of an earlier frame.
-    pub reused: u64,
-    /// Reused pixels that were also computed to determine the error.
-    pub checked: u64,
-    /// Of these, those that had the right number of steps.
-    pub right: u64,
-    /// Mean absolute error (steps).
-    pub mean_error: f64,
-    /// Largest absolute error (steps).
-    pub largest_error: u32,
 }
 
 /// One of this many reused pixels is also computed.
@@ -107,30 +72,47 @@ pub fn run_rounded(
     folder: &Folder,
     settings: &Settings,
     monitor: &dyn Monitor,
-) -> Result<(Outcome, CacheReport), Error> {
+) -> Result<Outcome, Error> {
     executor.check(&settings.options)?;
     if let Some(part) = settings.part {
         let reason = "a cache needs all frames of the sequence";
         return Err(EngineError::refused("part", part, reason).into());
     }
+    let files = FrameFiles {
+        style: &settings.style,
+        most: most_steps(frames),
+        folder,
+    };
     let board = Board::new(frames, steps(frames), monitor);
-    let most = most_steps(frames);
     let cache = Mutex::new(RoundedCache::default());
     let work = |_: usize, frame: &Frame| {
         let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let spec = &frame.specification;
-        let compute = |partial: &Partial, watch: &Watch<'_, '_>| {
-            cache.compute(executor, spec, partial, &settings.options, watch)
+        let done = match found(frame, &files)? {
+            Ok(summary) => {
+                cache.replay(frame, folder)?;
+                (summary, None)
+            }
+            Err(damage) => {
+                let spec = &frame.specification;
+                let watch = board.watch(frame);
+                let compute = || cache.compute(executor, spec, &settings.options, &watch);
+                let ((Computed { values, report }, steps), unresolved) =
+                    beside(spec, &settings.options, &watch, compute)?;
+                let mut effort = Effort::of(report, steps);
+                effort.notes.extend(damage.map(|what| computed_anew(&what)));
+                let summary = frame::write(frame, values.as_slice(), unresolved, &files)?;
+                (summary, Some(effort))
+            }
         };
-        let done = one(frame, most, folder, settings, &board, compute)?;
-        if done.1.is_none() {
-            cache.replay(frame, folder)?;
-        }
+        board.finished(frame);
         Ok(done)
     };
     let outcome = in_flight(frames, 1, &board, work)?;
     let cache = cache.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok((outcome, cache.report))
+    Ok(Outcome {
+        cache: Some(cache.report),
+        ..outcome
+    })
 }
 
 impl RoundedCache {
@@ -149,85 +131,66 @@ impl RoundedCache {
         spec: &Validated,
         options: &RunOptions,
         monitor: &dyn Monitor,
-    ) -> Result<DivergenceMap, Error> {
+    ) -> Result<DivergenceMap, EngineError> {
         executor.check(options)?;
         let refused = |allowed| EngineError::refused("cache", Cache::Rounded, allowed);
         Cache::Rounded.check([spec]).map_err(refused)?;
-        let partial = Partial::in_memory(spec, spec.pixels() as usize)?;
-        let compute = || self.compute(executor, spec, &partial, options, monitor);
-        let (effort, unresolved) = beside(spec, options, monitor, compute)?;
-        let (engine, device) = match effort.engine {
-            "" => ("cpu", "all pixels were known".to_owned()),
-            engine => (engine, effort.device),
-        };
-        let report = Report {
-            engine,
-            device,
-            elapsed: effort.elapsed,
-            notes: effort.notes,
-            ..Report::default()
-        };
-        let map = DivergenceMap::new(spec, partial.into_values(), report);
-        Ok(map.with_resolution(Some(unresolved)))
+        let compute = || self.compute(executor, spec, options, monitor);
+        let ((Computed { values, mut report }, _), unresolved) =
+            beside(spec, options, monitor, compute)?;
+        if report.engine == "none" {
+            report.engine = "cpu";
+        }
+        Ok(DivergenceMap::new(spec, values, report).with_resolution(Some(unresolved)))
     }
 
     /// Computes the pixels of a map that are not in the cache, fills in the others, and computes some of these as well to determine
-    /// their error.
+    /// their error. Returns the number of steps of the pixels that are not in the cache, too.
     fn compute(
         &mut self,
         executor: &dyn Executor<Validated>,
         spec: &Validated,
-        partial: &Partial,
         options: &RunOptions,
         monitor: &dyn Monitor,
-    ) -> Result<Effort, Error> {
+    ) -> Result<(Computed<Validated>, u64), EngineError> {
         self.keep_inside(spec);
         let keys = Keys::new(spec);
         let pixels = spec.pixels() as usize;
         let known = |pixel: &usize| self.left.contains_key(&keys.of(*pixel));
         let (hits, misses): (Vec<usize>, Vec<usize>) = (0..pixels).partition(known);
-        let missing = |pixel: &&usize| !partial.has(**pixel);
-        let missing: Vec<usize> = misses.iter().filter(missing).copied().collect();
-        let effort = stream(executor, spec, &missing, partial, options, monitor)?;
+        let mut map = stream(executor, spec, &misses, options, monitor)?;
         let steps = spec.specification().steps as u32;
         // The number of steps left is the same in both frames, which have different numbers of steps.
-        let times = hits.iter().map(|pixel| self.left[&keys.of(*pixel)]);
-        let times: Vec<u32> = times.map(|left| steps - left.min(steps)).collect();
-        partial.put_at(&hits, ValueSlice::U32(&times))?;
-        for pixel in misses {
-            let left = steps - (partial.get(pixel) as u32).min(steps);
-            self.left.insert(keys.of(pixel), left);
+        for pixel in &hits {
+            let time = steps - self.left[&keys.of(*pixel)].min(steps);
+            map.values.put(*pixel, ValueSlice::U32(&[time]));
         }
+        let times = map.values.steps_together();
+        for pixel in &misses {
+            let left = steps - times[*pixel].min(steps);
+            self.left.insert(keys.of(*pixel), left);
+        }
+        let taken = misses.iter().map(|pixel| u64::from(times[*pixel])).sum();
         self.report.pixels += pixels as u64;
         self.report.reused += hits.len() as u64;
-        self.check(executor, spec, &hits, partial, options, monitor)?;
-        Ok(effort)
+        let sample: Vec<usize> = hits.iter().step_by(REUSED_PER_CHECK).copied().collect();
+        let right = stream(executor, spec, &sample, options, monitor)?;
+        self.check(&sample, [times, right.values.steps_together()]);
+        Ok((map, taken))
     }
 
-    /// Computes some of the reused pixels as well, and adds their errors to the report.
-    fn check(
-        &mut self,
-        executor: &dyn Executor<Validated>,
-        spec: &Validated,
-        hits: &[usize],
-        found: &Partial,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<(), Error> {
-        let sample: Vec<usize> = hits.iter().step_by(REUSED_PER_CHECK).copied().collect();
-        let right = Partial::in_memory(spec, spec.pixels() as usize)?;
-        stream(executor, spec, &sample, &right, options, monitor)?;
+    /// Adds the errors of reused pixels, which were also computed, to the report.
+    fn check(&mut self, sample: &[usize], [found, right]: [&[u32]; 2]) {
         let report = &mut self.report;
         let mut sum = report.mean_error * report.checked as f64;
-        for pixel in &sample {
-            let error = (found.get(*pixel) as u32).abs_diff(right.get(*pixel) as u32);
+        for pixel in sample {
+            let error = found[*pixel].abs_diff(right[*pixel]);
             report.right += u64::from(error == 0);
             report.largest_error = report.largest_error.max(error);
             sum += f64::from(error);
         }
         report.checked += sample.len() as u64;
         report.mean_error = sum / (report.checked as f64).max(1.0);
-        Ok(())
     }
 
     /// Adds the pixels of a frame that was finished before.
@@ -261,21 +224,27 @@ impl RoundedCache {
     }
 }
 
-/// Computes these pixels, in ascending order, and puts them into `partial`.
+/// A map of which these pixels, in ascending order, are computed; the others are 0.
 fn stream(
     executor: &dyn Executor<Validated>,
     spec: &Validated,
     pixels: &[usize],
-    partial: &Partial,
     options: &RunOptions,
     monitor: &dyn Monitor,
-) -> Result<Effort, Error> {
+) -> Result<Computed<Validated>, EngineError> {
     let spans = pixels.chunk_by(|a, b| a + 1 == *b);
     let spans: Vec<_> = spans
         .map(|run| run[0] as u64..run[run.len() - 1] as u64 + 1)
         .collect();
-    frame::stream_on(executor, spec, &spans, partial, options, monitor)
+    in_memory(spec, |all| {
+        if spans.is_empty() {
+            return Ok(Report::nothing("all pixels were known"));
+        }
+        let task = Task::new(spec, &spans, all.sink);
+        executor.stream(&task, options, &PartProgress::of(&task, monitor))
+    })
 }
+
 /// The rounded coordinates of a map's columns and rows, as bits.
 struct Keys {
     columns: Vec<u64>,

@@ -1,8 +1,5 @@
 //! The meaning of the colours of a sequence's pictures, which is the same in every frame by default.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use trisolar_io::colour::ColourRange;
@@ -24,19 +21,13 @@ pub enum Colours {
     Frame,
 }
 
+trisolar_io::names!(Colours {
+    Share = "share",
+    Steps = "steps",
+    Frame = "frame",
+});
+
 impl Colours {
-    /// All values.
-    pub const ALL: [Self; 3] = [Self::Share, Self::Steps, Self::Frame];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Share => "share",
-            Self::Steps => "steps",
-            Self::Frame => "frame",
-        }
-    }
-
     /// The default for maps of a quantity.
     pub fn usual(quantity: Quantity) -> Self {
         if quantity.counts_steps() {
@@ -129,21 +120,6 @@ impl Colours {
             Self::Steps => (format!("steps left of {most} when the twins part"), "steps"),
             Self::Frame => (quantity.label().into(), quantity.unit()),
         }
-    }
-}
-
-impl FromStr for Colours {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::ALL.into_iter().find(|c| c.name() == text);
-        named.ok_or_else(|| "must be share, steps or frame".into())
-    }
-}
-
-impl fmt::Display for Colours {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

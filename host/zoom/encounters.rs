@@ -1,35 +1,28 @@
 //! Sequences of ensembles of encounters: zooms into maps of outcomes, and sweeps over a parameter.
-//!
-//! The records of a frame are appended to a file, so that an interrupted frame can continue. Its picture and arrays are made from the records.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::finished::{self, FORMAT, FoundFrame, FrameParts, FrameState, Wanted};
-use super::folder::{Folder, remove};
-use super::frame::{Effort, Error, PartProgress, picture_format};
+use super::folder::Folder;
+use super::framed::{Error, FrameFiles, FrameValues, Framed, Style};
 use super::kind::{Base, SequenceParameter};
-use super::runner::{Board, Done, Outcome, Watch, computed_anew, frames_of, in_flight};
 use super::schedule::{Rule, scheduled};
 use super::sequence::{Frame, FrameError, Setting, zoom};
 use super::vary::Vary;
 use trisolar_encounters::pictures::{self, Look};
-use trisolar_encounters::store::{self, Store};
 use trisolar_encounters::{
-    Adjustable, Encounters, Executor, Records, Share, Specification, Summary, Task, Validated,
-    files,
+    Adjustable, Encounters, Records, Share, Specification, Summary, Validated,
 };
 use trisolar_ensemble::Report;
 use trisolar_io::atomic::stage;
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
 use trisolar_io::{IoError, PictureFormat};
-use trisolar_run::{Monitor, Part, RunOptions};
+use trisolar_run::{Monitor, RunOptions};
 use trisolar_spec::SpecError;
 
 /// The specification of which the frames are variations.
@@ -131,32 +124,6 @@ impl Base for EncounterBase {
 /// An ensemble of a sequence.
 pub type EncounterFrame = Frame<Validated>;
 
-/// How the frames of a sequence are computed and written.
-#[derive(Clone, Copy, Debug)]
-pub struct EncounterSettings {
-    /// The devices.
-    pub options: RunOptions,
-    /// Approximate time between two records of an unfinished frame.
-    pub checkpoint: Duration,
-    /// Whether the pictures of maps have axes and a legend instead of one pixel per pixel of the map.
-    pub axes: bool,
-    /// Background, lines and direction of pictures with axes.
-    pub look: Look,
-    /// The format of pictures with axes; others are PNG.
-    pub format: PictureFormat,
-    /// Whether the records are written as well.
-    pub npz: bool,
-    /// The part of the frames to compute; `None` for all.
-    pub part: Option<Part>,
-}
-
-impl EncounterSettings {
-    /// The format of the pictures of maps.
-    pub fn picture_format(&self) -> PictureFormat {
-        picture_format(self.axes, self.format)
-    }
-}
-
 /// A summary of a finished frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EncounterSummary {
@@ -169,155 +136,97 @@ pub struct EncounterSummary {
     pub summary: Summary,
 }
 
-/// Computes and writes the missing frames of a sequence, one after another.
-///
-/// # Errors
-/// The first error of any frame; finished frames and the records of the others remain.
-pub fn run_encounters(
-    executor: &dyn Executor<Validated>,
-    frames: &[EncounterFrame],
-    folder: &Folder,
-    settings: &EncounterSettings,
-    monitor: &dyn Monitor,
-) -> Result<Outcome<EncounterSummary>, Error> {
-    let frames = frames_of(frames, settings.part);
-    let runs = frames.iter().map(|frame| frame.specification.runs());
-    let board = Board::new(frames, runs.collect(), monitor);
-    let work = |_: usize, frame: &EncounterFrame| {
-        let watch = Watch {
-            board: &board,
-            index: frame.index,
-        };
-        let done = one(executor, frame, folder, settings, &watch)?;
-        board.finished(frame);
-        Ok(done)
-    };
-    // Each frame uses all devices.
-    in_flight(frames, 1, &board, work)
-}
-
-/// Computes what is missing of a frame, and writes its files.
-fn one(
-    executor: &dyn Executor<Validated>,
-    frame: &EncounterFrame,
-    folder: &Folder,
-    settings: &EncounterSettings,
-    monitor: &dyn Monitor,
-) -> Result<Done<EncounterSummary>, Error> {
-    let spec = &frame.specification;
-    let specification = json!(spec.specification());
-    let main = folder.file(frame.index, "npz");
-    let format = settings.picture_format();
-    let is_map = spec.specification().size.is_some();
-    let picture = match is_map && format != PictureFormat::Png {
+/// The specification of a frame, and everything else on which its picture depends.
+fn descriptions(frame: &EncounterFrame, style: &Style) -> [Value; 2] {
+    let specification = frame.specification.specification();
+    let format = style.picture_format();
+    let picture = match specification.size.is_some() && format != PictureFormat::Png {
         true => json!({ FORMAT: format }),
         false => Value::Null,
     };
-    let wanted = Wanted {
-        specification: &specification,
-        picture: &picture,
-        has_picture: is_map,
-        arrays: settings.npz.then_some("npz"),
-    };
-    let state = match finished::state(frame.index, &wanted, folder)? {
-        FoundFrame::State(state) => state,
-        FoundFrame::OtherPicture { .. } => FrameState::Damaged(format!(
-            "frame {}: its picture has another format",
-            frame.index
-        )),
-    };
-    let damage = match state {
-        FrameState::Finished(summary) => {
-            // The run that finished it may have ended before this.
-            store::working_files(&main)
-                .iter()
-                .try_for_each(|file| remove(file))?;
-            return Ok((summary, None));
-        }
-        FrameState::Unfinished => None,
-        FrameState::Damaged(what) => Some(what),
-    };
-    let store = match store::resume(&main, spec)? {
-        Some(store) => store,
-        None => store::begin(&main, spec, None)?,
-    };
-    let missing = store.missing();
-    let report = compute(executor, spec, &store, &missing, settings, monitor)?;
-    let ensemble = Encounters {
-        specification: spec.specification().clone(),
-        records: Records::File(Arc::new(store.mapped()?)),
-        report,
-    };
-    let ((), written) = stage(|| {
-        if settings.npz {
-            files::npz(&main, spec, &ensemble)?;
-        }
-        if !is_map {
-            return Ok(());
-        }
-        let path = folder.file(frame.index, format.extension());
-        match settings.axes {
-            true => pictures::outcome_map(&path, spec, &ensemble, &settings.look),
-            false => pictures::bare_outcome_map(&path, &ensemble, settings.look.y),
-        }
-    })?;
-    let summary = EncounterSummary {
-        frame: frame.index,
-        set: frame.set.clone(),
-        summary: Summary::of(&ensemble),
-    };
-    let parts = FrameParts {
-        specification,
-        picture,
-        kept: BTreeMap::new(),
-    };
-    finished::commit(frame.index, parts, &summary, written, folder)?;
-    let steps = ensemble.steps(&missing);
-    let Report {
-        engine,
-        device,
-        elapsed,
-        mut notes,
-        ..
-    } = ensemble.report;
-    notes.extend(damage.map(|what| computed_anew(&what)));
-    notes.extend(store.damage());
-    let effort = Effort {
-        elapsed,
-        steps,
-        engine,
-        device,
-        notes,
-    };
-    store.finish(&main)?;
-    Ok((summary, Some(effort)))
+    [json!(specification), picture]
 }
 
-/// Integrates the runs of a frame that are missing.
-fn compute(
-    executor: &dyn Executor<Validated>,
-    spec: &Validated,
-    store: &Store,
-    missing: &[Range<u64>],
-    settings: &EncounterSettings,
-    monitor: &dyn Monitor,
-) -> Result<Report, Error> {
-    if missing.is_empty() {
-        return Ok(Report::nothing("all records were there"));
+impl Framed for Validated {
+    type Summary = EncounterSummary;
+    type Found = ();
+
+    fn main(frame: u32, folder: &Folder) -> PathBuf {
+        folder.file(frame, "npz")
     }
-    let task = Task::new(spec, missing, store);
-    let part = PartProgress {
-        monitor,
-        before: spec.runs() - task.items(),
-        count: task.items(),
-        total: spec.runs(),
-    };
-    let (report, recorded) = store.recording(settings.checkpoint, || {
-        executor.stream(&task, &settings.options, &part)
-    });
-    let report = report?;
-    recorded?;
-    Ok(report)
+
+    fn state(
+        frame: &EncounterFrame,
+        files: &FrameFiles<'_>,
+    ) -> Result<FrameState<EncounterSummary>, IoError> {
+        let [specification, picture] = &descriptions(frame, files.style);
+        let wanted = Wanted {
+            specification,
+            picture,
+            has_picture: frame.specification.specification().size.is_some(),
+            arrays: files.style.npy.then_some("npz"),
+        };
+        Ok(match finished::state(frame.index, &wanted, files.folder)? {
+            FoundFrame::State(state) => state,
+            FoundFrame::OtherPicture { .. } => FrameState::Damaged(format!(
+                "frame {}: its picture has another format",
+                frame.index
+            )),
+        })
+    }
+
+    fn beside<T>(
+        &self,
+        _: &RunOptions,
+        _: &dyn Monitor,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<(T, ()), Error> {
+        Ok((work()?, ()))
+    }
+
+    fn write(
+        frame: &EncounterFrame,
+        values: FrameValues<()>,
+        files: &FrameFiles<'_>,
+    ) -> Result<(EncounterSummary, u64), IoError> {
+        let FrameFiles { style, folder, .. } = *files;
+        let spec = &frame.specification;
+        let ensemble = Encounters {
+            specification: spec.specification().clone(),
+            records: Records::File(Arc::new(values.mapped)),
+            report: Report::default(),
+        };
+        let ((), written) = stage(|| {
+            if style.npy {
+                trisolar_encounters::files::npz(&folder.file(frame.index, "npz"), spec, &ensemble)?;
+            }
+            if ensemble.specification.size.is_none() {
+                return Ok(());
+            }
+            let path = folder.file(frame.index, style.picture_format().extension());
+            let look = Look {
+                theme: style.theme,
+                y: style.y,
+            };
+            match style.axes {
+                true => pictures::outcome_map(&path, spec, &ensemble, &look),
+                false => pictures::bare_outcome_map(&path, &ensemble, style.y),
+            }
+        })?;
+        let summary = EncounterSummary {
+            frame: frame.index,
+            set: frame.set.clone(),
+            summary: Summary::of(&ensemble),
+        };
+        let [specification, picture] = descriptions(frame, style);
+        let parts = FrameParts {
+            specification,
+            picture,
+            kept: BTreeMap::new(),
+        };
+        finished::commit(frame.index, parts, &summary, written, folder)?;
+        Ok((summary, ensemble.steps(&values.computed)))
+    }
 }
 
 /// The shares in a table: of all runs, and of all escapes.

@@ -471,10 +471,12 @@ fn is_frame(name: &OsStr) -> bool {
         .strip_prefix("frame-")
         .and_then(|rest| rest.rsplit_once('.'));
     parts.is_some_and(|(stem, extension)| {
-        // The records of unfinished encounters, and what is said about them.
+        // The values of unfinished frames, and what is said about them.
         let stem = match extension {
             "part" => stem.strip_suffix(".npz").unwrap_or(stem),
-            "json" => stem.strip_suffix(".npz.part").unwrap_or(stem),
+            "json" => ([".npz.part", ".part"].iter())
+                .find_map(|end| stem.strip_suffix(end))
+                .unwrap_or(stem),
             _ => stem,
         };
         let mut words = stem.split('_');
@@ -572,6 +574,7 @@ mod tests {
             ("frame-123456.part", true),
             ("frame-00001_mass2=10_dt=0.002.npy", true),
             ("frame-00001_x1=-1.5_shift=1e-7.json", true),
+            ("frame-00001.part.json", true),
             ("frame-00001.npz.part", true),
             ("frame-00001.npz.part.json", true),
             ("frame-00001_v-inf=0.5_steps-per-period=40.npz", true),

@@ -1,8 +1,8 @@
-//! Computes a frame, keeping its finished pixels on disk meanwhile, and writes it.
+//! The frames of sequences of maps: how they are written, and their summaries.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Duration;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,40 +11,15 @@ use super::animation;
 use super::colours::Colours;
 use super::finished::{self, FoundFrame, FrameParts, FrameState};
 use super::folder::{Folder, remove};
-use super::partial::Partial;
+use super::framed::{Error, FrameFiles, FrameValues, Framed, Style};
 use super::sequence::{Frame, Setting};
 use super::short::short;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
-use trisolar_io::picture::{self, Entries, PictureStyle, Theme, YDirection};
+use trisolar_io::picture::{self, Entries, PictureStyle, Theme};
 use trisolar_io::{IoError, PictureFormat};
 use trisolar_map::output;
-use trisolar_map::{
-    Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Specification, Task,
-    Validated, ValueSlice,
-};
-use trisolar_run::partial::PartialError;
-
-/// How the frames of a sequence are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
-    /// Colours of the pictures.
-    pub colormap: ColourMap,
-    /// The values that are coloured.
-    pub colours: Colours,
-    /// Whether pictures have axes, title and colour bar instead of one pixel per pixel of the map.
-    pub axes: bool,
-    /// Whether pictures without axes have a caption with the parameters that the sequence sets.
-    pub captions: bool,
-    /// Background and lines of pictures with axes.
-    pub theme: Theme,
-    /// The format of pictures with axes; others are PNG.
-    pub format: PictureFormat,
-    /// The direction of y.
-    pub y: YDirection,
-    /// Whether arrays are written as well.
-    pub npy: bool,
-}
+use trisolar_map::{Monitor, Resolution, RunOptions, Specification, Validated, ValueSlice};
 
 /// Everything on which a frame's picture depends besides its values. The frame's JSON file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,11 +57,6 @@ impl PictureKind {
 }
 
 impl Style {
-    /// The format of the pictures.
-    pub fn picture_format(&self) -> PictureFormat {
-        picture_format(self.axes, self.format)
-    }
-
     /// Whether the pictures of this style, with up to `most` steps a frame, can be made of those of another
     /// style alone, without the arrays.
     pub fn redraws(&self, there: &Self, [before, most]: [u32; 2]) -> bool {
@@ -108,11 +78,6 @@ impl Style {
             y_upwards: self.y.is_up(),
         }
     }
-}
-
-/// The format of pictures, of which only those with axes can be anything else than pixels.
-pub(super) fn picture_format(axes: bool, format: PictureFormat) -> PictureFormat {
-    if axes { format } else { PictureFormat::Png }
 }
 
 /// A summary of a finished frame.
@@ -194,144 +159,68 @@ pub fn maps_without_parting(summaries: &[Summary]) -> Option<String> {
     }
 }
 
-/// The work of computing a frame, or the rest of a frame.
-#[derive(Clone, Debug, Default)]
-pub struct Effort {
-    /// Time of the computation itself.
-    pub elapsed: Duration,
-    /// Steps taken in this run: pixel-steps of a map, each of which advances a system and its twin, or steps of encounters.
-    pub steps: u64,
-    /// `cpu`, `gpu` or `gpu+cpu`; empty if there was nothing left to compute.
-    pub engine: &'static str,
-    /// The device in words; empty if there was nothing left to compute.
-    pub device: String,
-    /// Notes for the user.
-    pub notes: Vec<String>,
-}
+impl Framed for Validated {
+    type Summary = Summary;
+    type Found = Resolution;
 
-/// A frame or sequence that could not be finished.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A map could not be computed, or the monitor ended the run.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A file could not be written.
-    #[error(transparent)]
-    Io(#[from] IoError),
-    /// The records of an unfinished frame could not be taken over or kept.
-    #[error(transparent)]
-    Records(#[from] PartialError),
-}
-
-/// Computes the missing pixels of a frame. All pixels up to the last record survive an interruption; all finished pixels survive a
-/// cancellation or a failure.
-///
-/// # Errors
-/// Those of [`Executor::stream`], and a record that cannot be written.
-pub fn compute(
-    frame: &Frame,
-    partial: &Partial,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Effort, Error> {
-    compute_on(&Devices::new(), frame, partial, options, monitor)
-}
-
-/// As [`compute`], on `executor`.
-///
-/// # Errors
-/// As [`compute`].
-pub fn compute_on(
-    executor: &dyn Executor<Validated>,
-    frame: &Frame,
-    partial: &Partial,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Effort, Error> {
-    let missing = partial.missing();
-    stream_on(
-        executor,
-        &frame.specification,
-        &missing,
-        partial,
-        options,
-        monitor,
-    )
-}
-
-/// Computes these pixels of a map and puts them into `partial`.
-pub(super) fn stream_on(
-    executor: &dyn Executor<Validated>,
-    spec: &Validated,
-    missing: &[Range<u64>],
-    partial: &Partial,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Effort, Error> {
-    if missing.is_empty() {
-        return Ok(Effort::default());
-    }
-    let task = Task::new(spec, missing, partial);
-    let steps = spec.specification().steps;
-    let part = PartProgress {
-        monitor,
-        before: (spec.pixels() - task.items()).saturating_mul(steps),
-        count: task.items().saturating_mul(steps),
-        total: spec.pixels().saturating_mul(steps),
-    };
-    let result = executor.stream(&task, options, &part);
-    partial.flush()?;
-    let report = result?;
-    Ok(Effort {
-        elapsed: report.elapsed,
-        steps: partial.steps_taken(),
-        engine: report.engine,
-        device: report.device,
-        notes: report.notes,
-    })
-}
-
-/// Reports the progress of a part of a frame as that of the frame.
-pub(super) struct PartProgress<'a> {
-    pub monitor: &'a dyn Monitor,
-    /// Steps of the parts before.
-    pub before: u64,
-    /// Steps of the part.
-    pub count: u64,
-    /// Steps of the frame.
-    pub total: u64,
-}
-
-impl Monitor for PartProgress<'_> {
-    fn progress(&self, done: u64, of: u64) {
-        let share = done as f64 / of.max(1) as f64;
-        let steps = (share * self.count as f64) as u64;
-        self.monitor
-            .progress(self.before.saturating_add(steps), self.total);
+    fn most_steps(frames: &[Frame]) -> u32 {
+        most_steps(frames)
     }
 
-    fn cancelled(&self) -> bool {
-        self.monitor.cancelled()
+    fn main(frame: u32, folder: &Folder) -> PathBuf {
+        folder.file(frame, "npy").with_extension("")
+    }
+
+    fn state(frame: &Frame, files: &FrameFiles<'_>) -> Result<FrameState<Summary>, IoError> {
+        state(frame, files)
+    }
+
+    fn beside<T>(
+        &self,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<(T, Resolution), Error> {
+        trisolar_map::beside(self, options, monitor, work)
+    }
+
+    fn write(
+        frame: &Frame,
+        values: FrameValues<Resolution>,
+        files: &FrameFiles<'_>,
+    ) -> Result<(Summary, u64), IoError> {
+        let all = frame.specification.value_type().cast(values.mapped.bytes());
+        let s = frame.specification.specification();
+        let of = |span: &Range<u64>| all.range(span.start as usize..span.end as usize);
+        let computed = values.computed.iter().map(of);
+        let steps = computed.map(|values| s.quantity.steps_taken(values, s.steps));
+        Ok((write(frame, all, values.found, files)?, steps.sum()))
     }
 }
 
-/// Writes a frame's files, with the resolution of its time step ([`beside`](trisolar_map::beside)); `most` is the largest number of
-/// steps of any frame of the sequence. The summary is written last, with the checksums of the other files, and then the file of the
-/// unfinished frame is removed.
-///
-/// # Errors
-/// A file cannot be written; no incomplete file remains.
-pub fn write(
+/// The largest number of steps of any frame.
+pub fn most_steps(frames: &[Frame]) -> u32 {
+    let steps = frames
+        .iter()
+        .map(|f| f.specification.specification().steps as u32);
+    steps.max().unwrap_or(0)
+}
+
+/// Writes a frame's files, with the resolution of its time step ([`beside`](trisolar_map::beside)).
+pub(super) fn write(
     frame: &Frame,
     values: ValueSlice<'_>,
     unresolved: Resolution,
-    most: u32,
-    style: &Style,
-    folder: &Folder,
+    files: &FrameFiles<'_>,
 ) -> Result<Summary, IoError> {
+    let FrameFiles {
+        style,
+        most,
+        folder,
+    } = *files;
     let specification = frame.specification.specification();
     let [width, height] = specification.size.map(|n| n as usize);
-    let ((), files) = stage(|| {
+    let ((), staged) = stage(|| {
         if style.npy {
             values.write_npy(folder.file(frame.index, "npy"), &[height, width])?;
         }
@@ -343,22 +232,16 @@ pub fn write(
         picture: json!(style.pictures(most)),
         kept: BTreeMap::new(),
     };
-    finished::commit(frame.index, parts, &summary, files, folder)?;
-    remove(&folder.file(frame.index, "part"))?;
+    finished::commit(frame.index, parts, &summary, staged, folder)?;
     Ok(summary)
 }
 
-/// The state of a frame in a sequence with up to `most` steps a frame. All bytes of its files are checked. A frame whose picture has
-/// another look is drawn again if its array or its picture has all that is needed.
-///
-/// # Errors
-/// A file cannot be read, or the picture cannot be written.
-pub fn state(
-    frame: &Frame,
-    most: u32,
-    style: &Style,
-    folder: &Folder,
-) -> Result<FrameState<Summary>, IoError> {
+fn state(frame: &Frame, files: &FrameFiles<'_>) -> Result<FrameState<Summary>, IoError> {
+    let FrameFiles {
+        style,
+        most,
+        folder,
+    } = *files;
     let specification = json!(frame.specification.specification());
     let picture = style.pictures(most);
     let wanted = finished::Wanted {
@@ -412,14 +295,6 @@ pub fn state(
         remove(&drawn_before)?;
     }
     Ok(FrameState::Finished(summary))
-}
-
-/// The summary of a finished frame; `None` if it is not finished. See [`state`].
-pub fn finished(frame: &Frame, most: u32, style: &Style, folder: &Folder) -> Option<Summary> {
-    match state(frame, most, style, folder) {
-        Ok(FrameState::Finished(summary)) => Some(summary),
-        _ => None,
-    }
 }
 
 /// Draws the picture of a frame again in other colours, upside down, or with or without a caption.

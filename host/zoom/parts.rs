@@ -92,8 +92,8 @@ fn frames(folder: &Path) -> Result<BTreeMap<u64, PathBuf>, IoError> {
     let number = |path: PathBuf| {
         let name = path.file_name()?.to_str()?;
         let stem = name.strip_suffix(".json")?.strip_prefix("frame-")?;
-        // The record of an unfinished frame of encounters is JSON, too.
-        let whole = !stem.ends_with(".npz.part");
+        // The record of an unfinished frame is JSON, too.
+        let whole = !stem.ends_with(".part");
         let number = stem.split('_').next()?.parse().ok()?;
         whole.then_some((number, path.clone()))
     };

@@ -9,14 +9,17 @@ use std::time::Duration;
 
 use super::finished::FrameState;
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, Style, Summary};
-use super::partial::Partial;
+use super::frame::Summary;
+use super::framed::{
+    CacheReport, Effort, Error, FrameFiles, FrameValues, Framed, PartProgress, Style,
+};
 use super::sequence::Frame;
 use trisolar_device::Stopwatch;
-use trisolar_map::{
-    Backend, Devices, EngineError, Executor, GpuChoice, Monitor, RunOptions, Validated, beside,
-};
-use trisolar_run::Part;
+use trisolar_ensemble::store::Store;
+use trisolar_ensemble::{Ensemble, Executor, Report, Task};
+use trisolar_io::IoError;
+use trisolar_run::partial::working_files;
+use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, Part, RunOptions};
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +57,8 @@ pub struct Outcome<S = Summary> {
     pub effort: Effort,
     /// Time from the first frame to the last file.
     pub elapsed: Duration,
+    /// The effect of the cache, if there is one.
+    pub cache: Option<CacheReport>,
 }
 
 impl<S> Outcome<S> {
@@ -65,7 +70,7 @@ impl<S> Outcome<S> {
         let all = &mut self.effort;
         all.elapsed += effort.elapsed;
         all.steps += effort.steps;
-        if !effort.engine.is_empty() {
+        if all.engine.is_empty() || effort.engine != "none" {
             all.engine = effort.engine;
             all.device = effort.device;
         }
@@ -80,53 +85,37 @@ impl<S> Outcome<S> {
 /// A finished frame, and its work in this run.
 pub(super) type Done<S = Summary> = (S, Option<Effort>);
 
-/// The largest number of steps of any frame.
-pub fn most_steps(frames: &[Frame]) -> u32 {
-    let steps = frames
-        .iter()
-        .map(|f| f.specification.specification().steps as u32);
-    steps.max().unwrap_or(0)
-}
-
-/// The largest possible number of pixel-steps of each frame.
-pub(super) fn steps(frames: &[Frame]) -> Vec<u64> {
-    let total = |f: &Frame| {
-        let spec = &f.specification;
-        spec.pixels().saturating_mul(spec.specification().steps)
+/// The largest possible number of steps of each frame.
+pub(super) fn steps<E: Ensemble>(frames: &[Frame<E>]) -> Vec<u64> {
+    let total = |f: &Frame<E>| {
+        f.specification
+            .items()
+            .saturating_mul(f.specification.steps())
     };
     frames.iter().map(total).collect()
 }
 
-/// Computes and writes the missing frames of a sequence.
+/// Computes and writes the missing frames of a sequence on `executor`.
 ///
 /// # Errors
 /// The first error of any frame; finished frames and the records of the others remain.
-pub fn run(
-    frames: &[Frame],
+pub fn run_on<E: Framed>(
+    executor: &dyn Executor<E>,
+    frames: &[Frame<E>],
     folder: &Folder,
     settings: &Settings,
     monitor: &dyn Monitor,
-) -> Result<Outcome, Error> {
-    run_on(&Devices::new(), frames, folder, settings, monitor)
-}
-
-/// As [`run`], with all maps computed on `executor`.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_on(
-    executor: &dyn Executor<Validated>,
-    frames: &[Frame],
-    folder: &Folder,
-    settings: &Settings,
-    monitor: &dyn Monitor,
-) -> Result<Outcome, Error> {
+) -> Result<Outcome<E::Summary>, Error> {
     executor.check(&settings.options)?;
-    let most = most_steps(frames);
+    let files = FrameFiles {
+        style: &settings.style,
+        most: E::most_steps(frames),
+        folder,
+    };
     let frames = frames_of(frames, settings.part);
     let board = Board::new(frames, steps(frames), monitor);
-    let gpus = gpus(executor, &settings.options, frames.len());
-    let work = |worker: usize, frame: &Frame| {
+    let gpus = gpus(executor, settings, frames.len());
+    let work = |worker: usize, frame: &Frame<E>| {
         let options = RunOptions {
             gpus: gpus[worker % gpus.len()],
             ..settings.options
@@ -135,10 +124,9 @@ pub fn run_on(
             options,
             ..*settings
         };
-        let compute = |partial: &Partial, watch: &Watch<'_, '_>| {
-            frame::compute_on(executor, frame, partial, &options, watch)
-        };
-        one(frame, most, folder, &settings, &board, compute)
+        let done = one(executor, frame, &files, &settings, &board.watch(frame))?;
+        board.finished(frame);
+        Ok(done)
     };
     in_flight(frames, settings.in_flight, &board, work)
 }
@@ -191,6 +179,7 @@ pub(super) fn in_flight<V: Sync, S: Clone + Send>(
         computed: 0,
         effort: Effort::default(),
         elapsed: Duration::ZERO,
+        cache: None,
     };
     for result in lock(&results).drain(..) {
         let Some((summary, effort)) = result else {
@@ -204,7 +193,12 @@ pub(super) fn in_flight<V: Sync, S: Clone + Send>(
 
 /// The GPUs of the frames in flight, in turn. If there are at least as many frames as GPUs, each frame has a GPU of its own, because
 /// a device works best on a whole frame.
-fn gpus(executor: &dyn Executor<Validated>, options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
+fn gpus<E: Ensemble>(
+    executor: &dyn Executor<E>,
+    settings: &Settings,
+    frames: usize,
+) -> Vec<GpuChoice> {
+    let options = &settings.options;
     let asked = options.gpus;
     let all = match options.backend {
         Backend::Cpu => Vec::new(),
@@ -217,7 +211,7 @@ fn gpus(executor: &dyn Executor<Validated>, options: &RunOptions, frames: usize)
     let each: Vec<GpuChoice> = (numbers.iter())
         .filter_map(|n| GpuChoice::of(&[*n]))
         .collect();
-    if each.len() > 1 && each.len() <= frames && !options.with_cpu {
+    if settings.in_flight > 1 && each.len() > 1 && each.len() <= frames && !options.with_cpu {
         each
     } else {
         vec![asked]
@@ -231,40 +225,62 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Computes a frame from its last record, if there is one, by `compute`, and writes its files.
-pub(super) fn one(
-    frame: &Frame,
-    most: u32,
-    folder: &Folder,
-    settings: &Settings,
-    board: &Board<'_>,
-    compute: impl FnOnce(&Partial, &Watch<'_, '_>) -> Result<Effort, Error>,
-) -> Result<Done, Error> {
-    let damage = match frame::state(frame, most, &settings.style, folder)? {
+/// The summary of a finished frame, or what is damaged of one that must be computed again.
+pub(super) fn found<E: Framed>(
+    frame: &Frame<E>,
+    files: &FrameFiles<'_>,
+) -> Result<Result<E::Summary, Option<String>>, IoError> {
+    Ok(match E::state(frame, files)? {
         FrameState::Finished(summary) => {
             // The run that finished it may have ended before this.
-            remove(&folder.file(frame.index, "part"))?;
-            board.finished(frame);
-            return Ok((summary, None));
+            let kept = working_files(&E::main(frame.index, files.folder));
+            kept.iter().try_for_each(|file| remove(file))?;
+            Ok(summary)
         }
-        FrameState::Unfinished => None,
-        FrameState::Damaged(what) => Some(what),
+        FrameState::Unfinished => Err(None),
+        FrameState::Damaged(what) => Err(Some(what)),
+    })
+}
+
+/// Computes what is missing of a frame, and writes its files.
+fn one<E: Framed>(
+    executor: &dyn Executor<E>,
+    frame: &Frame<E>,
+    files: &FrameFiles<'_>,
+    settings: &Settings,
+    monitor: &dyn Monitor,
+) -> Result<Done<E::Summary>, Error> {
+    let damage = match found(frame, files)? {
+        Ok(summary) => return Ok((summary, None)),
+        Err(damage) => damage,
     };
     let spec = &frame.specification;
-    let path = folder.file(frame.index, "part");
-    let partial = Partial::open(&path, spec, spec.pixels() as usize, settings.checkpoint)?;
-    let watch = Watch {
-        board,
-        index: frame.index,
+    let main = E::main(frame.index, files.folder);
+    let store = Store::<E>::begin_or_resume(&main, &spec.contents(), spec.layout(&main), None)?;
+    let computed = store.missing();
+    let compute = || match computed.is_empty() {
+        true => Ok(Report::nothing("all records were there")),
+        false => {
+            let task = Task::new(spec, &computed, &store);
+            let part = PartProgress::of(&task, monitor);
+            let stream = || executor.stream(&task, &settings.options, &part);
+            let (report, recorded) = store.recording(settings.checkpoint, stream);
+            let report = report?;
+            recorded?;
+            Ok(report)
+        }
     };
-    let (mut effort, unresolved) = beside(spec, &settings.options, &watch, || {
-        compute(&partial, &watch)
-    })?;
+    let (report, found) = spec.beside(&settings.options, monitor, compute)?;
+    let values = FrameValues {
+        mapped: store.mapped()?,
+        computed,
+        found,
+    };
+    let (summary, steps) = E::write(frame, values, files)?;
+    let mut effort = Effort::of(report, steps);
     effort.notes.extend(damage.map(|what| computed_anew(&what)));
-    let values = partial.into_values();
-    let values = values.as_slice();
-    let summary = frame::write(frame, values, unresolved, most, &settings.style, folder)?;
-    board.finished(frame);
+    effort.notes.extend(store.damage());
+    store.finish(&main)?;
     Ok((summary, Some(effort)))
 }
 
@@ -301,6 +317,14 @@ impl<'a> Board<'a> {
         self.failed.load(Ordering::Relaxed) || self.monitor.cancelled()
     }
 
+    /// The monitor of one of the frames.
+    pub(super) fn watch<V>(&self, frame: &Frame<V>) -> Watch<'_, 'a> {
+        Watch {
+            board: self,
+            index: frame.index,
+        }
+    }
+
     pub(super) fn finished<V>(&self, frame: &Frame<V>) {
         self.set(frame.index, self.totals[self.place(frame.index)]);
     }
@@ -320,8 +344,8 @@ impl<'a> Board<'a> {
 
 /// Reports the progress of one frame to the board.
 pub(super) struct Watch<'a, 'b> {
-    pub(super) board: &'a Board<'b>,
-    pub(super) index: u32,
+    board: &'a Board<'b>,
+    index: u32,
 }
 
 impl Monitor for Watch<'_, '_> {

@@ -133,19 +133,13 @@ pub enum Preset {
     None,
 }
 
+trisolar_io::names!(Preset {
+    Document = "document",
+    Video = "video",
+    None = "none",
+});
+
 impl Preset {
-    /// All presets.
-    pub const ALL: [Self; 3] = [Self::Document, Self::Video, Self::None];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Document => "document",
-            Self::Video => "video",
-            Self::None => "none",
-        }
-    }
-
     /// The number of frames of the preset.
     pub fn frames(self) -> u32 {
         match self {
@@ -208,21 +202,6 @@ pub(super) fn scheduled<P: SequenceParameter>(
         text.parse().expect("a rule that a test has read")
     };
     texts.iter().map(rule).chain(own).collect()
-}
-
-impl FromStr for Preset {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::ALL.into_iter().find(|p| p.name() == text);
-        named.ok_or_else(|| "must be document, video or none".into())
-    }
-}
-
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::folder::Folder;
-use super::frame::{Style, Summary, maps_without_parting, title};
-use super::runner::most_steps;
+use super::frame::{Summary, maps_without_parting, most_steps, title};
+use super::framed::Style;
 use super::sequence::Frame;
 use super::short::short;
 use super::vary::Vary;

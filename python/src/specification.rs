@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Checks, Devices, DivergenceMap, EngineError, GpuChoice, MapBackend, Overrides, Points,
-    Resolution, RunOptions, SpecError, StepCheck, Validated,
+    self, Checks, Devices, DivergenceMap, GpuChoice, MapBackend, Overrides, Points, Resolution,
+    RunOptions, SpecError, StepCheck, Validated,
 };
 use trisolar::ensemble::Report;
 use trisolar::spec::Parameters as _;
@@ -281,11 +281,7 @@ impl ZoomCache {
                 return divergence::run_on(&devices, &valid, &options, monitor);
             };
             let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-            let computed = cache.map(&devices, &valid, &options, monitor);
-            computed.map_err(|error| match error {
-                zoom::Error::Engine(error) => error,
-                error => EngineError::Sink(error.to_string()),
-            })
+            cache.map(&devices, &valid, &options, monitor)
         })
         .map(Map::new)
     }

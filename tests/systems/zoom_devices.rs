@@ -79,8 +79,8 @@ fn rounded(
 ) -> (Files, Outcome, CacheReport) {
     let directory = tempfile::tempdir().expect("a folder");
     let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
-    let (outcome, report) =
-        run_rounded(devices, frames, &folder, settings, &Unattended).expect("computes");
+    let outcome = run_rounded(devices, frames, &folder, settings, &Unattended).expect("computes");
+    let report = outcome.cache.expect("a cache");
     (files(directory.path()), outcome, report)
 }
 

@@ -4,20 +4,17 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use trisolar::encounters::{Adjustable, Executor, Overrides, Share, Validated};
-use trisolar::run::{Paths, RunOptions};
+use serde_json::{Value, json};
+use trisolar::encounters::{Adjustable, Overrides, Share};
+use trisolar::run::Paths;
 use trisolar::zoom::{
-    EncounterBase, EncounterFrame, EncounterSummary, Outcome, Vary, draw_shares, encounter_csv,
-    short,
+    EncounterBase, EncounterFrame, EncounterSummary, Style, Vary, draw_shares, encounter_csv, short,
 };
 
-use super::sequence::{Description, SequenceArgs, check, lines, object};
+use super::sequence::{SequenceArgs, may_differ, style};
+use crate::report::Lines;
 use crate::resume::Typed;
-use crate::sequence::{
-    FolderArgs, LookArgs, SequenceReport, ZoomLookArgs, reported_part, sweep_summary, swept,
-    varied, write_tables,
-};
+use crate::sequence::{self, Description, Ended, LookArgs, ZoomLookArgs};
 use crate::{Failure, report};
 
 /// Compute an ensemble for each value of a parameter, such as a mass, the eccentricity or the velocity at infinity, or for each pair of
@@ -72,7 +69,25 @@ impl Paths for Sweep {
     }
 }
 
+/// Computes the missing ensembles, then the tables and the picture.
+pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+    let describe = |base, max_error| {
+        Ok(Sweep {
+            base,
+            max_error,
+            vary: args.vary.iter().map(Vary::to_string).collect(),
+            npz: args.sequence.npz,
+            look: args.look,
+        })
+    };
+    let base = |under: Option<&_>| args.sequence.base(under);
+    sequence::run(&args.sequence, typed, &args.out, base, describe)
+}
+
 impl Description for Sweep {
+    type Options = SequenceArgs;
+    const COMMAND: &'static str = "encounters sweep";
+
     fn base(&self) -> &Overrides {
         &self.base
     }
@@ -80,111 +95,68 @@ impl Description for Sweep {
     fn max_error(&mut self) -> &mut Option<f64> {
         &mut self.max_error
     }
-}
 
-/// Computes the missing ensembles, then the tables and the picture.
-pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
-    args.sequence
-        .on_all_ranks(|executor, options| run_on(args, typed, executor, options))
-}
+    fn may_differ(frames: &[EncounterFrame]) -> Vec<&'static str> {
+        may_differ(frames)
+    }
 
-fn run_on(
-    args: &Args,
-    typed: &Typed,
-    executor: &dyn Executor<Validated>,
-    options: RunOptions,
-) -> Result<(), Failure> {
-    executor.check(&options)?;
-    let sequence = &args.sequence;
-    let describe = |base: &Overrides, max_error| Sweep {
-        base: base.clone(),
-        max_error,
-        vary: args.vary.iter().map(Vary::to_string).collect(),
-        npz: sequence.npz,
-        look: args.look,
-    };
-    let (sweep, path, _) = sequence.described("encounters sweep", typed, &args.out, describe)?;
-    let vary: Vec<Vary<Adjustable>> = varied(&sweep.vary)?;
-    let frames = sweep.frames(&vary)?;
-    let part = sequence.folder.part()?;
-    let _claim = sequence.folder.claim(&path, part, &[])?;
-    let pictures = ZoomLookArgs {
-        axes: true,
-        look: sweep.look,
-    };
-    let settings = sequence.settings(options, pictures, sweep.npz, part);
-    let begun = sequence.folder.begun::<Sweep>("encounters sweep", &path);
-    let record = FolderArgs::record("encounters sweep", &path, &sweep)?;
-    let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
-    let kind = json!({ "encounters sweep": names });
-    let mut folder = sequence.open(&path, &frames, &settings, &kind, record, (begun, &sweep))?;
-    if vary.len() > 1 {
-        folder = folder.named_by_values(&frames);
+    fn style(&self) -> Style {
+        let look = ZoomLookArgs {
+            axes: true,
+            look: self.look,
+        };
+        style(look, self.npz)
     }
-    sequence.save_config(&sweep.base, sweep.max_error)?;
-    let mut outcome = sequence.compute("sweep", executor, &frames, &folder, &settings)?;
-    let SequenceArgs { json, quiet, .. } = *sequence;
-    let report = SequenceReport { json, quiet };
-    let of_part = || object(&frames, &outcome, &folder, settings.picture_format());
-    if reported_part(part, &folder, of_part, || lines(&outcome), report)? {
-        return check(&outcome, sweep.max_error);
-    }
-    let first = json!(frames.first().map(|f| f.specification.specification()));
-    let csv = encounter_csv(&outcome.summaries);
-    let mut files = write_tables(&folder, &csv, &vary, first, "ensembles", &outcome.summaries)?;
-    if let [only] = &vary[..] {
-        let (picture, notes) = folder.overview("shares", sweep.look.plot_format, |path| {
-            draw_shares(path, only, &outcome.summaries, sweep.look.theme)
-        })?;
-        outcome.effort.notes.extend(notes);
-        files.push(picture);
-    }
-    if sequence.json {
-        let mut object = object(&frames, &outcome, &folder, settings.picture_format());
-        report::add_files(&mut object, &files);
-        report::json(&object)?;
-    } else if !sequence.quiet {
-        report::to_stdout(&summary(&vary, &outcome, &files))?;
-    }
-    check(&outcome, sweep.max_error)
-}
 
-impl Sweep {
-    /// The ensembles.
-    fn frames(&self, vary: &[Vary<Adjustable>]) -> Result<Vec<EncounterFrame>, Failure> {
+    fn kind(&self) -> Value {
+        json!({ "encounters sweep": sequence::names::<Adjustable>(&self.vary) })
+    }
+
+    fn frames(&self) -> Result<Vec<EncounterFrame>, Failure> {
+        let vary = sequence::varied(&self.vary)?;
         let base = self.base.validated(None);
         let base = base.map_err(|e| Failure::BadInput(e.to_string()))?;
-        let base = EncounterBase::centred(base.specification().clone());
-        swept(&base, vary)
+        sequence::swept(&EncounterBase::centred(base.specification().clone()), &vary)
     }
-}
 
-fn summary(
-    vary: &[Vary<Adjustable>],
-    outcome: &Outcome<EncounterSummary>,
-    files: &[PathBuf],
-) -> String {
-    let names: String = (vary.iter())
-        .map(|v| format!("{:>18}", v.parameter.to_string()))
-        .collect();
-    let titles = format!(
-        "{names} {:>10} {:>27} {:>14} {:>10}",
-        "escapes", "of bodies 1, 2, 3", "median time", "failed"
-    );
-    let row = |EncounterSummary { set, summary, .. }: &EncounterSummary| {
-        let values = set.iter().map(|s| format!("{:>18}", short(s.value)));
-        let values: String = values.collect();
-        let escapes: u64 = summary.escapers.iter().map(|s| s.count).sum();
-        let of_all = 100.0 * escapes as f64 / summary.runs as f64;
-        let each = |s: &Share| format!("{:.2}", 100.0 * s.share);
-        let each: Vec<String> = summary.escapers.iter().map(each).collect();
-        let each = match &each[..] {
-            [] => "-".to_owned(),
-            each => format!("{} %", each.join(", ")),
+    fn is_named_by_values(&self) -> bool {
+        self.vary.len() > 1
+    }
+
+    fn complete(&self, ended: &mut Ended<'_, Self>) -> Result<(), Failure> {
+        let vary = sequence::varied::<Adjustable>(&self.vary)?;
+        ended.write_tables(&encounter_csv(&ended.outcome.summaries), &vary)?;
+        match &vary[..] {
+            [only] => ended.make_overview("shares", |path, outcome| {
+                draw_shares(path, only, &outcome.summaries, self.look.theme)
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn summary(&self, lines: Lines, ended: &Ended<'_, Self>) -> String {
+        let names = sequence::names::<Adjustable>(&self.vary);
+        let names: String = names.iter().map(|name| format!("{name:>18}")).collect();
+        let titles = format!(
+            "{names} {:>10} {:>27} {:>14} {:>10}",
+            "escapes", "of bodies 1, 2, 3", "median time", "failed"
+        );
+        let row = |EncounterSummary { set, summary, .. }: &EncounterSummary| {
+            let values = set.iter().map(|s| format!("{:>18}", short(s.value)));
+            let values: String = values.collect();
+            let escapes: u64 = summary.escapers.iter().map(|s| s.count).sum();
+            let of_all = 100.0 * escapes as f64 / summary.runs as f64;
+            let each = |s: &Share| format!("{:.2}", 100.0 * s.share);
+            let each: Vec<String> = summary.escapers.iter().map(each).collect();
+            let each = match &each[..] {
+                [] => "-".to_owned(),
+                each => format!("{} %", each.join(", ")),
+            };
+            let median =
+                (summary.lifetimes.median).map_or("open".to_owned(), |t| format!("{t:.4}"));
+            let failed = report::grouped(summary.failed);
+            format!("{values} {of_all:>8.2} % {each:>27} {median:>14} {failed:>10}")
         };
-        let median = (summary.lifetimes.median).map_or("open".to_owned(), |t| format!("{t:.4}"));
-        let failed = report::grouped(summary.failed);
-        format!("{values} {of_all:>8.2} % {each:>27} {median:>14} {failed:>10}")
-    };
-    sweep_summary(&lines(outcome), &titles, outcome, row, files, None)
+        ended.sweep_summary(&lines, &titles, row)
+    }
 }

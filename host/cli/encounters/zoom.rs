@@ -3,21 +3,19 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use trisolar::encounters::{Adjustable, Executor, Overrides, Validated};
-use trisolar::run::{Paths, RunOptions};
+use serde_json::{Value, json};
+use trisolar::encounters::{Adjustable, Overrides};
+use trisolar::run::{Part, Paths};
 use trisolar::zoom::{
-    ENCOUNTER_ZOOM_FRAMES, EncounterBase, EncounterFrame, Rule, variables_in_words,
+    ENCOUNTER_ZOOM_FRAMES, EncounterBase, EncounterFrame, Rule, Style, variables_in_words,
 };
 
-use super::sequence::{Description, SequenceArgs, check, lines, object};
+use super::sequence::{SequenceArgs, may_differ, style};
 use crate::films::frames;
+use crate::report::Lines;
 use crate::resume::Typed;
-use crate::sequence::{
-    FilmArgs, SequenceReport, ZoomLookArgs, add_zoom_lines, films, make_films, record_with_films,
-    reported_part,
-};
-use crate::{Failure, report, values};
+use crate::sequence::{self, Description, Ended, FilmArgs, ZoomLookArgs};
+use crate::{Failure, values};
 
 /// Compute a sequence of maps of outcomes (--map) towards a point, which keeps its place in all pictures. Run it again to continue an
 /// interrupted run, or to make a film of existing frames.
@@ -99,7 +97,29 @@ impl Paths for Zoom {
     }
 }
 
+/// Computes the missing frames and makes the films.
+pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+    let describe = |base, max_error| {
+        Ok(Zoom {
+            base,
+            max_error,
+            to: args.to.clone(),
+            frames: args.frames,
+            set: args.set.iter().map(Rule::to_string).collect(),
+            npz: args.sequence.npz,
+            film: args.films.film.clone(),
+            fps: args.films.fps,
+            look: args.look,
+        })
+    };
+    let base = |under: Option<&_>| args.sequence.base(under);
+    sequence::run(&args.sequence, typed, &args.out, base, describe)
+}
+
 impl Description for Zoom {
+    type Options = SequenceArgs;
+    const COMMAND: &'static str = "encounters zoom";
+
     fn base(&self) -> &Overrides {
         &self.base
     }
@@ -107,82 +127,23 @@ impl Description for Zoom {
     fn max_error(&mut self) -> &mut Option<f64> {
         &mut self.max_error
     }
-}
 
-/// Computes the missing frames and makes the films.
-pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
-    args.sequence
-        .on_all_ranks(|executor, options| run_on(args, typed, executor, options))
-}
-
-fn run_on(
-    args: &Args,
-    typed: &Typed,
-    executor: &dyn Executor<Validated>,
-    options: RunOptions,
-) -> Result<(), Failure> {
-    executor.check(&options)?;
-    let sequence = &args.sequence;
-    let describe = |base: &Overrides, max_error| Zoom {
-        base: base.clone(),
-        max_error,
-        to: args.to.clone(),
-        frames: args.frames,
-        set: args.set.iter().map(Rule::to_string).collect(),
-        npz: sequence.npz,
-        film: args.films.film.clone(),
-        fps: args.films.fps,
-        look: args.look,
-    };
-    let (zoom, path, before) = sequence.described("encounters zoom", typed, &args.out, describe)?;
-    zoom.look.check(&zoom.film)?;
-    let frames = zoom.frames()?;
-    let films = films(&zoom.film)?;
-    let part = sequence.folder.part()?;
-    let _claim = sequence.folder.claim(&path, part, &films)?;
-    let settings = sequence.settings(options, zoom.look, zoom.npz, part);
-    let begun = sequence.folder.begun::<Zoom>("encounters zoom", &path);
-    let record = record_with_films("encounters zoom", &path, &zoom, before.as_ref(), &films)?;
-    let kind = json!({ "encounters zoom": zoom.to });
-    let folder = sequence.open(&path, &frames, &settings, &kind, record, (begun, &zoom))?;
-    sequence.save_config(&zoom.base, zoom.max_error)?;
-    let outcome = sequence.compute("zoom", executor, &frames, &folder, &settings)?;
-    let SequenceArgs { json, quiet, .. } = *sequence;
-    let report = SequenceReport { json, quiet };
-    let of_part = || object(&frames, &outcome, &folder, settings.picture_format());
-    if reported_part(part, &folder, of_part, || lines(&outcome), report)? {
-        return check(&outcome, zoom.max_error);
+    fn may_differ(frames: &[EncounterFrame]) -> Vec<&'static str> {
+        may_differ(frames)
     }
-    make_films(&films, &folder, frames.len(), zoom.fps)?;
-    if sequence.json {
-        let mut object = of_part();
-        object["films"] = json!(zoom.film);
-        report::add_files(&mut object, &zoom.film);
-        report::json(&object)?;
-    } else if !sequence.quiet {
-        let mut lines = lines(&outcome);
-        let films: Vec<_> = zoom
-            .film
-            .iter()
-            .map(|film| ("film", film.as_path()))
-            .collect();
-        add_zoom_lines(
-            &mut lines,
-            &outcome,
-            &folder,
-            settings.picture_format(),
-            &films,
-        );
-        for note in &outcome.effort.notes {
-            lines.add("note", note);
-        }
-        report::to_stdout(lines.as_str())?;
-    }
-    check(&outcome, zoom.max_error)
-}
 
-impl Zoom {
-    /// The maps.
+    fn style(&self) -> Style {
+        style(self.look, self.npz)
+    }
+
+    fn films(&self) -> (&[PathBuf], f64) {
+        (&self.film, self.fps)
+    }
+
+    fn kind(&self) -> Value {
+        json!({ "encounters zoom": self.to })
+    }
+
     fn frames(&self) -> Result<Vec<EncounterFrame>, Failure> {
         let base = self.base.validated(None);
         let base = base.map_err(|e| Failure::BadInput(e.to_string()))?;
@@ -199,6 +160,18 @@ impl Zoom {
         base.zoom(&rules, self.frames).map_err(|e| {
             Failure::BadInput(format!("{e}\nhint: --to, --set and --frames determine it"))
         })
+    }
+
+    fn check(&self, _: &[EncounterFrame], _: Option<Part>) -> Result<(), Failure> {
+        self.look.check(&self.film)
+    }
+
+    fn add_to(&self, object: &mut Value, _: &Ended<'_, Self>) {
+        object["films"] = json!(self.film);
+    }
+
+    fn summary(&self, lines: Lines, ended: &Ended<'_, Self>) -> String {
+        ended.zoom_summary(lines)
     }
 }
 

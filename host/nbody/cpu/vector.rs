@@ -33,22 +33,29 @@ pub(super) trait Vector: Real {
     fn store(self, to: &mut [f64]);
 }
 
+/// For a [`Vector`] whose r⁻³ are computed as a whole, by this function.
+macro_rules! all_at_the_end {
+    ($inv_cubes:ident) => {
+        type Begun = ();
+
+        #[inline(always)]
+        fn begin(_: &[Self; VECTORS_TOGETHER]) {}
+
+        #[inline(always)]
+        fn end(r2: &[Self; VECTORS_TOGETHER], (): ()) -> [Self; VECTORS_TOGETHER] {
+            Self::$inv_cubes(*r2)
+        }
+    };
+}
+
 impl Vector for f64 {
     const FEW_REGISTERS: bool = false;
     const SEPARATIONS_AGAIN: bool = false;
-    type Begun = ();
+    all_at_the_end!(inv_cubes_or_zero);
 
     #[inline(always)]
     fn inv_cubes_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
         Self::inv_cubes_or_zero(r2)
-    }
-
-    #[inline(always)]
-    fn begin(_: &[Self; VECTORS_TOGETHER]) {}
-
-    #[inline(always)]
-    fn end(r2: &[Self; VECTORS_TOGETHER], (): ()) -> [Self; VECTORS_TOGETHER] {
-        Self::inv_cubes_or_zero(*r2)
     }
 
     #[inline(always)]
@@ -193,15 +200,7 @@ macro_rules! vector_of_singles {
         impl Vector for $single {
             const FEW_REGISTERS: bool = true;
             const SEPARATIONS_AGAIN: bool = false;
-            type Begun = ();
-
-            #[inline(always)]
-            fn begin(_: &[Self; VECTORS_TOGETHER]) {}
-
-            #[inline(always)]
-            fn end(r2: &[Self; VECTORS_TOGETHER], (): ()) -> [Self; VECTORS_TOGETHER] {
-                Self::inv_cubes(*r2)
-            }
+            all_at_the_end!(inv_cubes);
 
             #[inline(always)]
             fn load(from: &[f64]) -> Self {
@@ -226,15 +225,7 @@ macro_rules! vector_of_singles {
             // Their sums are in memory anyway.
             const FEW_REGISTERS: bool = false;
             const SEPARATIONS_AGAIN: bool = false;
-            type Begun = ();
-
-            #[inline(always)]
-            fn begin(_: &[Self; VECTORS_TOGETHER]) {}
-
-            #[inline(always)]
-            fn end(r2: &[Self; VECTORS_TOGETHER], (): ()) -> [Self; VECTORS_TOGETHER] {
-                Self::inv_cubes(*r2)
-            }
+            all_at_the_end!(inv_cubes);
 
             #[inline(always)]
             fn load(from: &[f64]) -> Self {

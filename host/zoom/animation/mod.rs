@@ -71,7 +71,8 @@ impl Animation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Frame, Style, sweep, write};
+    use crate::frame::write;
+    use crate::{Frame, FrameFiles, Style, sweep};
     use trisolar_io::colour::ColourMap;
     use trisolar_map::{Resolution, Specification, ValueSlice};
 
@@ -83,11 +84,15 @@ mod tests {
             ..Specification::default()
         };
         let frames = sweep(&base, &["g=1,2,3".parse().expect("values")]).expect("valid");
-        let style = Style::default();
+        let files = FrameFiles {
+            style: &Style::default(),
+            most: 100,
+            folder,
+        };
         for frame in &frames {
             let times: Vec<u32> = (0..20).map(|i| i * (frame.index + 1)).collect();
             let found = Resolution::new(1, 0);
-            write(frame, ValueSlice::U32(&times), found, 100, &style, folder).expect("writes");
+            write(frame, ValueSlice::U32(&times), found, &files).expect("writes");
         }
         frames
     }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::divide::Program;
+use super::listing::Listing;
 use super::text::{Kind, Variable, function, in_parentheses, is_kernel, names, operands};
 
 /// A place in a piece of memory that is not known, or beyond what is followed.
@@ -65,7 +65,7 @@ pub struct Foreign<'a> {
 }
 
 struct Search<'p, 'a> {
-    program: &'p Program<'a>,
+    program: &'p Listing<'a>,
     known: HashMap<(usize, &'a str), usize>,
     values: Vec<Value<'a>>,
     /// What is stored at each place of the own memory.
@@ -80,7 +80,7 @@ struct Search<'p, 'a> {
 }
 
 impl<'a> Foreign<'a> {
-    pub fn of(program: &Program<'a>) -> Self {
+    pub fn of(program: &Listing<'a>) -> Self {
         let mut search = Search {
             program,
             known: HashMap::new(),
@@ -416,6 +416,7 @@ fn parameters(define: &str) -> Vec<&str> {
 mod tests {
     use super::*;
     use crate::error::CudaBuilderError;
+    use crate::ir::divide::Program;
 
     /// A program in which one kernel has `stores`, and another one `calls`.
     fn divided(stores: &str, calls: &str) -> Result<usize, CudaBuilderError> {

@@ -1,13 +1,12 @@
 //! The optimised program: checks of what a GPU cannot do, and its division into modules.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use super::addresses::Foreign;
 use super::edit::{DYNAMIC, dynamic, in_initial_value, readable};
-use super::text::{
-    Kind, Part, Variable, bare, function, is_kernel, items, names, operands, parts, unknown,
-};
+use super::listing::Listing;
+use super::text::{Kind, Variable, bare, function, is_kernel, names, operands, unknown};
 use crate::error::CudaBuilderError;
 
 /// Functions that the driver itself provides.
@@ -15,12 +14,17 @@ const PROVIDED_BY_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfai
 
 /// An optimised program.
 pub struct Program<'a> {
-    pub(super) lines: Vec<&'a str>,
-    pub(super) items: Vec<(Kind, Range<usize>)>,
-    /// The item that defines or declares a name.
-    pub(super) defined: HashMap<&'a str, usize>,
+    listing: Listing<'a>,
     /// Whether there is assembly outside of functions.
     has_assembly: bool,
+}
+
+impl<'a> Deref for Program<'a> {
+    type Target = Listing<'a>;
+
+    fn deref(&self) -> &Listing<'a> {
+        &self.listing
+    }
 }
 
 /// A module: the kernels in it, and its text.
@@ -32,26 +36,10 @@ pub struct Division {
 impl<'a> Program<'a> {
     /// Takes the text apart, and refuses what would be wrong on a GPU.
     pub fn checked(text: &'a str) -> Result<Self, CudaBuilderError> {
-        let lines: Vec<&str> = text.lines().collect();
-        let items = items(&lines)?;
-        let mut defined = HashMap::new();
-        for (item, (_, range)) in items.iter().enumerate() {
-            let line = lines[range.start];
-            let name = match line.starts_with("define ") || line.starts_with("declare ") {
-                true => function(line),
-                false => names(line)
-                    .next()
-                    .filter(|(place, name)| place.start == 0 && name.starts_with(['@', '!', '%']))
-                    .map(|(_, name)| name),
-            };
-            // `attributes #0 = …` is a line at the head of every module.
-            defined.extend(name.map(|name| (name, item)));
-        }
-        let has_assembly = lines.iter().any(|line| line.starts_with("module asm "));
+        let listing = Listing::of(text)?;
+        let has_assembly = (listing.lines.iter()).any(|line| line.starts_with("module asm "));
         let program = Self {
-            lines,
-            items,
-            defined,
+            listing,
             has_assembly,
         };
         program.check()?;
@@ -106,10 +94,6 @@ impl<'a> Program<'a> {
             .collect()
     }
 
-    pub(super) fn first(&self, item: usize) -> &'a str {
-        self.lines[self.items[item].1.start]
-    }
-
     /// The error for a write to constant memory, which names the function and the constants that it uses.
     fn write_refused(&self, body: &[&str], line: &str) -> CudaBuilderError {
         let constants: BTreeSet<&str> = (body.iter())
@@ -138,27 +122,6 @@ impl<'a> Program<'a> {
             && !first.starts_with("declare ")
             && !first.starts_with(';')
             && !metadata.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_digit()))
-    }
-
-    /// The items that an item mentions, also within the text of assembly.
-    pub(super) fn mentioned(&self, item: usize) -> BTreeSet<usize> {
-        let by_assembly = |text: &'a str| {
-            text.split(|c: char| !(c.is_ascii_alphanumeric() || "_$.".contains(c)))
-                .filter(|word| !word.is_empty())
-                .filter_map(|word| self.defined.get(format!("@{word}").as_str()))
-        };
-        let mut found = BTreeSet::new();
-        for line in &self.lines[self.items[item].1.clone()] {
-            let is_code = line.contains(" asm ");
-            for (_, part) in parts(line) {
-                match part {
-                    Part::Name(name) => found.extend(self.defined.get(name)),
-                    Part::String(text) if is_code => found.extend(by_assembly(text)),
-                    Part::String(_) => {}
-                }
-            }
-        }
-        found
     }
 
     /// All items that are in the module of each kernel.

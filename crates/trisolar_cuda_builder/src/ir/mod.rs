@@ -8,4 +8,5 @@ mod addresses;
 mod atomics;
 pub mod divide;
 pub mod edit;
+mod listing;
 mod text;
