@@ -39,7 +39,7 @@ struct OfThread<'a, 'b>(&'a mut LaneItems<'b, Validated, Record>);
 
 impl Runs for OfThread<'_, '_> {
     fn next(&mut self) -> Option<u64> {
-        self.0.next()
+        self.0.next_item()
     }
 
     fn start(&mut self, run: u64) -> Start {

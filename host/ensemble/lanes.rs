@@ -48,7 +48,7 @@ where
     }
 
     /// The number of the next item, if there is one.
-    pub fn next(&mut self) -> Option<u64> {
+    pub fn next_item(&mut self) -> Option<u64> {
         if self.drawn.is_empty()
             && let Err(error) = self.draw()
         {

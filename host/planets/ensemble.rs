@@ -128,7 +128,7 @@ struct OfThread<'a, 'b>(&'a mut LaneItems<'b, Validated, Record>);
 
 impl run::Systems for OfThread<'_, '_> {
     fn next(&mut self) -> Option<u64> {
-        self.0.next()
+        self.0.next_item()
     }
 
     fn ended(&mut self, item: u64, record: &Record) {
