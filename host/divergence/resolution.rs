@@ -528,7 +528,7 @@ mod tests {
                 ..Specification::default()
             };
             let spec = specification.validate().expect("valid");
-            sample(&spec, sample_size(&spec))
+            sample(&spec, sample_size(&spec, 1))
         };
         assert_eq!(sampled([4, 3], 10), (0..12).collect::<Vec<u64>>());
         assert_eq!(sampled([40, 30], 4_000_000_000).len(), 12);

@@ -29,8 +29,11 @@ pub struct Look {
     pub y: YDirection,
 }
 
+/// A number of a record.
+type Real = fn(&Record) -> f64;
+
 /// A real column of a record: its name, and its value with years as the unit of time. Missing values are NaN.
-pub const REALS: [(&str, fn(&Record) -> f64); 5] = [
+pub const REALS: [(&str, Real); 5] = [
     ("time", |r| r.time / YEAR),
     ("megno", |r| r.megno),
     ("mean_megno", |r| r.mean_megno),

@@ -63,6 +63,7 @@ pub fn step_check(
 
 /// How a system ended, and whether it is regular.
 fn verdict(record: &Record) -> (Outcome, bool) {
-    let regular = !((record.mean_megno - 2.0).abs() > 1.0);
-    (Outcome(record.outcome), regular)
+    // Missing values, of systems that were not solved, are no sign of chaos.
+    let chaotic = (record.mean_megno - 2.0).abs() > 1.0;
+    (Outcome(record.outcome), !chaotic)
 }

@@ -414,7 +414,6 @@ fn parameters(define: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::error::CudaBuilderError;
     use crate::ir::divide::Program;
 
@@ -444,7 +443,7 @@ mod tests {
             "  %h = call ptr @malloc(i64 8)\n  store ptr @TABLE, ptr %h, align 8\n  store ptr %h, ptr @KEPT, align 8\n",
             "  %1 = atomicrmw xchg ptr @KEPT, i64 ptrtoint (ptr @turned to i64) monotonic, align 8\n",
         ] {
-            let said = divided(stores, CALLS).err().expect(stores).to_string();
+            let said = divided(stores, CALLS).expect_err(stores).to_string();
             assert!(
                 said.starts_with("leaves stores the address of turned "),
                 "{said}"
