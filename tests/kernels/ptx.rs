@@ -272,6 +272,8 @@ fn has_local_data(kernel: &str) -> bool {
     is_of_encounters(kernel)
         // The masses of a pixel come from a function that encounters use too.
         || kernel.contains("_regularised_")
+        // The number of planets is known at run time only.
+        || kernel.starts_with("planets_")
         // An axis of the grid is an index of its argument.
         || kernel == "divergence_plain"
         || kernel.starts_with("hermite_tiles_")
