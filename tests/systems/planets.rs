@@ -135,7 +135,7 @@ fn the_grid_of_rebounds_tutorial_has_its_escapes_and_chaotic_systems() {
 fn two_planets_are_stable_beyond_the_limit_of_hill() {
     // Gladman 1993: 2.40 (μ1 + μ2)^(1/3) for circular orbits.
     let mass = 1e-5;
-    let limit = 2.40 * (2.0 * mass as f64).cbrt();
+    let limit = 2.40 * (2.0 * mass).cbrt();
     let ends = |separation: f64| {
         let outer = format!("m={mass},a={},M=uniform(0,6.28)", 1.0 + separation);
         let spec = valid(&[&format!("m={mass},a=1"), &outer], |o| {
