@@ -134,7 +134,7 @@ fn the_grid_of_rebounds_tutorial_has_its_escapes_and_chaotic_systems() {
 #[test]
 fn two_planets_are_stable_beyond_the_limit_of_hill() {
     // Gladman 1993: 2.40 (μ1 + μ2)^(1/3) for circular orbits.
-    let mass = 1e-5;
+    let mass: f64 = 1e-5;
     let limit = 2.40 * (2.0 * mass).cbrt();
     let ends = |separation: f64| {
         let outer = format!("m={mass},a={},M=uniform(0,6.28)", 1.0 + separation);
