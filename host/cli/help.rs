@@ -130,11 +130,11 @@ const EXAMPLES: &[(&str, Examples)] = &[
         "planets",
         &[
             (
-                "trisolar planets --planet m=1mjup,a=5.2,e=0.05 --planet m=0.3mjup,a=7:10:64,e=0:0.5:64 --stop r>20 --out map.png",
+                "trisolar planets --planet m=1mjup,a=5.2 --planet m=0.3mjup,a=7:10:64,e=0:0.5:64 --out map.png",
                 "a map of MEGNO over a and e of the outer planet",
             ),
             (
-                "trisolar planets --planet a=2:4:400,e=0:0.4:100 --planet m=1mjup,a=5.2,e=0.05 --years 2000 --out belt.png",
+                "trisolar planets --planet a=2:4:400,e=0:0.4:100 --planet m=1mjup,a=5.2,e=0.05 --out belt.png",
                 "test particles inside of Jupiter's orbit",
             ),
         ],

@@ -65,7 +65,7 @@ pub struct RoundedCache {
 /// Computes and writes the missing frames of a sequence one after the other, with the cache.
 ///
 /// # Errors
-/// As [`run`](super::run); [`EngineError::Refused`] for a part of the sequence.
+/// As [`run_on`](super::run_on); [`EngineError::Refused`] for a part of the sequence.
 pub fn run_rounded(
     executor: &dyn Executor<Validated>,
     frames: &[Frame],
