@@ -62,8 +62,11 @@ impl Again {
     }
 
     /// Up to `most` pixels of a map. `None` if they cannot be computed so: a run with a quarter of the step has more steps than are
-    /// possible, or the method has no double-double.
+    /// possible, or the method has no double-double, or has it already.
     fn sample(self, spec: &Validated, most: u64) -> Option<Sample> {
+        if self == Self::Exact && spec.specification().precision == Precision::DoubleDouble {
+            return None;
+        }
         Sample::of(spec, most, |s| match self {
             Self::Finer => {
                 s.dt /= FINER as f64;

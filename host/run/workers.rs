@@ -7,6 +7,10 @@ use crate::EngineError;
 use crate::short_tasks::ShortTasks;
 use crate::simd::Simd;
 
+/// The stack of a thread, as large as that of a program's first one: in a build without optimisation, lanes of double-double need more than
+/// the usual 2 MiB.
+const STACK_BYTES: usize = 8 << 20;
+
 /// Threads that share the work of a run, and the instruction set they compute with. Clones share the threads.
 #[derive(Clone)]
 pub struct Workers {
@@ -63,6 +67,7 @@ impl Workers {
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(given)
+            .stack_size(STACK_BYTES)
             .build()
             .map_err(|e| fail(e.to_string()))?;
         Ok(Self {

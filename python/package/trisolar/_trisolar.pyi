@@ -274,6 +274,7 @@ class Specification:
         seconds: float,
         notes: List[str],
         resolution: Optional[Tuple[int, int]] = None,
+        checks: List[Optional[Tuple[int, int, int]]] = ...,
     ) -> Map: ...
 
 @final
