@@ -110,11 +110,7 @@ impl Ensemble for Validated {
     }
 
     fn blank(&self) -> Option<Vec<Record>> {
-        let mut records = Vec::new();
-        let count = usize::try_from(self.runs()).ok()?;
-        records.try_reserve_exact(count).ok()?;
-        records.resize(count, Record::default());
-        Some(records)
+        trisolar_ensemble::plain_blank(self.runs())
     }
 
     fn put(all: &mut Vec<Record>, first: usize, records: &[Record]) {

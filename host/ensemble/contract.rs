@@ -137,6 +137,15 @@ pub fn plain_of<T: Plain + Default>(copied: &[u8]) -> Option<Vec<T>> {
     Some(values)
 }
 
+/// Room for this many values; `None` if there is too little memory.
+pub fn plain_blank<T: Plain + Default>(count: u64) -> Option<Vec<T>> {
+    let count = usize::try_from(count).ok()?;
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).ok()?;
+    values.resize(count, T::default());
+    Some(values)
+}
+
 /// The options in which two specifications differ, with both values.
 pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<String> {
     let [there, here] = [there, here].map(|given| match serde_json::to_value(given) {

@@ -15,7 +15,8 @@ mod ranks;
 pub mod store;
 
 pub use contract::{
-    Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, differences, plain_of, wilson,
+    Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, differences, plain_blank, plain_of,
+    wilson,
 };
 pub use devices::Devices;
 pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, in_memory, together};

@@ -83,11 +83,7 @@ impl Ensemble for Validated {
     }
 
     fn blank(&self) -> Option<Vec<Record>> {
-        let mut records = Vec::new();
-        let count = usize::try_from(self.items()).ok()?;
-        records.try_reserve_exact(count).ok()?;
-        records.resize(count, Record::default());
-        Some(records)
+        trisolar_ensemble::plain_blank(self.items())
     }
 
     fn put(all: &mut Vec<Record>, first: usize, records: &[Record]) {
