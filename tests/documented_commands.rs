@@ -131,6 +131,11 @@ const SCALED: &[Scale] = &[
         &[],
     ),
     scale(
+        "trisolar bench planets",
+        &[("--n", "20"), ("--cpu-n", "10"), ("--steps", "20")],
+        &[],
+    ),
+    scale(
         "trisolar nbody",
         &[],
         &[

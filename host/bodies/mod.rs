@@ -39,7 +39,7 @@ pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS, compensated, kinetic};
 pub use displacement::{DISPLACEMENT_LIMIT, Displacement, Displacements, body_name};
 pub use glam::DVec3;
 pub use king::KING_W0;
-pub use models::{Model, ModelError};
+pub use models::{Model, ModelError, PlanetElements, solar_planets};
 pub use points::{MAX_POINTS, Points};
 pub use shape::{SHAPE_FRACTIONS, Shape};
 use shells::Shells;

@@ -573,6 +573,29 @@ impl Planet {
     }
 }
 
+/// The orbital elements of a planet about the sun at J2000.0.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanetElements {
+    /// Its name.
+    pub name: &'static str,
+    /// Mass (solar masses), half the major axis (au) and eccentricity.
+    pub shape: [f64; 3],
+    /// Inclination, longitude of the ascending node, argument of the perihelion and mean anomaly (degrees).
+    pub angles: [f64; 4],
+}
+
+/// The planets of [`Model::SolarSystem`], from the inside out.
+pub fn solar_planets() -> impl Iterator<Item = PlanetElements> {
+    PLANETS.iter().map(|planet| {
+        let [inclination, longitude, perihelion, node] = planet.angles;
+        PlanetElements {
+            name: planet.name,
+            shape: [1.0 / planet.inverse_mass, planet.a, planet.e],
+            angles: [inclination, node, perihelion - node, longitude - perihelion],
+        }
+    })
+}
+
 fn solar_system(g: f64) -> Bodies {
     let mut bodies = Bodies::default();
     bodies.push(1.0, DVec3::ZERO, DVec3::ZERO);

@@ -219,6 +219,13 @@ const EXAMPLES: &[(&str, Examples)] = &[
         )],
     ),
     (
+        "bench planets",
+        &[(
+            "trisolar bench planets --planets 3 --backend cpu",
+            "systems of three planets on the engines of the CPU",
+        )],
+    ),
+    (
         "bench nbody",
         &[(
             "trisolar bench nbody --plot rates.svg",

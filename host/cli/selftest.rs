@@ -1,6 +1,6 @@
 //! `trisolar selftest`: compares every kernel on every device, and every width of the CPU's lanes, on maps that are sensitive to
-//! differences, in every precision and with every integrator, for grids and points; and star clusters, all-pairs runs and three-body
-//! encounters on every engine. All must agree bit for bit.
+//! differences, in every precision and with every integrator, for grids and points; and star clusters, all-pairs runs, three-body
+//! encounters and planetary systems on every engine. All must agree bit for bit.
 
 use std::time::Instant;
 
@@ -10,6 +10,7 @@ use trisolar::divergence::{
     CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Plane, Specification, Validated,
     ValueSlice, ValueVec,
 };
+use trisolar::ensemble::Slice as _;
 use trisolar::gpu;
 use trisolar::machine;
 use trisolar::run::{EngineError, Unattended};
@@ -21,8 +22,10 @@ use super::{Failure, interrupt};
 
 mod cluster;
 mod encounters;
+mod ensembles;
 mod methods;
 mod nbody;
+mod planets;
 mod sizes;
 
 use sizes::Sizes;
@@ -94,10 +97,11 @@ impl Outcome {
         self.different == Ok(0)
     }
 
-    fn verdict(&self) -> String {
+    /// The verdict on values of this name.
+    fn verdict(&self, values: &str) -> String {
         match &self.different {
             Ok(0) => "equal".to_owned(),
-            Ok(n) => format!("{n} PIXELS DIFFER"),
+            Ok(n) => format!("{n} {values} DIFFER"),
             Err(reason) => format!("FAILED: {reason}"),
         }
     }
@@ -131,16 +135,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     let clusters = cluster::outcomes(&simds, sizes)?;
-    let encounters = encounters::outcomes(&simds, sizes)?;
-    let others = clusters.iter().chain(&encounters);
-    let passed = outcomes.iter().chain(others).all(Outcome::agrees)
-        && runs.iter().all(nbody::Outcome::agrees);
+    let encounters = ensembles::outcomes(&encounters::cases(sizes)?, &simds)?;
+    let planets = ensembles::outcomes(&planets::cases(sizes)?, &simds)?;
+    let others = || clusters.iter().chain(&encounters).chain(&planets);
+    let all = || outcomes.iter().chain(others());
+    let wrong = all().filter(|o| !o.agrees()).count() + runs.iter().filter(|o| !o.agrees()).count();
+    let passed = wrong == 0;
     if args.json {
         let gpus = gpu::devices().unwrap_or_default();
         let names = std::iter::once(machine::cpu_name()).chain(gpus.into_iter().map(|g| g.name));
-        let all = outcomes.iter().chain(&clusters).chain(&encounters);
-        let wrong =
-            all.filter(|o| !o.agrees()).count() + runs.iter().filter(|o| !o.agrees()).count();
         let common = Common {
             specification: json!({
                 "simd": simds.iter().map(Simd::to_string).collect::<Vec<_>>(),
@@ -152,24 +155,45 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             notes,
             ..Common::default()
         };
+        let rows = |of: &[Outcome]| of.iter().map(Outcome::to_json).collect::<Vec<_>>();
         report::json(&common.with(json!({
             "passed": passed,
             "maps": spreads,
-            "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
-            "clusters": clusters.iter().map(Outcome::to_json).collect::<Vec<_>>(),
-            "encounters": encounters.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+            "results": rows(&outcomes),
+            "clusters": rows(&clusters),
+            "encounters": rows(&encounters),
+            "planets": rows(&planets),
             "nbody": runs.iter().map(nbody::Outcome::to_json).collect::<Vec<_>>(),
         })))?;
     } else {
-        let text = cluster::table(&clusters, sizes)
-            + &encounters::table(&encounters, sizes)
-            + &nbody::table(&runs);
-        outcomes.extend(clusters);
-        outcomes.extend(encounters);
-        let wrong = outcomes.iter().filter(|o| !o.agrees()).count()
-            + runs.iter().filter(|o| !o.agrees()).count();
-        let counts = [outcomes.len() + runs.len(), wrong];
-        report::to_stdout(&table(&spreads, &outcomes, &text, &notes, counts))?;
+        let Sizes {
+            particles,
+            blocks,
+            runs: encounters_of_case,
+            points,
+            systems,
+            ..
+        } = sizes;
+        let text = [
+            rows(
+                &format!("star clusters, {particles} particles, {blocks} block steps"),
+                &clusters,
+                "NUMBERS",
+            ),
+            rows(
+                &format!("encounters, {encounters_of_case} runs ({points} points)"),
+                &encounters,
+                "RECORDS",
+            ),
+            rows(
+                &format!("planetary systems, {systems} of each kind"),
+                &planets,
+                "RECORDS",
+            ),
+            nbody::table(&runs),
+        ];
+        let counts = [all().count() + runs.len(), wrong];
+        report::to_stdout(&table(&spreads, &outcomes, &text.concat(), &notes, counts))?;
     }
     if passed {
         Ok(())
@@ -339,7 +363,7 @@ fn compare(case: &Case, candidate: &Candidate, expected: &ValueVec) -> Outcome {
         Ok(computed) if computed.values.len() != expected.len() => {
             Err(format!("{} pixels came back", computed.values.len()))
         }
-        Ok(computed) => Ok(different(computed.values.as_slice(), expected.as_slice())),
+        Ok(computed) => Ok(computed.values.as_slice().different(expected.as_slice())),
         Err(error) => Err(error.to_string()),
     };
     Outcome {
@@ -351,11 +375,20 @@ fn compare(case: &Case, candidate: &Candidate, expected: &ValueVec) -> Outcome {
     }
 }
 
-/// Pixels whose values differ in any bit.
-fn different(a: ValueSlice<'_>, b: ValueSlice<'_>) -> u64 {
-    let size = a.value_type().size();
-    let pairs = a.bytes().chunks(size).zip(b.bytes().chunks(size));
-    pairs.filter(|(a, b)| a != b).count() as u64
+/// A line for each outcome of systems other than maps, whose values have this name.
+fn rows(title: &str, outcomes: &[Outcome], values: &str) -> String {
+    let mut text = format!("{title}\n");
+    for outcome in outcomes {
+        text.push_str(&format!(
+            "  {:<34} {:<28} {:>9.3} s  {}\n",
+            outcome.map,
+            outcome.engine,
+            outcome.seconds,
+            outcome.verdict(values)
+        ));
+    }
+    text.push('\n');
+    text
 }
 
 /// The range of the pixels' partings, which shows that the map tests all cases.
@@ -425,7 +458,7 @@ fn table(
                 "  {:<46} {:>9.3} s  {}\n",
                 outcome.engine,
                 outcome.seconds,
-                outcome.verdict()
+                outcome.verdict("PIXELS")
             ));
         }
         text.push('\n');

@@ -109,6 +109,14 @@ pub trait Slice<'a>: Copy {
 
     /// Their bytes in files and messages.
     fn le_bytes(self) -> Cow<'a, [u8]>;
+
+    /// How many of them differ in any bit from those of `others` at the same places, as far as both go.
+    fn different(self, others: Self) -> u64 {
+        let [a, b] = [self.le_bytes(), others.le_bytes()];
+        let size = (a.len() / self.count().max(1) as usize).max(1);
+        let pairs = a.chunks(size).zip(b.chunks(size));
+        pairs.filter(|(a, b)| a != b).count() as u64
+    }
 }
 
 impl<'a, T: Plain> Slice<'a> for &'a [T] {

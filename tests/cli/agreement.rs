@@ -105,6 +105,7 @@ fn measurements_and_lists_of_devices_report_what_the_schema_says() {
         "bench divergence --backend cpu --size 4 --steps 20 --threads 1",
         "bench cluster --backend cpu --n 16 --order 4 --seconds 0.01 --threads 1",
         "bench encounters --backend cpu --cpu-n 3 --threads 1",
+        "bench planets --backend cpu --cpu-n 3 --steps 20 --threads 1",
         "bench nbody --backend cpu --n 16 --repeats 2 --seconds 0.001 --threads 1 --csv rates.csv",
     ] {
         let report = json(folder.path(), words);

@@ -46,13 +46,15 @@ fn devices_lists_the_cpu_and_says_whether_there_is_a_gpu() {
     }
 }
 
-/// The values of a key of the results of a system in the self test, without the numbers of runs.
+/// The values of a key of the results of a system in the self test, without the numbers of runs and of systems.
 fn distinct(object: &Value, system: &str, key: &str) -> BTreeSet<String> {
     let results = object[system].as_array().unwrap();
     let values = results.iter().map(|r| r[key].as_str().unwrap());
     values
         .map(|value| match value.split_once(", ") {
-            Some((engine, runs)) if runs.ends_with(" runs") => engine.to_owned(),
+            Some((engine, few)) if few.ends_with(" runs") || few.ends_with(" systems") => {
+                engine.to_owned()
+            }
             _ => value.to_owned(),
         })
         .collect()
@@ -64,7 +66,7 @@ fn check_selftest(object: &Value) {
     agreement::check(object, &agreement::schema(), "selftest");
     assert_eq!(object["errors"]["wrong_results"], 0);
     assert!(object["seconds"].as_f64() > Some(0.0));
-    for system in ["results", "clusters", "encounters", "nbody"] {
+    for system in ["results", "clusters", "encounters", "planets", "nbody"] {
         let results = object[system].as_array().unwrap();
         assert!(results.iter().all(|r| r["different"] == 0), "{results:#?}");
     }
@@ -108,6 +110,10 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
     for engine in ["emulator", "emulator, its block steps"] {
         assert!(clusters.contains(engine), "{engine}");
     }
+    let systems = distinct(&object, "planets", "map");
+    for case in ["planets_alone, 15 planets", "planets_tangent, 1 planet"] {
+        assert!(systems.contains(case), "{case}");
+    }
     assert!(object["maps"][0]["pixels"].as_u64().unwrap() >= 256 * 256);
 
     // The quick test leaves out no engine, method or kind of start.
@@ -116,11 +122,11 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
     assert_eq!(quick["specification"]["quick"], true);
     let notes = quick["notes"].to_string();
     assert!(notes.contains("quick: "), "{notes}");
-    for system in ["results", "clusters", "encounters", "nbody"] {
+    for system in ["results", "clusters", "encounters", "planets", "nbody"] {
         let engines = distinct(&object, system, "engine");
         assert_eq!(engines, distinct(&quick, system, "engine"), "{system}");
     }
-    for system in ["clusters", "encounters"] {
+    for system in ["clusters", "encounters", "planets"] {
         let cases = distinct(&object, system, "map");
         assert_eq!(cases, distinct(&quick, system, "map"), "{system}");
     }

@@ -142,6 +142,7 @@ fn an_instruction_set_that_is_not_there_is_refused_by_every_command() {
         "bench divergence",
         "bench cluster",
         "bench encounters",
+        "bench planets",
         "bench nbody",
         "bench solvers",
     ];

@@ -4,20 +4,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trisolar::encounters::{
-    CpuEngine, Engine, Jump, Limits, Order, Precision, Record, Specification, Validated,
+    Engine, Jump, Limits, Order, Precision, Record, Specification, Validated, device_kicks_limit,
     kicks_limit,
 };
-#[cfg(feature = "gpu")]
-use trisolar::encounters::{MultiDeviceEngine, device_kicks_limit};
-use trisolar::run::{Backend, EngineError};
-#[cfg(feature = "gpu")]
-use trisolar::run::{GpuChoice, RunOptions};
+use trisolar::run::EngineError;
 use trisolar::simd::Simd;
 
-use crate::cpu_args::CpuArgs;
+use super::{EnsembleArgs, agreement};
 use crate::progress::Progress;
 use crate::report::{self, Common};
-use crate::{Failure, interrupt, values};
+use crate::{Failure, interrupt};
 
 /// Measures encounters of a circular binary of masses 15 and 17.5, a = 5, with a single body of mass 12.5 at rest at 100: phase and
 /// inclination uniform, to the end. The records of all engines are compared bit for bit.
@@ -40,16 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "f64,fast", value_parser = str::parse::<Precision>)]
     precision: Vec<Precision>,
     #[command(flatten)]
-    cpu: CpuArgs,
-    /// How many GPUs compute together [default: 1]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::gpu_count)]
-    gpus: Option<u32>,
-    /// What to measure: auto (all there is), cpu or gpu
-    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
-    backend: Backend,
-    /// Print one JSON object instead of the table
-    #[arg(long)]
-    json: bool,
+    devices: EnsembleArgs,
 }
 
 /// Duration of the measurement of a CPU's limit.
@@ -94,31 +81,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let begin = Instant::now();
     interrupt::watch()?;
     let mut rates = Vec::new();
-    #[cfg(feature = "gpu")]
-    let (gpu, notes) = match args.backend {
-        Backend::Cpu => (None, Vec::new()),
-        backend => {
-            let options = RunOptions {
-                backend: Backend::Gpu,
-                gpus: GpuChoice::First(args.gpus.unwrap_or(1)),
-                ..RunOptions::default()
-            };
-            match MultiDeviceEngine::open(u64::MAX, &options) {
-                Ok((engine, notes)) => (Some(engine), notes),
-                Err(error) if backend == Backend::Gpu || args.gpus.is_some() => {
-                    return Err(error.into());
-                }
-                Err(error) => (None, vec![error.to_string()]),
-            }
-        }
-    };
-    #[cfg(not(feature = "gpu"))]
-    let notes: Vec<String> = Vec::new();
-    #[cfg(not(feature = "gpu"))]
-    if args.backend == Backend::Gpu || args.gpus.is_some() {
-        let error = EngineError::NoGpu("this program was built without the feature `gpu`".into());
-        return Err(error.into());
-    }
+    let cpus = args.devices.cpus()?;
+    let (gpu, notes) = args.devices.gpus()?;
     let jumps = if args.without_jumps {
         vec![true, false]
     } else {
@@ -127,39 +91,31 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for order in &args.order {
         for jumps in &jumps {
             let spec = |n, precision| specification(n, *order, *jumps, precision);
-            let mut before: Vec<Record> = Vec::new();
+            let mut before: Option<Vec<Record>> = None;
             let mut add = |name: String,
                            engine: &dyn Engine<Validated>,
                            limit: Option<f64>,
                            n: u64,
                            precision: Precision| {
-                let others: &[Record] = if precision.is_portable() {
-                    &before
-                } else {
-                    &[]
-                };
+                let others = before.as_ref().filter(|_| precision.is_portable());
                 let (mut rate, records) = measure(name, engine, &spec(n, precision)?, others)?;
                 rate.of_limit = limit.map(|limit| rate.kicks_per_second / limit);
                 if precision.is_portable() {
-                    before = records;
+                    before = Some(records);
                 }
                 rates.push(rate);
                 Ok::<(), Failure>(())
             };
-            if args.backend != Backend::Gpu {
-                for simd in Simd::chosen_or_all(args.cpu.simd()) {
-                    let engine = CpuEngine::with_simd(args.cpu.threads, simd)?;
-                    add(
-                        simd.to_string(),
-                        &engine,
-                        // The compiler vectorises scalar code, so the scalar peak is not a limit.
-                        (simd != Simd::Scalar).then(|| kicks_limit(engine.workers(), PEAK_TIME)),
-                        args.cpu_n,
-                        Precision::F64,
-                    )?;
-                }
+            for (simd, engine) in &cpus {
+                add(
+                    simd.to_string(),
+                    engine,
+                    // The compiler vectorises scalar code, so the scalar peak is not a limit.
+                    (*simd != Simd::Scalar).then(|| kicks_limit(engine.workers(), PEAK_TIME)),
+                    args.cpu_n,
+                    Precision::F64,
+                )?;
             }
-            #[cfg(feature = "gpu")]
             if let Some(engine) = &gpu {
                 for precision in &args.precision {
                     // The driver compiles the kernel on first use.
@@ -177,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     let equal = rates.iter().all(|r| r.different.unwrap_or(0) == 0);
-    if args.json {
+    if args.devices.json {
         let devices = rates.iter().map(|rate| rate.device.as_str());
         let kicks = rates.iter().map(|rate| rate.kicks_per_second);
         let specification = json!({
@@ -233,19 +189,17 @@ fn measure(
     name: String,
     engine: &dyn Engine<Validated>,
     spec: &Validated,
-    before: &[Record],
+    before: Option<&Vec<Record>>,
 ) -> Result<(Rate, Vec<Record>), EngineError> {
-    let progress = Progress::new(&name, false);
-    let start = Instant::now();
-    let records = engine.compute(spec, &progress)?.values;
-    let seconds = start.elapsed().as_secs_f64();
-    progress.finish();
+    let super::Measured {
+        values: records,
+        seconds,
+        different,
+        compared,
+    } = super::measure(&name, engine, spec, before)?;
     let order = spec.specification().order;
     let steps: u64 = records.iter().map(|r| u64::from(r.steps)).sum();
     let kicks = steps as f64 * order.stages() as f64;
-    let compared = before.len().min(records.len());
-    let differ = |(a, b): &(&Record, &Record)| !trisolar::encounters::same_bits(a, b);
-    let different = before.iter().zip(&records).filter(differ).count() as u64;
     let rate = Rate {
         engine: name,
         device: engine.device(),
@@ -259,7 +213,7 @@ fn measure(
         of_limit: None,
         kicks: kicks / spec.runs() as f64,
         different: (compared > 0).then_some(different),
-        compared: compared as u64,
+        compared,
     };
     Ok((rate, records))
 }
@@ -291,11 +245,7 @@ fn text(rates: &[Rate], notes: &[String]) -> String {
                 .map_or("-".into(), |share| format!("{:.1} %", 100.0 * share)),
             rate.kicks
         ));
-        match rate.different {
-            None => {}
-            Some(0) => text.push_str(&format!("\n  {} records equal", rate.compared)),
-            Some(n) => text.push_str(&format!("\n  {n} OF {} RECORDS DIFFER", rate.compared)),
-        }
+        text.push_str(&agreement(rate.different, rate.compared));
     }
     text.push_str(&format!(
         "\n\nThe limit is that of the f64 units, at {} operations a kick ({} in fast).\n",

@@ -137,22 +137,3 @@ pub(super) fn outcomes(simds: &[Simd], sizes: &Sizes) -> Result<Vec<Outcome>, Fa
     }
     Ok(list)
 }
-
-/// The outcomes as text.
-pub(super) fn table(outcomes: &[Outcome], sizes: &Sizes) -> String {
-    let (particles, blocks) = (sizes.particles, sizes.blocks);
-    let mut text = format!("star clusters, {particles} particles, {blocks} block steps\n");
-    for outcome in outcomes {
-        let verdict = match &outcome.different {
-            Ok(0) => "equal".to_owned(),
-            Ok(n) => format!("{n} NUMBERS DIFFER"),
-            Err(reason) => format!("FAILED: {reason}"),
-        };
-        text.push_str(&format!(
-            "  {:<34} {:<24} {:>9.3} s  {verdict}\n",
-            outcome.map, outcome.engine, outcome.seconds
-        ));
-    }
-    text.push('\n');
-    text
-}

@@ -115,7 +115,11 @@ pub(super) fn table(spreads: &[Spread], outcomes: &[Outcome]) -> String {
             of_map().count()
         ));
         for outcome in of_map().filter(|o| !o.agrees()) {
-            text.push_str(&format!("    {}: {}\n", outcome.engine, outcome.verdict()));
+            text.push_str(&format!(
+                "    {}: {}\n",
+                outcome.engine,
+                outcome.verdict("PIXELS")
+            ));
         }
     }
     text.push('\n');

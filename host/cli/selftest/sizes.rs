@@ -33,6 +33,10 @@ pub(super) struct Sizes {
     pub points: u64,
     /// Width and height of the map of encounters.
     pub encounters_map: [u64; 2],
+    /// Number of planetary systems of a case.
+    pub systems: u64,
+    /// Number of planetary systems for the emulator.
+    pub emulated_systems: u64,
 }
 
 /// The whole test.
@@ -53,6 +57,8 @@ const WHOLE: Sizes = Sizes {
     emulated_runs: 20,
     points: 40,
     encounters_map: [30, 20],
+    systems: 150,
+    emulated_systems: 70,
 };
 
 /// For slow machines and emulators of processors: every engine, method and kind of start, but few of each.
@@ -72,6 +78,8 @@ const QUICK: Sizes = Sizes {
     emulated_runs: 4,
     points: 10,
     encounters_map: [6, 5],
+    systems: 10,
+    emulated_systems: 3,
 };
 
 impl Sizes {
