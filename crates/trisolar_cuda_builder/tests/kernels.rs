@@ -2,13 +2,40 @@
 
 mod common;
 
+use std::sync::LazyLock;
+
 use common::{builder, count, has, kernels, lacks, text_of};
 use cuda_builder::{NvvmArch, ptx};
 
-/// The PTX of one kernel of `facilities`, or `None` where kernels cannot be built.
-fn facility(name: &str) -> Option<String> {
-    let text = text_of(builder(kernels("facilities")))?;
-    Some(ptx::entry(&text, name).unwrap().to_owned())
+/// The PTX of `facilities`, which is compiled once, or `None` where kernels cannot be built.
+fn facilities() -> Option<&'static str> {
+    static TEXT: LazyLock<Option<String>> =
+        LazyLock::new(|| text_of(builder(kernels("facilities"))));
+    TEXT.as_deref()
+}
+
+/// The PTX of one kernel of `facilities`.
+fn facility(name: &str) -> Option<&'static str> {
+    Some(ptx::entry(facilities()?, name).unwrap())
+}
+
+/// The PTX of `facilities` for capability 9.0, with the kernels that only newer architectures have.
+fn newer() -> Option<&'static str> {
+    static TEXT: LazyLock<Option<String>> = LazyLock::new(|| for_newer(NvvmArch::Compute90));
+    TEXT.as_deref()
+}
+
+/// The same for a newer architecture. Each of them needs a `core` of its own, which takes a minute.
+fn for_newer(arch: NvvmArch) -> Option<String> {
+    let features = match arch {
+        NvvmArch::Compute90a => "--features=sm_80,sm_90,sm_90a",
+        _ => "--features=sm_80,sm_90",
+    };
+    text_of(
+        builder(kernels("facilities"))
+            .arch(arch)
+            .build_args(&[features]),
+    )
 }
 
 #[test]
@@ -29,12 +56,12 @@ fn crates_of_every_style_compile_and_keep_their_variables_in_registers() {
 
 #[test]
 fn barriers_are_neither_copied_nor_lost() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(text) = facilities() else {
         return;
     };
-    let body = ptx::entry(&text, "three_barriers").unwrap();
+    let body = ptx::entry(text, "three_barriers").unwrap();
     assert_eq!(count(body, "bar.sync"), 3, "{body}");
-    let body = ptx::entry(&text, "barrier_between_conditions").unwrap();
+    let body = ptx::entry(text, "barrier_between_conditions").unwrap();
     assert_eq!(count(body, "bar.sync"), 1, "{body}");
 }
 
@@ -43,12 +70,8 @@ fn fences_within_a_thread_keep_stores_apart() {
     let Some(body) = facility("fences") else {
         return;
     };
-    assert_eq!(count(&body, "st.global.b32"), 5, "{body}");
-    assert_eq!(
-        count(&body, "fence.") + count(&body, "membar."),
-        0,
-        "{body}"
-    );
+    assert_eq!(count(body, "st.global.b32"), 5, "{body}");
+    assert_eq!(count(body, "fence.") + count(body, "membar."), 0, "{body}");
 }
 
 #[test]
@@ -56,9 +79,9 @@ fn remainders_are_computed_exactly_and_written_out_formulas_do_not_change() {
     let Some(body) = facility("remainders") else {
         return;
     };
-    assert_eq!(count(&body, " fmod,"), 2, "{body}");
-    assert_eq!(count(&body, " fmodf,"), 1, "{body}");
-    assert_eq!(count(&body, "fma.rn.f64"), 1, "{body}");
+    assert_eq!(count(body, " fmod,"), 2, "{body}");
+    assert_eq!(count(body, " fmodf,"), 1, "{body}");
+    assert_eq!(count(body, "fma.rn.f64"), 1, "{body}");
 }
 
 #[test]
@@ -67,8 +90,8 @@ fn an_index_minus_a_condition_is_not_mistaken_for_one_minus_its_negation() {
         return;
     };
     // Each of the two conditions is extended to a word once, and no load is from the wrong element.
-    assert_eq!(count(&body, "selp.b32"), 2, "{body}");
-    lacks(&body, "+80]|+176]");
+    assert_eq!(count(body, "selp.b32"), 2, "{body}");
+    lacks(body, "+80]|+176]");
 }
 
 #[test]
@@ -76,16 +99,16 @@ fn the_lower_byte_of_a_float_is_stored_unconverted() {
     let Some(body) = facility("odd_place") else {
         return;
     };
-    assert_eq!(count(&body, "st.global.b8"), 4, "{body}");
-    assert_eq!(count(&body, "], bits0;"), 1, "{body}");
+    assert_eq!(count(body, "st.global.b8"), 4, "{body}");
+    assert_eq!(count(body, "], bits0;"), 1, "{body}");
 }
 
 #[test]
 fn atomics_in_a_threads_own_memory_become_plain_accesses() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(text) = facilities() else {
         return;
     };
-    let body = ptx::entry(&text, "own_memory").unwrap();
+    let body = ptx::entry(text, "own_memory").unwrap();
     assert_eq!(count(body, "atom."), 0, "{body}");
     has(body, "setp.eq.b32|add.rn.f32");
     lacks(body, "isspacep");
@@ -93,7 +116,7 @@ fn atomics_in_a_threads_own_memory_become_plain_accesses() {
     let (_, add) = text.split_once("10facilities3add(").unwrap();
     let (add, _) = add.split_once("ret;").unwrap();
     has(add, "isspacep.local \t%p|atom.add.u32|st.b32");
-    let atomics = ptx::entry(&text, "atomics").unwrap();
+    let atomics = ptx::entry(text, "atomics").unwrap();
     has(
         atomics,
         "atom.relaxed.cta.max.s32|atom.acquire.gpu.cas.b32|atom.sys.cas.b32|\
@@ -107,7 +130,7 @@ fn shared_memory_is_addressed_as_such() {
     let Some(body) = facility("wide_shared") else {
         return;
     };
-    has(&body, "ld.shared|st.shared");
+    has(body, "ld.shared|st.shared");
     let Some(text) = text_of(builder(kernels("style_no_std"))) else {
         return;
     };
@@ -115,31 +138,20 @@ fn shared_memory_is_addressed_as_such() {
     assert!(sum.contains("bar.sync") && sum.contains("atom"), "{sum}");
 }
 
-/// The PTX of `facilities` for a newer architecture.
-fn newer(arch: NvvmArch, feature: &str) -> Option<String> {
-    let feature = format!("--features={feature}");
-    text_of(
-        builder(kernels("facilities"))
-            .arch(arch)
-            .build_args(&[feature]),
-    )
-}
-
 #[test]
 fn newer_instructions_appear_when_compiled_for_their_architectures() {
-    let Some(text) = newer(NvvmArch::Compute80, "sm_80") else {
+    let Some(text) = newer() else {
         return;
     };
-    has(ptx::entry(&text, "reductions").unwrap(), "redux.sync");
-    common::assemble(&text, &["sm_80"]);
+    has(ptx::entry(text, "reductions").unwrap(), "redux.sync");
 }
 
 #[test]
 fn clusters_have_their_directives_and_reach_shared_memory_of_other_blocks() {
-    let Some(text) = newer(NvvmArch::Compute90, "sm_90") else {
+    let Some(text) = newer() else {
         return;
     };
-    let body = ptx::entry(&text, "clusters").unwrap();
+    let body = ptx::entry(text, "clusters").unwrap();
     let directives = ".maxntid 64\n.explicitcluster\n.reqnctapercluster 2, 2, 1\n{";
     assert!(body.contains(directives), "{body}");
     for (instruction, times) in [
@@ -154,12 +166,12 @@ fn clusters_have_their_directives_and_reach_shared_memory_of_other_blocks() {
     ] {
         assert_eq!(count(body, instruction), times, "{instruction}: {body}");
     }
-    common::assemble(&text, &["sm_90"]);
 }
 
 #[test]
+#[ignore = "takes minutes; .ci/run all has it"]
 fn registers_move_between_groups_of_warps() {
-    let Some(text) = newer(NvvmArch::Compute90a, "sm_90a") else {
+    let Some(text) = for_newer(NvvmArch::Compute90a) else {
         return;
     };
     assert!(text.contains(".target sm_90a"), "{text}");
@@ -170,12 +182,11 @@ fn registers_move_between_groups_of_warps() {
     ] {
         assert_eq!(count(body, instruction), 1, "{body}");
     }
-    common::assemble(&text, &["sm_90a"]);
 }
 
 #[test]
 fn launch_bounds_are_directives_of_their_entries() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(text) = facilities() else {
         return;
     };
     for (name, expected) in [
@@ -183,11 +194,11 @@ fn launch_bounds_are_directives_of_their_entries() {
         ("few_registers_f32", ".maxntid 64\n.maxnreg 40\n{"),
         ("few_registers_f64", ".maxntid 64\n.maxnreg 40\n{"),
     ] {
-        let entry = ptx::entry(&text, name).unwrap();
+        let entry = ptx::entry(text, name).unwrap();
         assert!(entry.contains(expected), "{name}: {entry}");
     }
-    assert_eq!(count(&text, ".maxntid"), 3);
-    assert_eq!(count(&text, "// cuda_std"), 0);
+    assert_eq!(count(text, ".maxntid"), 3);
+    assert_eq!(count(text, "// cuda_std"), 0);
 }
 
 #[test]
@@ -196,7 +207,7 @@ fn functions_of_libdevice_are_the_instructions_of_their_rounding() {
         return;
     };
     has(
-        &body,
+        body,
         "add.rn.f64|div.rm.f64|mul.rp.f64|rcp.rz.f64|sqrt.rm.f64|fma.rp.f64|\
          cvt.rm.f64.s64|cvt.rp.f64.u64|add.rz.f32|sub.rm.f32|mul.rz.f32|div.rp.f32|\
          sqrt.rn.f32|fma.rn.f32|cvt.rz.f32.f64|cvt.rm.f32.s32|cvt.rp.f32.u32|\

@@ -138,14 +138,14 @@ fn every_architecture_of_the_enum_is_one_of_the_compiler_and_of_cuda_std() {
 fn kernels_see_the_architecture_they_are_compiled_for() {
     let source = BARE.replace("feature = \"extra\"", "target_feature = \"compute_90\"");
     let krate = crate_of(&source);
-    let Some(old) = text_of(builder(krate.path()).arch(NvvmArch::Compute80)) else {
+    let Some(old) = text_of(builder(krate.path()).arch(NvvmArch::Compute70)) else {
         return;
     };
     let new = text_of(builder(krate.path()).arch(NvvmArch::Compute90)).unwrap();
     let number =
         |text: &str| text.contains("0d4045000000000000") || text.contains("4631107791820423168");
     assert!(!number(&old) && number(&new), "{new}");
-    assert!(old.contains(".target sm_80") && new.contains(".target sm_90"));
+    assert!(old.contains(".target sm_70") && new.contains(".target sm_90"));
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn ptxas_checks_its_options() {
 fn ptxas_in_a_process_of_its_own() {
     let [krate, option] = ["KERNELS", "OPTION"].map(|name| std::env::var(name).unwrap());
     // An architecture of current assemblers, for which another test needs `core` as well.
-    let builder = builder(krate).arch(NvvmArch::Compute80);
+    let builder = builder(krate).arch(NvvmArch::Compute90);
     if let Err(error) = builder.ptxas_option(option).build() {
         panic!("{error}");
     }

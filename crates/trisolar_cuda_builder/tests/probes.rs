@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use common::{builder, has, kernels, said};
 use cuda_builder::{LLVM_TOOLS_VARIABLE, Modules, NvvmArch, RUST_SRC_VARIABLE, ptx};
@@ -20,6 +21,12 @@ fn probes(arch: NvvmArch) -> Option<Modules> {
     }
 }
 
+/// The probes for the oldest architecture, which are compiled once.
+fn oldest() -> Option<&'static Modules> {
+    static MODULES: LazyLock<Option<Modules>> = LazyLock::new(|| probes(NvvmArch::Compute70));
+    MODULES.as_ref()
+}
+
 /// The text of a kernel, and that of its module.
 fn kernel<'a>(modules: &'a Modules, name: &str) -> (&'a str, &'a str) {
     let found = modules.kernels.iter().find(|kernel| kernel.name == name);
@@ -29,7 +36,7 @@ fn kernel<'a>(modules: &'a Modules, name: &str) -> (&'a str, &'a str) {
 
 #[test]
 fn kernels_that_share_a_static_are_one_module_and_all_assemble() {
-    let Some(modules) = probes(NvvmArch::Compute70) else {
+    let Some(modules) = oldest() else {
         return;
     };
     let mut together: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
@@ -97,13 +104,10 @@ fn origins(text: &str, register: &str) -> (bool, bool) {
 
 #[test]
 fn an_address_in_other_memory_is_generic_wherever_it_goes() {
-    for arch in [
-        NvvmArch::Compute70,
-        NvvmArch::Compute80,
-        NvvmArch::Compute90,
-    ] {
-        let Some(modules) = probes(arch) else { return };
-        let (shuffled, _) = kernel(&modules, "shuffled_addresses");
+    let newer = probes(NvvmArch::Compute90);
+    for modules in [oldest(), newer.as_ref()] {
+        let Some(modules) = modules else { return };
+        let (shuffled, _) = kernel(modules, "shuffled_addresses");
         let sources: Vec<(bool, bool)> = (shuffled.lines())
             .filter_map(|line| line.trim().strip_prefix("shfl.sync.idx.b32"))
             .map(|operands| origins(shuffled, operands.split(", ").nth(1).unwrap()))
@@ -117,7 +121,7 @@ fn an_address_in_other_memory_is_generic_wherever_it_goes() {
         let converted = sources.iter().filter(|(converted, _)| *converted);
         assert!(converted.count() >= 6, "{sources:?} {shuffled}");
         assert!(shuffled.matches("\tld.b32").count() >= 4, "{shuffled}");
-        let (stored, _) = kernel(&modules, "stored_addresses");
+        let (stored, _) = kernel(modules, "stored_addresses");
         // The choice and both addresses from memory may be in any memory.
         assert_eq!(stored.matches("\tld.b32").count(), 3, "{stored}");
     }
@@ -125,11 +129,11 @@ fn an_address_in_other_memory_is_generic_wherever_it_goes() {
 
 #[test]
 fn a_choice_of_arrays_is_no_table_in_memory() {
-    let Some(modules) = probes(NvvmArch::Compute70) else {
+    let Some(modules) = oldest() else {
         return;
     };
     for name in ["matched", "matched_arrays"] {
-        let (_, text) = kernel(&modules, name);
+        let (_, text) = kernel(modules, name);
         assert!(!text.contains("generic("), "{text}");
         assert_eq!(text.matches(".shared .align 4 .b8").count(), 4, "{text}");
     }
@@ -137,10 +141,10 @@ fn a_choice_of_arrays_is_no_table_in_memory() {
 
 #[test]
 fn a_reduction_is_left_as_it_is_written_and_a_remainder_is_exact() {
-    let Some(modules) = probes(NvvmArch::Compute70) else {
+    let Some(modules) = oldest() else {
         return;
     };
-    let (reduced, text) = kernel(&modules, "reduced");
+    let (reduced, text) = kernel(modules, "reduced");
     assert_eq!(reduced.matches("fma.rn.f64").count(), 2, "{reduced}");
     assert_eq!(reduced.matches("fma.rn.f32").count(), 1, "{reduced}");
     has(text, " fmod(| fmodf(");
@@ -148,20 +152,21 @@ fn a_reduction_is_left_as_it_is_written_and_a_remainder_is_exact() {
 
 #[test]
 fn what_only_a_table_names_is_in_the_module() {
-    let Some(modules) = probes(NvvmArch::Compute70) else {
+    let Some(modules) = oldest() else {
         return;
     };
-    let (_, text) = kernel(&modules, "called");
+    let (_, text) = kernel(modules, "called");
     has(text, "doubled|halved|same|4area");
-    assert!(!kernel(&modules, "braces").1.contains("doubled"));
-    let (braces, _) = kernel(&modules, "braces");
+    assert!(!kernel(modules, "braces").1.contains("doubled"));
+    let (braces, _) = kernel(modules, "braces");
     has(braces, "17|st.global.b32");
-    let (wide, _) = kernel(&modules, "wide_argument");
+    let (wide, _) = kernel(modules, "wide_argument");
     has(wide, ".param .align 16 .b8 wide_argument_param_1[64]");
 }
 
 /// Builds the probes in a process of its own for each compiler that rustup knows, as far as it has the parts.
 #[test]
+#[ignore = "takes minutes; .ci/run all has it"]
 fn other_compilers_build_the_probes() {
     let output = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output().ok()?;

@@ -2,12 +2,15 @@
 
 mod common;
 
+use std::sync::LazyLock;
+
 use common::{builder, count, has, kernels, lacks, refused, text_of};
 use cuda_builder::{CudaBuilderError, ptx};
 
-/// The PTX of the crate `shared`, or `None` where kernels cannot be built.
-fn shared() -> Option<String> {
-    text_of(builder(kernels("shared")))
+/// The PTX of the crate `shared`, which is compiled once, or `None` where kernels cannot be built.
+fn shared() -> Option<&'static str> {
+    static TEXT: LazyLock<Option<String>> = LazyLock::new(|| text_of(builder(kernels("shared"))));
+    TEXT.as_deref()
 }
 
 /// The declarations whose names contain `part`.
@@ -30,7 +33,7 @@ fn each_static_is_declared_once_in_shared_memory() {
         ("tiles$SUM$", 8),
         ("shared$TILE$", 2048),
     ] {
-        let found = declarations(&ptx, name);
+        let found = declarations(ptx, name);
         assert_eq!(found.len(), 1, "{name}: {found:?}");
         assert!(found[0].starts_with(".shared .align "), "{found:?}");
         assert!(found[0].ends_with(&format!("[{size}];")), "{found:?}");
@@ -45,37 +48,37 @@ fn each_static_is_declared_once_in_shared_memory() {
         assert_eq!(found.count(), 1, "{name} in {ptx}");
     }
     assert!(!ptx.contains("UNUSED"), "{ptx}");
-    assert_eq!(declarations(&ptx, "GLOBAL").len(), 1);
-    assert!(declarations(&ptx, "GLOBAL")[0].starts_with(".global "));
+    assert_eq!(declarations(ptx, "GLOBAL").len(), 1);
+    assert!(declarations(ptx, "GLOBAL")[0].starts_with(".global "));
 }
 
 #[test]
 fn all_crates_that_inline_or_instantiate_a_function_share_its_array() {
     let Some(ptx) = shared() else { return };
     // The arrays are `words`, `array::<u64>`, `array::<f64>`, and the kernel's own.
-    let arrays = declarations(&ptx, "SharedArray");
+    let arrays = declarations(ptx, "SharedArray");
     assert_eq!(arrays.len(), 4, "{arrays:?}");
     assert_eq!(arrays.iter().filter(|a| a.ends_with("[512];")).count(), 3);
-    assert_eq!(count(&ptx, "call.uni (retval0), _RINvNtCs"), 0, "{ptx}");
+    assert_eq!(count(ptx, "call.uni (retval0), _RINvNtCs"), 0, "{ptx}");
 }
 
 #[test]
 fn accesses_are_marked_as_shared() {
     let Some(ptx) = shared() else { return };
-    let broadcast = ptx::entry(&ptx, "broadcast").unwrap();
+    let broadcast = ptx::entry(ptx, "broadcast").unwrap();
     assert_eq!(count(broadcast, "st.shared.b32"), 1, "{broadcast}");
     assert_eq!(count(broadcast, "ld.shared.b32"), 1, "{broadcast}");
     // The address is taken in every way, in functions and another module: four stores, and five loads of three statics.
-    let addresses = ptx::entry(&ptx, "addresses").unwrap();
+    let addresses = ptx::entry(ptx, "addresses").unwrap();
     assert_eq!(count(addresses, "st.shared.b32"), 4, "{addresses}");
     assert_eq!(count(addresses, "ld.shared.b32"), 5, "{addresses}");
-    let own = ptx::entry(&ptx, "own").unwrap();
+    let own = ptx::entry(ptx, "own").unwrap();
     assert_eq!(count(own, "st.shared.b64"), 2, "{own}");
     assert!(count(own, "ld.shared.b64") >= 32, "{own}");
     for body in [broadcast, addresses, own] {
         lacks(body, "cvta.shared|ld.b|st.b");
     }
-    let whole = ptx::entry(&ptx, "whole").unwrap();
+    let whole = ptx::entry(ptx, "whole").unwrap();
     has(whole, "atom.shared.add.u32|shared.cas.b32|st.shared.b8");
 }
 
@@ -102,7 +105,7 @@ fn a_tiled_matrix_product_has_only_shared_loads() {
 #[test]
 fn an_address_that_leaves_its_function_is_generic() {
     let Some(ptx) = shared() else { return };
-    let escapes = ptx::entry(&ptx, "escapes").unwrap();
+    let escapes = ptx::entry(ptx, "escapes").unwrap();
     // The address goes into a choice between two memories, to memory, to a function, and into two numbers and a difference.
     assert!(count(escapes, "cvta.shared.u64") >= 1, "{escapes}");
     assert_eq!(count(escapes, "\tst.b32"), 1, "{escapes}");

@@ -329,6 +329,7 @@ fn a_stranger_without_rust_src_is_told_and_has_the_emulator() {
 
 /// The session of README.md, without optimisation, since that takes minutes.
 #[test]
+#[ignore = "takes minutes; .ci/run all has it"]
 fn the_program_installs_from_its_packages() {
     let stranger = Stranger::new();
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

@@ -79,7 +79,7 @@ pub fn text_of(builder: CudaBuilder) -> Option<String> {
 }
 
 /// Builds and returns the PTX file and its record. All tests build their PTX here, and each PTX is assembled if ptxas is
-/// available, for both ends and the middle of the range of architectures. Where the sources of `core` are missing, it reports a
+/// available, for both ends of the range of architectures. Where the sources of `core` are missing, it reports a
 /// skipped test and returns `None`.
 pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
     let arch = builder.arch;
@@ -91,7 +91,7 @@ pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
                 // Such PTX is for this architecture alone.
                 vec![&own]
             } else {
-                let some = ["sm_75", "sm_90", "sm_120"].into_iter();
+                let some = ["sm_75", "sm_120"].into_iter();
                 some.filter(later).collect()
             };
             assemble(&fs::read_to_string(&path).unwrap(), &some);
