@@ -62,10 +62,10 @@ impl Validated {
 
     /// The engines' units of length per unit of the specification: a power of two.
     pub(super) fn unit(&self) -> f64 {
-        let bits = self.specification.precision.fraction_bits();
-        bits.map_or(1.0, |bits| {
-            f64::from(i32::from(bits) - kernels_gpu::number::FRACTION_BITS as i32).exp2()
-        })
+        // Floating-point numbers take the engines' own bits, 2^0: what computes the power ahead of the branch reads a number.
+        let engines = kernels_gpu::number::FRACTION_BITS as u8;
+        let bits = self.specification.precision.fraction_bits().unwrap_or(engines);
+        (f64::from(bits) - f64::from(engines)).exp2()
     }
 
     /// As [`job`](Self::job), in the specification's unit of length.
