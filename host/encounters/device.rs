@@ -19,8 +19,9 @@ use trisolar_run::queue::Share;
 use trisolar_run::scheduler::Worker;
 use trisolar_run::{EngineError, machine};
 
-/// Number of resident blocks per multiprocessor. With the 128 registers per thread that this allows, the kernel is fastest.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
+/// Number of resident blocks per multiprocessor. With the 168 registers per thread that this allows, the kernel is fastest: with 128, steps
+/// wait for what does not fit into them.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 3;
 /// Duration of a launch on a GPU (ns).
 const LAUNCH_NS: u64 = 100_000_000;
 /// Largest number of runs of a job, whose records are in the device's memory.
