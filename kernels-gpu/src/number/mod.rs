@@ -279,6 +279,14 @@ pub trait Real:
     /// `self · a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
+    /// `self`, which is not negative, + Σ x², by fused multiply-adds with the first component first.
+    #[inline(always)]
+    fn plus_squares<const K: usize>(self, x: [Self; K]) -> Self {
+        let mut sum = self;
+        each!(K, |k| sum = x[k].mul_add(x[k], sum));
+        sum
+    }
+
     /// k · `self`.
     #[inline(always)]
     fn scaled(self, k: Self::Constant) -> Self {

@@ -2,7 +2,8 @@
 //! see what rounding does to a result in `f64`.
 //!
 //! The algorithms are AccurateDWPlusDW and DWTimesDW1 of Joldes, Muller & Popescu (2017), ACM TOMS 44, 15, built from error-free sums
-//! and fused products. They use only IEEE operations and give the same bits everywhere.
+//! and fused products. A product that is added to a number, and a sum of squares, are normalised once, at the end. Only IEEE operations
+//! are used, which give the same bits everywhere.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
@@ -51,6 +52,19 @@ trait Narrow: Single {
         roots
     }
 
+    /// r⁻³ of r² from the approximation y of r⁻¹.
+    #[inline(always)]
+    fn cube(r2: FloatFloat<Self>, y: Self) -> FloatFloat<Self> {
+        let y2 = FloatFloat::product(y, y);
+        let e = <FloatFloat<Self> as Real>::from_f64(1.0) - r2 * y2;
+        let y3 = y2.times(y);
+        // y³(1 + 3/2 e + 15/8 e²), where the bits of one half suffice for the last term.
+        let linear = e.times(<Self as Real>::from_f64(1.5));
+        let quadratic = <Self as Real>::from_f64(1.875) * e.hi;
+        let t = FloatFloat::quick(linear.hi, Real::mul_add(quadratic, e.hi, linear.lo));
+        y3 + y3 * t
+    }
+
     /// a - b, rounded to `f64` first.
     #[inline(always)]
     fn difference(a: f64, b: f64) -> FloatFloat<Self> {
@@ -73,6 +87,22 @@ trait Wide: Seeded {
         let mut roots = Self::inv_cubes(r2);
         each!(K, |k| roots[k] = r2[k] * roots[k]);
         roots
+    }
+
+    /// r⁻³ of r² from the approximation y of r⁻¹.
+    #[inline(always)]
+    fn cube(r2: DoubleDouble<Self>, y: Self) -> DoubleDouble<Self> {
+        let number = <Self as Real>::from_f64;
+        let y2 = DoubleDouble::product(y, y);
+        let p = DoubleDouble::product(r2.hi, y2.hi);
+        let cross = Real::mul_add(r2.hi, y2.lo, r2.lo * y2.hi);
+        // 1 - r² y² is a few units in the last place of 1, so that one half holds it to 106 bits of 1.
+        let e = (number(1.0) - p.hi) - (p.lo + cross);
+        let y3 = DoubleDouble::product(y2.hi, y);
+        let lo = Real::mul_add(y2.lo, y, y3.lo);
+        // y³(1 + 3/2 e + 15/8 e²).
+        let t = e * Real::mul_add(number(1.875), e, number(1.5));
+        DoubleDouble::quick(y3.hi, Real::mul_add(y3.hi, t, lo))
     }
 
     /// a - b, exactly.
@@ -125,24 +155,15 @@ macro_rules! pair {
                 Self { hi, lo }
             }
 
-            /// r⁻³ of r² = `self`, from the approximation y of r⁻¹.
+            /// The product, whose lower part may be a few units in the last place of the upper one.
             #[inline(always)]
-            fn refined_cube(self, y: S) -> Self {
-                let y2 = Self::product(y, y);
-                let e = <Self as Real>::from_f64(1.0) - self * y2;
-                let y3 = y2.times(y);
-                // y³(1 + 3/2 e + 15/8 e²), where the bits of one half suffice for the last term.
-                let linear = e.times(<S as Real>::from_f64(1.5));
-                let quadratic = <S as Real>::from_f64(1.875) * e.hi;
-                let t = Self::quick(linear.hi, Real::mul_add(quadratic, e.hi, linear.lo));
-                y3 + y3 * t
-            }
-
-            /// `self` times one half.
-            #[inline(always)]
-            fn times(self, k: S) -> Self {
-                let p = Self::product(self.hi, k);
-                Self::quick(p.hi, Real::mul_add(self.lo, k, p.lo))
+            fn raw_product(self, o: Self) -> Self {
+                let p = Self::product(self.hi, o.hi);
+                let cross = Real::mul_add(self.hi, o.lo, self.lo * o.hi);
+                Self {
+                    hi: p.hi,
+                    lo: p.lo + cross,
+                }
             }
         }
 
@@ -178,9 +199,8 @@ macro_rules! pair {
             type Output = Self;
             #[inline(always)]
             fn mul(self, o: Self) -> Self {
-                let p = Self::product(self.hi, o.hi);
-                let cross = Real::mul_add(self.hi, o.lo, self.lo * o.hi);
-                Self::quick(p.hi, p.lo + cross)
+                let p = self.raw_product(o);
+                Self::quick(p.hi, p.lo)
             }
         }
 
@@ -227,10 +247,22 @@ macro_rules! pair {
                 }
             }
 
-            /// `self · a + b`, rounded twice.
+            /// `self · a + b`, where the product is not renormalised before the sum.
             #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
-                self * a + b
+                self.raw_product(a) + b
+            }
+
+            #[inline(always)]
+            fn plus_squares<const K: usize>(self, x: [Self; K]) -> Self {
+                // No term is negative, so that one renormalisation of the sum suffices.
+                let Self { mut hi, mut lo } = self;
+                each!(K, |k| {
+                    let square = x[k].raw_product(x[k]);
+                    let (sum, rest) = two_sum(hi, square.hi);
+                    (hi, lo) = (sum, lo + (rest + square.lo));
+                });
+                Self::quick(hi, lo)
             }
 
             #[inline(always)]
@@ -263,7 +295,7 @@ macro_rules! pair {
                 let mut roots = [r2[0].hi; K];
                 each!(K, |k| roots[k] = r2[k].hi);
                 roots = <S as $parts>::inverse_roots(roots);
-                each!(K, |k| w[k] = r2[k].refined_cube(roots[k]));
+                each!(K, |k| w[k] = <S as $parts>::cube(r2[k], roots[k]));
                 w
             }
 
@@ -285,6 +317,15 @@ pair! {
     /// `hi` + `lo` of `f64`, where |lo| is at most half a unit in the last place of `hi`. The exponent has the range of `f64`; digits are
     /// lost where `lo` is below 1e-308.
     DoubleDouble, Seeded, Wide
+}
+
+impl<S: Single> FloatFloat<S> {
+    /// `self` times one half.
+    #[inline(always)]
+    fn times(self, k: S) -> Self {
+        let p = Self::product(self.hi, k);
+        Self::quick(p.hi, Real::mul_add(self.lo, k, p.lo))
+    }
 }
 
 impl Precision for FloatFloat<f32> {

@@ -48,11 +48,10 @@ impl<R: Real> Vec3<R> {
     /// [`norm2_plus`](Self::norm2_plus) of the first `D` components, 2 or 3.
     #[inline(always)]
     pub fn norm2_plus_in<const D: usize>(self, plus: R) -> R {
-        let plane = self.y.mul_add(self.y, self.x.mul_add(self.x, plus));
         if D == 3 {
-            self.z.mul_add(self.z, plane)
+            plus.plus_squares([self.x, self.y, self.z])
         } else {
-            plane
+            plus.plus_squares([self.x, self.y])
         }
     }
 
