@@ -274,10 +274,16 @@ fn pass(argument: &Argument) -> (TokenStream, TokenStream) {
         format_ident!("{name}_pointer"),
         format_ident!("{name}_length"),
     );
+    if !mutable && !raw {
+        // A reference to no elements tells LLVM that what is read through it does not change, and nothing about how many there are.
+        return (
+            quote!(#pointer: &[#element; 0], #length: usize),
+            quote!(::core::slice::from_raw_parts(#pointer.as_ptr(), #length)),
+        );
+    }
     let (kind, make) = match (mutable, raw) {
-        (false, false) => (quote!(*const), quote!(::core::slice::from_raw_parts)),
+        (false, _) => (quote!(*const), quote!(::core::ptr::slice_from_raw_parts)),
         (true, false) => (quote!(*mut), quote!(::core::slice::from_raw_parts_mut)),
-        (false, true) => (quote!(*const), quote!(::core::ptr::slice_from_raw_parts)),
         (true, true) => (quote!(*mut), quote!(::core::ptr::slice_from_raw_parts_mut)),
     };
     (

@@ -494,7 +494,9 @@ impl CudaBuilder {
             tools.call("opt", &[&flags[..], &files].concat())?;
             text = fs::read_to_string(&optimised).map_err(at(&optimised))?;
         }
+        text = ir::moves::between_spaces(text);
         if self.emit == Some(EmitOption::Bitcode) {
+            fs::write(&optimised, &text).map_err(at(&optimised))?;
             let flags = ["-passes=verify", "-o"].map(String::from);
             let files = [path(&output.join("kernels.bc")), path(&optimised)];
             tools.call("opt", &[&flags[..], &files].concat())?;

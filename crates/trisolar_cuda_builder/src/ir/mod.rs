@@ -9,4 +9,5 @@ mod atomics;
 pub mod divide;
 pub mod edit;
 mod listing;
+pub mod moves;
 mod text;

@@ -26,6 +26,53 @@ pub unsafe fn three_barriers(data: *mut u32) {
     *data.add(t) = tile.get((t + 1) % 64);
 }
 
+/// Reads through references: numbers, which nothing changes meanwhile, and atomics, which others may change.
+#[kernel]
+pub unsafe fn referenced(x: &[f32], counts: &[AtomicU32], one: &f32, y: *mut f32) {
+    let t = thread::thread_idx_x() as usize;
+    if let (Some(x), Some(count)) = (x.get(t), counts.get(t)) {
+        *y.add(t) = *x + *one + count.load(Ordering::Relaxed) as f32;
+    }
+}
+
+/// A state that is kept between launches and is too large for registers.
+#[derive(Clone, Copy)]
+pub struct Large {
+    numbers: [f64; 80],
+    steps: u64,
+}
+
+#[inline(never)]
+fn begun(first: f64) -> Large {
+    Large { numbers: [first; 80], steps: 0 }
+}
+
+/// States of which LLVM does not know in which memory they are, because their address is part of a structure.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Kept {
+    states: *mut Large,
+    begins: u32,
+    steps: u32,
+}
+
+/// Goes on with a state from memory, and writes it back.
+#[kernel]
+pub unsafe fn kept(kept: Kept) {
+    let place = kept.states.add(thread::index_1d() as usize);
+    let mut state = if kept.begins == 1 { begun(f64::from(kept.steps)) } else { *place };
+    let mut step = 0;
+    while step < kept.steps {
+        let at = state.numbers[step as usize % 80] as usize % 80;
+        state.numbers[at] += 1.0;
+        state.steps += 1;
+        step += 1;
+    }
+    if state.steps > 3 {
+        *place = state;
+    }
+}
+
 /// The same condition before and after a call of a function with a barrier.
 #[kernel]
 pub unsafe fn barrier_between_conditions(data: *mut u32) {
