@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernels_gpu::kernels::{Planets, PlanetsJob};
-use kernels_gpu::planets::{Alone, MAX_PLANETS, Plan, Record, System, WithTangent};
+use kernels_gpu::planets::{Alone, Follow, MAX_PLANETS, Plan, Record, System, WithTangent};
 
 use super::Task;
 use trisolar_device::{Buffer, Device, Entry, Grid};
@@ -66,7 +66,23 @@ impl GpuEngine for DeviceEngine {
 }
 
 /// The arguments of the kernel.
-type Arguments = <Planets<Alone> as cuda_std::Kernel>::Arguments;
+type Arguments = <Planets<Alone, MAX_PLANETS> as cuda_std::Kernel>::Arguments;
+
+/// The kernel for the systems of a plan.
+fn entry<F: Follow>(plan: &Plan) -> Entry<Arguments>
+where
+    Planets<F, MAX_PLANETS>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<F, 2>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<F, 3>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<F, 4>: cuda_std::Kernel<Arguments = Arguments>,
+{
+    match plan.count {
+        2 => Entry::of::<Planets<F, 2>>(),
+        3 => Entry::of::<Planets<F, 3>>(),
+        4 => Entry::of::<Planets<F, 4>>(),
+        _ => Entry::of::<Planets<F, MAX_PLANETS>>(),
+    }
+}
 
 /// The kernel with its buffers.
 struct Kernel<'a> {
@@ -100,8 +116,8 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
             task,
             share,
             entry: match task.spec.specification().has_tangent() {
-                true => Entry::of::<Planets<WithTangent>>(),
-                false => Entry::of::<Planets<Alone>>(),
+                true => entry::<WithTangent>(task.spec.plan()),
+                false => entry::<Alone>(task.spec.plan()),
             },
             plan: Buffer::of(device, &[*task.spec.plan()])?,
             systems: Buffer::filled(device, room, 0)?,

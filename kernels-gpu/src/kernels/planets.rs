@@ -27,7 +27,7 @@ pub struct PlanetsJob {
 }
 
 /// Takes up to `job.steps` steps of each system, and adds the number of systems that have not ended to `job.open`. `F` says whether they have
-/// a tangent vector.
+/// a tangent vector, and `N` is their number of planets, or [`MAX_PLANETS`] for any number.
 ///
 /// # Parameters
 /// - `job`: the systems, by value
@@ -37,39 +37,52 @@ pub struct PlanetsJob {
 /// Thread i of a one-dimensional grid has the system `job.first + i`; surplus threads return at once.
 ///
 /// # Safety
-/// `job.plan` and `job.open` must be valid, and `job.systems` and `job.records` for `job.count` elements, which nothing else uses during the
-/// launch.
-#[kernel(instances(alone: Alone, tangent: WithTangent))]
-pub unsafe fn planets<F: Follow>(job: PlanetsJob, begins: u32) {
+/// `job.plan` and `job.open` must be valid, `job.systems` and `job.records` for `job.count` elements, which nothing else uses during the
+/// launch, and the plan must have `N` planets, unless `N` is [`MAX_PLANETS`].
+#[kernel(instances(
+    alone: <Alone, MAX_PLANETS>,
+    tangent: <WithTangent, MAX_PLANETS>,
+    alone_2: <Alone, 2>,
+    tangent_2: <WithTangent, 2>,
+    alone_3: <Alone, 3>,
+    tangent_3: <WithTangent, 3>,
+    alone_4: <Alone, 4>,
+    tangent_4: <WithTangent, 4>,
+))]
+pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
     let i = thread::index_1d();
     if i >= job.count {
         return;
     }
-    // SAFETY: the caller guarantees the pointers; each thread has its own i.
+    // SAFETY: the caller guarantees the pointers; each thread has its own i, and a system of fewer planets needs less room.
     let (plan, place, record) = unsafe {
+        let systems = job.systems.cast::<System<f64, N>>();
         let i = i as usize;
-        (&*job.plan, job.systems.add(i), job.records.add(i))
+        (&*job.plan, systems.add(i), job.records.add(i))
     };
     let count = plan.count as usize;
-    let mut system = if begins == 1 {
-        plan.begin(job.first + i as u64)
-    } else {
-        // SAFETY: as above; the first launch has written it.
-        unsafe { *place }
-    };
+    if begins == 1 {
+        // SAFETY: as above.
+        unsafe { *place = plan.begin(job.first + i as u64) };
+    }
+    // No function takes a reference to the system in progress, so that it can be in registers.
+    // SAFETY: as above; the first launch has written it.
+    let mut system = unsafe { *place };
     let mut step = 0;
     while step < job.steps && system.goes_on() {
         system.step::<F>(count);
         step += 1;
     }
+    let goes_on = system.goes_on();
     // SAFETY: as above.
     unsafe {
-        if system.goes_on() {
+        if step > 0 {
             *place = system;
+        }
+        if goes_on {
             (*job.open).fetch_add(1, Ordering::Relaxed);
         } else if step > 0 {
-            *place = system;
-            *record = system.record::<F>(count);
+            *record = (*place).record::<F>(count);
         }
     }
 }

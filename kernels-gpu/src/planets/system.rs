@@ -260,14 +260,35 @@ impl<const N: usize> System<f64, N> {
     }
 }
 
-/// The number of planets that a loop goes through: a constant, unless the system has room for any number.
-#[inline(always)]
-fn planets<const N: usize>(count: usize) -> usize {
-    if N < MAX_PLANETS || count > N {
-        N
-    } else {
-        count
-    }
+/// The largest number of planets whose systems have code of their own.
+pub const MAX_UNROLLED: usize = 4;
+
+/// Does something for each planet, from a given one on. Where the system has room for a few, it has exactly that many, and their numbers are
+/// constants, so that a GPU keeps the planets in registers.
+macro_rules! each_planet {
+    ($count:expr, $from:expr, |$i:ident| $what:expr) => {
+        if const { N < MAX_PLANETS } {
+            const { assert!(N <= MAX_UNROLLED || N == MAX_PLANETS) };
+            each_planet!(@ $from, $i, $what, 0 1 2 3);
+        } else {
+            let count = if $count > N { N } else { $count };
+            let mut $i = $from;
+            while $i < count {
+                $what;
+                $i += 1;
+            }
+        }
+    };
+    (@ $from:expr, $i:ident, $what:expr, $($number:literal)*) => {$(
+        if const { $number < N } {
+            let $i: usize = $number;
+            // The last planet's copy changes what no other needs.
+            #[allow(unused_assignments)]
+            if $from < $i + 1 {
+                $what;
+            }
+        }
+    )*};
 }
 
 impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
@@ -321,14 +342,12 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     /// The accelerations by which kicks change the velocities. Pairs that are too close end the system.
     #[inline(always)]
     fn kicks<F: Follow>(&mut self, count: usize) {
-        let count = planets::<N>(count);
         let c = R::from_f64;
         let zero = Vec3::<R>::zero();
         // Places relative to the star.
         let (mut places, mut dplaces) = ([zero; N], [zero; N]);
         let (mut centre, mut dcentre) = (zero, zero);
-        let mut i = 0;
-        while i < count {
+        each_planet!(count, 0, |i| {
             let p = &mut self.planets[i];
             places[i] = p.state.x + centre;
             centre = centre.add_scaled(p.share, p.state.x);
@@ -338,13 +357,11 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
                 dcentre = dcentre.add_scaled(p.share, p.tangent.x);
                 p.tangent_kick = zero;
             }
-            i += 1;
-        }
+        });
         let star = self.course.star;
         let (mut sum, mut dsum) = (zero, zero);
         // The star and all planets but the first, whose pull the Kepler orbit contains.
-        let mut i = 1;
-        while i < count {
+        each_planet!(count, 1, |i| {
             let place = places[i];
             let (w, ri2) = pull(place.dot(place));
             let p = &mut self.planets[i];
@@ -356,13 +373,10 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
                 dsum = dsum.add_scaled(on_star, d);
                 p.tangent_kick = p.tangent_kick.add_scaled(on_planet, d);
             }
-            i += 1;
-        }
+        });
         let mut near = R::zero();
-        let mut i = 0;
-        while i < count {
-            let mut j = i + 1;
-            while j < count {
+        each_planet!(count, 0, |i| {
+            each_planet!(count, i + 1, |j| {
                 let d = places[j] - places[i];
                 let d2 = d.dot(d);
                 let (a, b) = (self.planets[i], self.planets[j]);
@@ -390,15 +404,12 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
                     self.planets[i].tangent_kick = a.tangent_kick.add_scaled(on_a, t);
                     self.planets[j].tangent_kick = b.tangent_kick.add_scaled(on_b, t);
                 }
-                j += 1;
-            }
-            i += 1;
-        }
+            });
+        });
         self.course.outcome = near;
         // To Jacobi coordinates, without the pulls that the Kepler orbits contain.
         let (mut sum, mut dsum) = (sum.scaled(star), dsum.scaled(star));
-        let mut i = 0;
-        while i < count {
+        each_planet!(count, 0, |i| {
             let p = &mut self.planets[i];
             let own = p.kick;
             p.kick = own.add_scaled(-p.reciprocal, sum);
@@ -418,34 +429,29 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
                     p.tangent_kick = p.tangent_kick.add_scaled(w, d);
                 }
             }
-            i += 1;
-        }
+        });
     }
 
     /// Half a kick.
     #[inline(always)]
     fn push<F: Follow>(&mut self, count: usize, half: R) {
-        let mut i = 0;
-        while i < planets::<N>(count) {
+        each_planet!(count, 0, |i| {
             let p = &mut self.planets[i];
             p.state.v = p.state.v.add_scaled(half, p.kick);
             if F::TANGENT {
                 p.tangent.v = p.tangent.v.add_scaled(half, p.tangent_kick);
             }
-            i += 1;
-        }
+        });
     }
 
     /// The squared length of the tangent vector.
     #[inline(always)]
     fn length2(&self, count: usize) -> R {
         let mut sum = R::zero();
-        let mut i = 0;
-        while i < planets::<N>(count) {
+        each_planet!(count, 0, |i| {
             let Phase { x, v } = self.planets[i].tangent;
             sum = sum + x.norm2_plus(v.dot(v));
-            i += 1;
-        }
+        });
         sum
     }
 
@@ -458,8 +464,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         self.push::<F>(count, half);
         let mut solved = R::zero();
         let mut far = c(0.0);
-        let mut i = 0;
-        while i < planets::<N>(count) {
+        each_planet!(count, 0, |i| {
             let p = &mut self.planets[i];
             let converged = drift::<R, F>(&mut p.state, &mut p.tangent, p.inner, h);
             let unsolved = c(f64::from(Outcome::UNSOLVED.0));
@@ -469,8 +474,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
             solved = R::select(r2.at_most(c(DISTANCES2[1])), solved, unsolved);
             let escape = c(f64::from(Outcome::ESCAPE.0));
             far = R::select(r2.at_most(self.course.far2), far, escape);
-            i += 1;
-        }
+        });
         self.kicks::<F>(count);
         self.push::<F>(count, half);
         let t = &mut self.course;
@@ -508,14 +512,12 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         let factor = R::select(length2.at_most(c(LONG)), c(1.0), factor);
         let more = R::select(length2.at_most(c(LONG)), c(0.0), c(1.0));
         self.course.shifts = self.course.shifts + more;
-        let mut i = 0;
-        while i < planets::<N>(count) {
+        each_planet!(count, 0, |i| {
             let p = &mut self.planets[i];
             p.tangent.x = p.tangent.x.scaled(factor);
             p.tangent.v = p.tangent.v.scaled(factor);
             p.tangent_kick = p.tangent_kick.scaled(factor);
-            i += 1;
-        }
+        });
     }
 }
 
