@@ -8,14 +8,14 @@ use kernels_gpu::kernels::{Planets, PlanetsJob};
 use kernels_gpu::planets::{Alone, Follow, MAX_PLANETS, Plan, Record, System, WithTangent};
 
 use super::Task;
-use trisolar_device::{Buffer, Device, Entry, Grid};
+use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
 use trisolar_ensemble::GpuEngine;
 use trisolar_run::queue::Share;
 use trisolar_run::scheduler::Worker;
 use trisolar_run::{EngineError, machine};
 
 /// Largest number of systems of a launch, whose states are in the device's memory.
-const MAX_SYSTEMS: u64 = 1 << 17;
+const MAX_SYSTEMS: u64 = 1 << 18;
 /// Duration of a launch for which the number of its steps is chosen.
 const LAUNCH: Duration = Duration::from_millis(100);
 /// Threads per block.
@@ -90,6 +90,7 @@ struct Kernel<'a> {
     task: &'a Task<'a>,
     share: Share<'a>,
     entry: Entry<Arguments>,
+    residency: Option<Residency>,
     plan: Buffer<Plan>,
     systems: Buffer<System<f64, MAX_PLANETS>>,
     records: Buffer<Record>,
@@ -111,11 +112,18 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
     fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
         let device = &self.device;
         let room = task.items().clamp(1, self.most) as usize;
+        let has_tangent = task.spec.specification().has_tangent();
+        let is_small = matches!((task.spec.plan().count, has_tangent), (2, _) | (3, false));
         let mut kernel = Kernel {
             engine: self,
+            // 128 registers are few enough for eight blocks a multiprocessor, and enough for these.
+            residency: is_small.then_some(Residency {
+                threads: BLOCK,
+                blocks: 8,
+            }),
             task,
             share,
-            entry: match task.spec.specification().has_tangent() {
+            entry: match has_tangent {
                 true => entry::<WithTangent>(task.spec.plan()),
                 false => entry::<Alone>(task.spec.plan()),
             },
@@ -155,7 +163,7 @@ impl Kernel<'_> {
     /// Follows consecutive systems to their ends and delivers their records.
     fn follow(&mut self, span: Range<u64>) -> Result<(), EngineError> {
         let count = (span.end - span.start) as u32;
-        let grid = Grid::new(count.div_ceil(BLOCK), BLOCK);
+        let grid = Grid::new(count.div_ceil(BLOCK), BLOCK).residency(self.residency);
         let (mut begins, mut steps) = (1_u32, self.engine.steps);
         loop {
             let began = Instant::now();
