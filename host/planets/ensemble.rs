@@ -148,7 +148,11 @@ impl<F: Follow> OnLanes for Following<'_, '_, '_, F> {
 
     #[inline(always)]
     fn on<D: Bits<Alone = f64>, S: Single>(self) {
-        run::run::<D, F, MAX_PLANETS>(self.plan, self.systems);
+        match self.plan.count {
+            2 => run::run::<D, F, 2>(self.plan, self.systems),
+            3 => run::run::<D, F, 3>(self.plan, self.systems),
+            _ => run::run::<D, F, MAX_PLANETS>(self.plan, self.systems),
+        }
     }
 }
 
