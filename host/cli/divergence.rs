@@ -15,12 +15,11 @@ use trisolar::store::{self, MapContents};
 use self::outcome::MapOutcome;
 pub(crate) use self::outcome::more_steps;
 use super::cpu_args::warn_of_one_lane;
-use super::ensemble::{EnsembleJob, JobArgs, OutputOptions};
+use super::ensemble::{EnsembleJob, JobArgs, OutputOptions, fields_of_outputs, on_devices};
 use super::map_devices::MapDevices;
 use super::parameters::ParameterArgs;
 use super::part::{self, PartArgs};
 use super::progress::Progress;
-use super::ranks::Communicator;
 use super::report;
 use super::resume::Typed;
 use super::{Failure, config, interrupt, values};
@@ -333,34 +332,13 @@ impl OutputOptions for OutputArgs {
     const OF_SPECIFICATION: &'static [&'static str] =
         &["Specification", "max_error", "points", "config", "preset"];
 
-    fn out(&self) -> &[PathBuf] {
-        &self.out
-    }
+    fields_of_outputs!();
 
     fn main(&self) -> Option<&Path> {
         match &self.out[..] {
             [] => Some(Path::new("divergence.npy")),
             out => Some(main_of(out)),
         }
-    }
-
-    fn files(&self) -> Vec<(&'static str, PathBuf)> {
-        self.out
-            .iter()
-            .map(|path| ("--out", path.clone()))
-            .collect()
-    }
-
-    fn save_config(&self) -> Option<&Path> {
-        self.save_config.as_deref()
-    }
-
-    fn points(&mut self) -> &mut Option<PathBuf> {
-        &mut self.points
-    }
-
-    fn max_error(&mut self) -> &mut Option<f64> {
-        &mut self.max_error
     }
 }
 
@@ -380,15 +358,12 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 /// Computes a map and writes it.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let options = args.devices.options();
-    let communicator = Communicator::join()?;
-    let points = || {
-        let args_of_job = args.of_job();
-        part::points(args_of_job.points_of_the_run::<Validated, _>(&args.output))
-    };
-    let result = communicator.compute(&options, false, &points, |executor, options| {
-        run_on(&args, typed, executor, &options)
-    });
-    communicator.end(result)
+    on_devices(
+        &options,
+        &args.of_job(),
+        &args.output,
+        |executor, options| run_on(&args, typed, executor, options),
+    )
 }
 
 /// A map, its files, and its unfinished run.
@@ -423,7 +398,6 @@ fn run_on(
     executor: &dyn Executor<Validated>,
     options: &RunOptions,
 ) -> Result<(), Failure> {
-    executor.check(options)?;
     let specify = |under: Option<&MapContents>, points: Option<&Path>| {
         args.specification(under.map(|under| &under.specification), points)
     };

@@ -17,6 +17,7 @@ use trisolar::run::{
 use super::Failure;
 use super::part;
 use super::progress::{Progress, Rest};
+use super::ranks::Communicator;
 use super::resume::Typed;
 use super::unfinished::{done, ended, kept, refuse};
 
@@ -27,18 +28,25 @@ pub(crate) const OUTPUT: &str = "output";
 const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// The options of an ensemble's outputs, which the record of an unfinished computation holds.
-pub(crate) trait OutputOptions: Paths {
+pub(crate) trait OutputOptions: Paths + Sync {
     /// Names of options, and their headings, that are compared with those of an unfinished computation as parts of the specification.
     const OF_SPECIFICATION: &'static [&'static str];
 
     /// The files of `--out`.
     fn out(&self) -> &[PathBuf];
 
-    /// The file beside which the values grow, if there are any files.
-    fn main(&self) -> Option<&Path>;
+    /// The file beside which the values grow, if there are any files: the first npz file, or else the first file.
+    fn main(&self) -> Option<&Path> {
+        let is_npz = |path: &&PathBuf| path.extension().is_some_and(|e| e == "npz");
+        let main = self.out().iter().find(is_npz).or(self.out().first());
+        main.map(PathBuf::as_path)
+    }
 
     /// All files that are made from the values, with their options.
-    fn files(&self) -> Vec<(&'static str, PathBuf)>;
+    fn files(&self) -> Vec<(&'static str, PathBuf)> {
+        let out = self.out().iter();
+        out.map(|path| ("--out", path.clone())).collect()
+    }
 
     /// Declares outputs besides `--out` and `--save-config`.
     fn declare(&self, _: &mut Outputs) {}
@@ -52,6 +60,28 @@ pub(crate) trait OutputOptions: Paths {
     /// The largest allowed error.
     fn max_error(&mut self) -> &mut Option<f64>;
 }
+
+/// The methods of [`OutputOptions`] that return the fields of options under their names.
+macro_rules! fields_of_outputs {
+    () => {
+        fn out(&self) -> &[PathBuf] {
+            &self.out
+        }
+
+        fn save_config(&self) -> Option<&Path> {
+            self.save_config.as_deref()
+        }
+
+        fn points(&mut self) -> &mut Option<PathBuf> {
+            &mut self.points
+        }
+
+        fn max_error(&mut self) -> &mut Option<f64> {
+            &mut self.max_error
+        }
+    };
+}
+pub(crate) use fields_of_outputs;
 
 /// Where an ensemble comes from, and how it is kept.
 #[derive(Clone, Copy)]
@@ -125,6 +155,22 @@ impl JobArgs<'_> {
         };
         self.points.clone().or_else(of_the_begun)
     }
+}
+
+/// Runs `work` on the devices of these options and of the ranks of this program; `args` and `output` name the points that other ranks need.
+pub(crate) fn on_devices<E: Ensemble, O: OutputOptions>(
+    options: &RunOptions,
+    args: &JobArgs<'_>,
+    output: &O,
+    work: impl FnOnce(&dyn Executor<E>, &RunOptions) -> Result<(), Failure> + Send,
+) -> Result<(), Failure> {
+    let communicator = Communicator::join()?;
+    let points = || part::points(args.points_of_the_run::<E, _>(output));
+    let result = communicator.compute(options, false, &points, |executor, options| {
+        executor.check(&options)?;
+        work(executor, &options)
+    });
+    communicator.end(result)
 }
 
 /// An ensemble, its files, and its unfinished computation.

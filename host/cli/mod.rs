@@ -33,6 +33,7 @@ mod part;
 mod planets;
 mod progress;
 mod ranks;
+mod records;
 mod report;
 mod resume;
 mod selftest;

@@ -12,7 +12,8 @@ use super::resolution::{self, Resolution};
 use super::{
     Devices, Executor, Points, Precision, Specification, Validated, ValueSlice, ValueVec, colours,
 };
-use trisolar_ensemble::{Computed, compute, wilson};
+use trisolar_ensemble::statistics::wilson;
+use trisolar_ensemble::{Computed, compute};
 use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_run::{Backend, EngineError, Monitor, RunOptions};
 use trisolar_simd::Simd;

@@ -14,7 +14,7 @@ use kernels_gpu::number::Fast;
 
 use super::{Precision, Task};
 use trisolar_device::{Buffer, Device, Entry, Grid, Plain, Residency};
-use trisolar_ensemble::GpuEngine;
+use trisolar_ensemble::{GpuEngine, in_portions};
 use trisolar_run::queue::Share;
 use trisolar_run::scheduler::Worker;
 use trisolar_run::{EngineError, machine};
@@ -95,8 +95,7 @@ impl GpuEngine for DeviceEngine {
 
 impl<'a> Worker<Task<'a>> for DeviceEngine {
     fn label(&self) -> String {
-        let info = self.device.info();
-        format!("GPU {}, {}", info.index, info.name)
+        self.numbered()
     }
 
     fn capacity(&self, _: &Task<'a>) -> u64 {
@@ -107,30 +106,15 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
 
     fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
         let mut kernel = Kernel::new(self, task, share)?;
-        if !share.ready() {
-            return share.check();
-        }
         let most = match task.supply {
             Some(_) => MAX_SUPPLIED_RUNS_PER_JOB,
             None => MAX_RUNS_PER_JOB,
         };
         let least = RUNS_PER_THREAD * kernel.threads();
-        let mut rate = 0.0;
-        loop {
-            let spans = share.draw_portion(rate, least, most)?;
-            if spans.is_empty() {
-                if !share.wait()? {
-                    return Ok(());
-                }
-                continue;
-            }
-            let (began, before) = (Instant::now(), kernel.done);
-            for job in jobs(spans) {
-                kernel.integrate(&job)?;
-            }
-            let seconds = began.elapsed().as_secs_f64().max(1e-6);
-            rate = (kernel.done - before) as f64 / seconds;
-        }
+        in_portions(share, [least, most], |spans| {
+            let mut jobs = jobs(spans).into_iter();
+            jobs.try_for_each(|job| kernel.integrate(&job))
+        })
     }
 }
 

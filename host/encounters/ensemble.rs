@@ -1,46 +1,19 @@
 //! Integrated encounters, and the ensemble that they are.
 
-use std::ops::{Deref, Range};
-use std::path::Path;
-use std::sync::Arc;
+use std::ops::Range;
 
 use kernels_gpu::encounters::Record;
 
-use super::store::{self, EncounterContents};
+use super::store::EncounterContents;
 use super::{DeviceEngine, Devices, Executor, Specification, Task, Validated, cpu};
 use trisolar_bodies::Points;
 use trisolar_ensemble::{Computed, Ensemble, Report};
-use trisolar_run::partial::{Layout, Mapped};
 use trisolar_run::queue::Share;
 use trisolar_run::{EngineError, Monitor, RunOptions, Workers};
-use trisolar_simd::Simd;
 use trisolar_spec::SpecError;
 
 /// The records of an ensemble, one for each run, in the order of the runs.
-#[derive(Clone, Debug)]
-pub enum Records {
-    /// In memory.
-    Memory(Vec<Record>),
-    /// In a file, which the system reads on access.
-    File(Arc<Mapped>),
-}
-
-impl From<Vec<Record>> for Records {
-    fn from(records: Vec<Record>) -> Self {
-        Self::Memory(records)
-    }
-}
-
-impl Deref for Records {
-    type Target = [Record];
-
-    fn deref(&self) -> &[Record] {
-        match self {
-            Self::Memory(records) => records,
-            Self::File(mapped) => store::records_in(mapped.bytes()),
-        }
-    }
-}
+pub type Records = trisolar_ensemble::Records<Record>;
 
 /// Integrated encounters.
 #[derive(Clone, Debug)]
@@ -72,13 +45,10 @@ impl Encounters {
 impl Ensemble for Validated {
     // For fewer runs a GPU is not worth the seconds that it takes to open it and compile the kernel.
     const AUTO_GPU_ITEMS: u64 = 20_000;
-    const GPU_PIECE: u64 = 1;
-    const MEASURES_ENERGY: bool = false;
 
     type Contents = EncounterContents;
-    type Slice<'a> = &'a [Record];
-    type Values = Vec<Record>;
     type Gpu = DeviceEngine;
+    trisolar_ensemble::plain_records!(Record);
 
     fn contents(&self) -> EncounterContents {
         EncounterContents::of(self)
@@ -92,41 +62,8 @@ impl Ensemble for Validated {
         contents.specification.validated(points.as_ref())
     }
 
-    fn layout(&self, _: &Path) -> Layout {
-        store::layout(self)
-    }
-
     fn items(&self) -> u64 {
         self.runs()
-    }
-
-    fn steps(&self) -> u64 {
-        1
-    }
-
-    fn bytes_needed(&self) -> u64 {
-        // As much memory again must be free for the buffers of the engines.
-        self.runs().saturating_mul(2 * size_of::<Record>() as u64)
-    }
-
-    fn blank(&self) -> Option<Vec<Record>> {
-        trisolar_ensemble::plain_blank(self.runs())
-    }
-
-    fn put(all: &mut Vec<Record>, first: usize, records: &[Record]) {
-        all[first..][..records.len()].copy_from_slice(records);
-    }
-
-    fn slice(records: &Vec<Record>) -> &[Record] {
-        records
-    }
-
-    fn of_bytes(&self, bytes: &[u8]) -> Option<Vec<Record>> {
-        trisolar_ensemble::plain_of(bytes)
-    }
-
-    fn lanes(&self, simd: Simd) -> usize {
-        simd.lanes()
     }
 
     fn on_lanes(task: &Task<'_>, workers: &Workers, share: Share<'_>) -> Result<(), EngineError> {

@@ -191,17 +191,6 @@ impl Overrides {
         masses.chain(own).collect()
     }
 
-    /// As TOML, for a configuration file.
-    ///
-    /// # Errors
-    /// TOML cannot represent a number: a seed of 2^63 or more.
-    pub fn to_toml(&self) -> Result<String, String> {
-        let values = toml::to_string(self).map_err(|e| e.to_string())?;
-        Ok(format!(
-            "# Trisolar encounters: trisolar encounters --config THIS_FILE\n{values}"
-        ))
-    }
-
     /// The validated specification, whose runs start from `points` if there are any.
     ///
     /// # Errors

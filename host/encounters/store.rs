@@ -4,7 +4,7 @@ use kernels_gpu::encounters::Record;
 use serde::{Deserialize, Serialize};
 
 use super::{Overrides, Validated};
-use trisolar_run::partial::{Contents, Layout};
+use trisolar_run::partial::Contents;
 
 pub use trisolar_ensemble::differences;
 pub use trisolar_ensemble::store::{begin, merged, part, resume};
@@ -56,27 +56,6 @@ impl Contents for EncounterContents {
 
 // A record has no padding, neither between its fields nor after the last one.
 const _: () = assert!(size_of::<Record>() == 8 * 8 + 3 * 4 + 4);
-
-/// The records in the [bytes](trisolar_run::partial::Mapped::bytes) of a file.
-///
-/// # Panics
-/// If the last one is incomplete, or the bytes are not aligned: the file has no header, and the length of its records.
-pub(super) fn records_in(bytes: &[u8]) -> &[Record] {
-    let start = bytes.as_ptr().cast::<Record>();
-    assert!(bytes.len().is_multiple_of(size_of::<Record>()) && start.is_aligned());
-    // SAFETY: the slice has the length of the bytes and is aligned, and any bits are a record.
-    unsafe { std::slice::from_raw_parts(start, bytes.len() / size_of::<Record>()) }
-}
-
-pub(super) fn layout(valid: &Validated) -> Layout {
-    Layout {
-        header: Vec::new(),
-        item: size_of::<Record>(),
-        count: valid.runs(),
-        is_output: false,
-        part: None,
-    }
-}
 
 #[cfg(test)]
 mod tests {

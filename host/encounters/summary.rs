@@ -4,7 +4,7 @@ use kernels_gpu::encounters::{Outcome, Record};
 use serde::{Deserialize, Serialize};
 
 use super::{Encounters, Setup};
-use trisolar_ensemble::wilson;
+use trisolar_ensemble::statistics::{median_and_largest, wilson};
 
 /// The share of the runs with a certain end, with its 95 % confidence interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,20 +147,12 @@ impl Summary {
             sum as f64 / all.max(1) as f64
         };
         let sound = || records.iter().filter(|r| !has_failed(r));
-        let mut errors: Vec<f64> = sound().map(|r| r.energy_error.abs()).collect();
-        let middle = errors.len() / 2;
-        // A part of a computation may be empty.
-        let energy_median = match errors.is_empty() {
-            true => f64::NAN,
-            false => *errors.select_nth_unstable_by(middle, f64::total_cmp).1,
-        };
+        let errors: Vec<f64> = sound().map(|r| r.energy_error.abs()).collect();
         // A NaN counts as above every limit.
         let is_small = |error: f64| error <= ENERGY_LIMIT;
         let energy_above = errors.iter().filter(|error| !is_small(**error)).count() as u64;
-        let largest = |f: &dyn Fn(&Record) -> f64| {
-            let largest = sound().map(f).max_by(f64::total_cmp);
-            largest.unwrap_or(f64::NAN)
-        };
+        let [energy_median, energy_largest] = median_and_largest(errors);
+        let [_, momentum_largest] = median_and_largest(sound().map(|r| r.momentum_error).collect());
         Self {
             runs: all,
             outcomes: outcomes.filter(|share| share.count > 0).collect(),
@@ -173,10 +165,10 @@ impl Summary {
             jumps: mean(&|r| r.jumps),
             errors: Errors {
                 energy_median,
-                energy_largest: largest(&|r| r.energy_error.abs()),
+                energy_largest,
                 energy_above,
                 energy_limit: ENERGY_LIMIT,
-                momentum_largest: largest(&|r| r.momentum_error),
+                momentum_largest,
             },
         }
     }
@@ -319,15 +311,6 @@ fn tail(times: &[(f64, bool)]) -> Option<Tail> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn intervals_are_wilsons() {
-        // 10 of 100: from the formula by hand, 0.0552 to 0.1744.
-        let [low, high] = wilson(10.0, 100.0);
-        assert!((low - 0.055_229).abs() < 1e-6 && (high - 0.174_366).abs() < 1e-6);
-        assert_eq!(wilson(0.0, 10.0)[0], 0.0);
-        assert!((wilson(10.0, 10.0)[1] - 1.0).abs() < 1e-15);
-    }
 
     #[test]
     fn the_tail_of_a_power_law_has_its_exponent_also_where_runs_are_cut_off() {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -24,9 +24,9 @@ pub trait Ensemble: fmt::Debug + Clone + Send + Sync + 'static {
     /// items.
     const AUTO_GPU_ITEMS: u64;
     /// Number of items that a GPU takes as one piece.
-    const GPU_PIECE: u64;
+    const GPU_PIECE: u64 = 1;
     /// Whether the energy of GPUs is measured, for monitors that want it.
-    const MEASURES_ENERGY: bool;
+    const MEASURES_ENERGY: bool = false;
 
     /// The specification in the record of an unfinished computation and in messages between processes. It names the ensemble and its items.
     type Contents: Contents;
@@ -56,7 +56,9 @@ pub trait Ensemble: fmt::Debug + Clone + Send + Sync + 'static {
     fn items(&self) -> u64;
 
     /// Number of steps of each item, of which monitors are told; 1 if it is not known in advance.
-    fn steps(&self) -> u64;
+    fn steps(&self) -> u64 {
+        1
+    }
 
     /// Memory that the values of all items need on the host during a computation (bytes).
     fn bytes_needed(&self) -> u64;
@@ -74,7 +76,9 @@ pub trait Ensemble: fmt::Debug + Clone + Send + Sync + 'static {
     fn of_bytes(&self, bytes: &[u8]) -> Option<Self::Values>;
 
     /// Number of items that a CPU thread computes at a time with this instruction set.
-    fn lanes(&self, simd: Simd) -> usize;
+    fn lanes(&self, simd: Simd) -> usize {
+        simd.lanes()
+    }
 
     /// Draws items of the task and delivers their values on the CPU, until no items are left.
     ///
@@ -87,7 +91,9 @@ pub trait Ensemble: fmt::Debug + Clone + Send + Sync + 'static {
     ) -> Result<(), EngineError>;
 
     /// What the user should know about bits that depend on the device, where GPUs compute, perhaps together with the CPU.
-    fn note_on_gpus(&self, with_cpu: bool) -> Option<String>;
+    fn note_on_gpus(&self, _with_cpu: bool) -> Option<String> {
+        None
+    }
 }
 
 /// The engine of an ensemble on a device: a GPU, or the emulator of the grid.
@@ -100,6 +106,40 @@ pub trait GpuEngine: fmt::Debug + Send + Sync {
 
     /// Its device.
     fn device(&self) -> &Arc<dyn Device>;
+
+    /// Its number and name, as those of a worker.
+    fn numbered(&self) -> String {
+        let info = self.device().info();
+        format!("GPU {}, {}", info.index, info.name)
+    }
+}
+
+/// Draws spans of items, of at least and at most these numbers at a time, for which `compute` delivers the values, until no items are left.
+///
+/// # Errors
+/// Those of the queue and of `compute`.
+pub fn in_portions(
+    share: Share<'_>,
+    [least, most]: [u64; 2],
+    mut compute: impl FnMut(Vec<Range<u64>>) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    if !share.ready() {
+        return share.check();
+    }
+    let mut rate = 0.0;
+    loop {
+        let spans = share.draw_portion(rate, least, most)?;
+        if spans.is_empty() {
+            if !share.wait()? {
+                return Ok(());
+            }
+            continue;
+        }
+        let began = Instant::now();
+        let count: u64 = spans.iter().map(|span| span.end - span.start).sum();
+        compute(spans)?;
+        rate = count as f64 / began.elapsed().as_secs_f64().max(1e-6);
+    }
 }
 
 /// The values of consecutive items.
@@ -130,28 +170,6 @@ impl<'a, T: Plain> Slice<'a> for &'a [T] {
         let bytes = unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), size_of_val(self)) };
         Cow::Borrowed(bytes)
     }
-}
-
-/// Values from their bytes, which need not be aligned; `None` if the last one is truncated.
-pub fn plain_of<T: Plain + Default>(copied: &[u8]) -> Option<Vec<T>> {
-    if !copied.len().is_multiple_of(size_of::<T>()) {
-        return None;
-    }
-    let mut values = vec![T::default(); copied.len() / size_of::<T>()];
-    // SAFETY: the vector has room for this number of bytes, and any bytes make plain values.
-    unsafe {
-        std::ptr::copy_nonoverlapping(copied.as_ptr(), values.as_mut_ptr().cast(), copied.len());
-    }
-    Some(values)
-}
-
-/// Room for this many values; `None` if there is too little memory.
-pub fn plain_blank<T: Plain + Default>(count: u64) -> Option<Vec<T>> {
-    let count = usize::try_from(count).ok()?;
-    let mut values = Vec::new();
-    values.try_reserve_exact(count).ok()?;
-    values.resize(count, T::default());
-    Some(values)
 }
 
 /// The options in which two specifications differ, with both values.
@@ -292,18 +310,4 @@ impl Portion {
         let portion = |(device, items)| Self { device, items };
         portions.into_iter().map(portion).collect()
     }
-}
-
-/// The 95 % confidence interval of a share, if `count` of `all` items were counted (Wilson 1927).
-pub fn wilson(count: f64, all: f64) -> [f64; 2] {
-    // The two-sided 5 % quantile of the normal distribution.
-    let z = 1.959_963_984_540_054;
-    let p = count / all;
-    let z2 = z * z / all;
-    let middle = p + z2 / 2.0;
-    let half = z * (p * (1.0 - p) / all + z2 / (4.0 * all)).sqrt();
-    [
-        ((middle - half) / (1.0 + z2)).max(0.0),
-        ((middle + half) / (1.0 + z2)).min(1.0),
-    ]
 }

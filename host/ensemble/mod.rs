@@ -11,16 +11,18 @@ mod engine;
 mod executor;
 mod lanes;
 mod lease;
+pub mod plain;
 mod ranks;
+pub mod statistics;
 pub mod store;
 
 pub use contract::{
-    Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, differences, plain_blank, plain_of,
-    wilson,
+    Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, differences, in_portions,
 };
 pub use devices::Devices;
 pub use engine::{Computed, CpuEngine, Engine, GpuLease, MultiDeviceEngine, in_memory, together};
 pub use executor::{Executor, compute};
 pub use lanes::{LaneItems, on_lanes};
 pub use lease::Lease;
+pub use plain::Records;
 pub use ranks::{Leader, Local, ReadPoints, lead, serve};

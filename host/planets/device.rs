@@ -9,7 +9,7 @@ use kernels_gpu::planets::{Alone, Follow, MAX_PLANETS, Plan, Record, System, Wit
 
 use super::Task;
 use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
-use trisolar_ensemble::GpuEngine;
+use trisolar_ensemble::{GpuEngine, in_portions};
 use trisolar_run::queue::Share;
 use trisolar_run::scheduler::Worker;
 use trisolar_run::{EngineError, machine};
@@ -101,8 +101,7 @@ struct Kernel<'a> {
 
 impl<'a> Worker<Task<'a>> for DeviceEngine {
     fn label(&self) -> String {
-        let info = self.device.info();
-        format!("GPU {}, {}", info.index, info.name)
+        self.numbered()
     }
 
     fn capacity(&self, _: &Task<'a>) -> u64 {
@@ -133,19 +132,7 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
             open: Buffer::filled(device, 1, 0)?,
             done: 0,
         };
-        if !share.ready() {
-            return share.check();
-        }
-        let mut rate = 0.0;
-        loop {
-            let spans = share.draw_portion(rate, 1, self.most)?;
-            if spans.is_empty() {
-                if !share.wait()? {
-                    return Ok(());
-                }
-                continue;
-            }
-            let (began, before) = (Instant::now(), kernel.done);
+        in_portions(share, [1, self.most], |spans| {
             for span in spans {
                 let mut first = span.start;
                 while first < span.end {
@@ -154,8 +141,8 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
                     first = end;
                 }
             }
-            rate = (kernel.done - before) as f64 / began.elapsed().as_secs_f64().max(1e-6);
-        }
+            Ok(())
+        })
     }
 }
 

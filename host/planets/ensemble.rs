@@ -1,7 +1,5 @@
 //! The ensemble that planetary systems are, and its engine for the lanes of a CPU.
 
-use std::path::Path;
-
 use kernels_gpu::number::Single;
 use kernels_gpu::number::bits::Bits;
 use kernels_gpu::planets::{Alone, Follow, MAX_PLANETS, Plan, Record, WithTangent, run};
@@ -10,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeviceEngine, Overrides, Task, Validated};
 use trisolar_bodies::Points;
 use trisolar_ensemble::{Ensemble, LaneItems};
-use trisolar_run::partial::{Contents, Layout};
+use trisolar_run::partial::Contents;
 use trisolar_run::queue::Share;
 use trisolar_run::{EngineError, Workers};
 use trisolar_simd::{OnLanes, Simd};
@@ -39,13 +37,10 @@ impl Contents for PlanetContents {
 
 impl Ensemble for Validated {
     const AUTO_GPU_ITEMS: u64 = 4_000;
-    const GPU_PIECE: u64 = 1;
-    const MEASURES_ENERGY: bool = false;
 
     type Contents = PlanetContents;
-    type Slice<'a> = &'a [Record];
-    type Values = Vec<Record>;
     type Gpu = DeviceEngine;
+    trisolar_ensemble::plain_records!(Record);
 
     fn contents(&self) -> PlanetContents {
         PlanetContents {
@@ -60,46 +55,8 @@ impl Ensemble for Validated {
         contents.specification.validated()
     }
 
-    fn layout(&self, _: &Path) -> Layout {
-        Layout {
-            header: Vec::new(),
-            item: size_of::<Record>(),
-            count: self.items(),
-            is_output: false,
-            part: None,
-        }
-    }
-
     fn items(&self) -> u64 {
         self.specification().n
-    }
-
-    fn steps(&self) -> u64 {
-        1
-    }
-
-    fn bytes_needed(&self) -> u64 {
-        self.items().saturating_mul(2 * size_of::<Record>() as u64)
-    }
-
-    fn blank(&self) -> Option<Vec<Record>> {
-        trisolar_ensemble::plain_blank(self.items())
-    }
-
-    fn put(all: &mut Vec<Record>, first: usize, records: &[Record]) {
-        all[first..][..records.len()].copy_from_slice(records);
-    }
-
-    fn slice(records: &Vec<Record>) -> &[Record] {
-        records
-    }
-
-    fn of_bytes(&self, bytes: &[u8]) -> Option<Vec<Record>> {
-        trisolar_ensemble::plain_of(bytes)
-    }
-
-    fn lanes(&self, simd: Simd) -> usize {
-        simd.lanes()
     }
 
     fn on_lanes(task: &Task<'_>, workers: &Workers, share: Share<'_>) -> Result<(), EngineError> {
@@ -112,10 +69,6 @@ impl Ensemble for Validated {
                 false => lanes::<Alone>(simd, plan, systems),
             }
         })
-    }
-
-    fn note_on_gpus(&self, _: bool) -> Option<String> {
-        None
     }
 }
 

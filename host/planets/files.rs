@@ -114,6 +114,16 @@ fn npz(path: &Path, s: &Specification, records: &[Record], shape: &[usize]) -> R
     file.finish()
 }
 
+/// The unit of a number of the star or a planet, such as `a2`; empty if it has none.
+pub fn unit(name: &str) -> &'static str {
+    match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "a" => "au",
+        "m" | "star" => "solar masses",
+        "e" => "",
+        _ => "radians",
+    }
+}
+
 /// Draws a map. Systems that ended before their time are grey, unless the map shows that time.
 fn picture(path: &Path, s: &Specification, records: &[Record], look: &Look) -> Result<(), IoError> {
     let [(x, x_range, columns), (y, y_range, rows)] = &s.axes()[..] else {
@@ -145,12 +155,6 @@ fn picture(path: &Path, s: &Specification, records: &[Record], look: &Look) -> R
         theme: look.theme,
         missing: Some("escape or encounter"),
         ..PictureStyle::default()
-    };
-    let unit = |name: &str| match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "a" => "au",
-        "m" | "star" => "solar masses",
-        "e" => "",
-        _ => "radians",
     };
     let axis = |name: &String, range: [f64; 2], count: u64| {
         Axis::around(name.clone(), unit(name).to_owned(), range, count as usize)

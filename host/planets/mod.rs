@@ -11,6 +11,7 @@ mod number;
 mod overrides;
 mod spec;
 mod step_check;
+mod summary;
 
 pub use device::DeviceEngine;
 pub use ensemble::PlanetContents;
@@ -18,7 +19,8 @@ pub use kernels_gpu::planets::{Outcome, Record};
 pub use number::{ELEMENTS, Number, PlanetText, YEAR};
 pub use overrides::Overrides;
 pub use spec::{Observable, Specification, Step, Stop, Validated};
-pub use step_check::{StepCheck, step_check};
+pub use step_check::{CHECKED, StepCheck, step_check};
+pub use summary::Summary;
 pub use trisolar_ensemble::{Engine, Executor};
 
 /// Follows systems on the CPU.

@@ -43,17 +43,6 @@ parameters! {
 }
 
 impl Overrides {
-    /// As TOML, for a configuration file.
-    ///
-    /// # Errors
-    /// TOML cannot represent a number: a seed of 2^63 or more.
-    pub fn to_toml(&self) -> Result<String, String> {
-        let values = toml::to_string(self).map_err(|e| e.to_string())?;
-        Ok(format!(
-            "# Trisolar planets: trisolar planets --config THIS_FILE\n{values}"
-        ))
-    }
-
     /// The validated specification.
     ///
     /// # Errors

@@ -9,6 +9,9 @@ use super::{Executor, Task, Validated};
 use trisolar_ensemble::Sink;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
+/// Systems that are usually followed again with half the step.
+pub const CHECKED: u64 = 64;
+
 /// How many verdicts of a sample change with half the step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StepCheck {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,9 +14,7 @@ use super::schedule::{Rule, scheduled};
 use super::sequence::{Frame, FrameError, Setting, zoom};
 use super::vary::Vary;
 use trisolar_encounters::pictures::{self, Look};
-use trisolar_encounters::{
-    Adjustable, Encounters, Records, Share, Specification, Summary, Validated,
-};
+use trisolar_encounters::{Adjustable, Encounters, Share, Specification, Summary, Validated};
 use trisolar_ensemble::Report;
 use trisolar_io::atomic::stage;
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
@@ -193,7 +190,7 @@ impl Framed for Validated {
         let spec = &frame.specification;
         let ensemble = Encounters {
             specification: spec.specification().clone(),
-            records: Records::File(Arc::new(values.mapped)),
+            records: values.mapped.into(),
             report: Report::default(),
         };
         let ((), written) = stage(|| {

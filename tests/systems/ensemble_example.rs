@@ -1,7 +1,6 @@
 //! An ensemble that the library does not have, written against `trisolar::ensemble` alone: the circular restricted three-body problem. It
 //! shows what a system implements, and that threads, files, parts and resumption follow.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +10,7 @@ use trisolar::ensemble::{
     CpuEngine, Devices, Engine as _, Ensemble, GpuEngine, Sink, Task, compute, store,
 };
 use trisolar::gpu::Device;
-use trisolar::run::partial::{Contents, Layout, working_files};
+use trisolar::run::partial::{Contents, working_files};
 use trisolar::run::parts::Parts;
 use trisolar::run::queue::{Pace, Share};
 use trisolar::run::scheduler::Worker;
@@ -128,13 +127,10 @@ impl Contents for Restricted {
 
 impl Ensemble for Restricted {
     const AUTO_GPU_ITEMS: u64 = u64::MAX;
-    const GPU_PIECE: u64 = 1;
-    const MEASURES_ENERGY: bool = false;
 
     type Contents = Self;
-    type Slice<'a> = &'a [f64];
-    type Values = Vec<f64>;
     type Gpu = NoKernel;
+    trisolar::ensemble::plain_records!(f64);
 
     fn contents(&self) -> Self {
         self.clone()
@@ -147,44 +143,12 @@ impl Ensemble for Restricted {
         contents.clone().validate()
     }
 
-    fn layout(&self, _: &Path) -> Layout {
-        Layout {
-            header: Vec::new(),
-            item: size_of::<f64>(),
-            count: self.items(),
-            is_output: false,
-            part: None,
-        }
-    }
-
     fn items(&self) -> u64 {
         self.side * self.side
     }
 
     fn steps(&self) -> u64 {
         self.steps
-    }
-
-    fn bytes_needed(&self) -> u64 {
-        8 * self.items()
-    }
-
-    fn blank(&self) -> Option<Vec<f64>> {
-        Some(vec![0.0; self.items() as usize])
-    }
-
-    fn put(all: &mut Vec<f64>, first: usize, values: &[f64]) {
-        all[first..][..values.len()].copy_from_slice(values);
-    }
-
-    fn slice(values: &Vec<f64>) -> &[f64] {
-        values
-    }
-
-    fn of_bytes(&self, bytes: &[u8]) -> Option<Vec<f64>> {
-        let (values, rest) = bytes.as_chunks::<8>();
-        let values = values.iter().map(|v| f64::from_ne_bytes(*v)).collect();
-        rest.is_empty().then_some(values)
     }
 
     fn lanes(&self, _: Simd) -> usize {
@@ -214,10 +178,6 @@ impl Ensemble for Restricted {
             }
         });
         results.into_iter().collect()
-    }
-
-    fn note_on_gpus(&self, _: bool) -> Option<String> {
-        None
     }
 }
 

@@ -11,9 +11,7 @@ use trisolar::run::Paths;
 
 use super::{sweep, zoom};
 use crate::divergence::down;
-use crate::ensemble_devices::EnsembleDevices;
-use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
-use crate::part::PartArgs;
+use crate::records::RecordArgs;
 
 /// Integrate three-body encounters to their end: which body escapes, when and how fast, and which binary stays behind. Without
 /// options: 10000 encounters of a circular binary (masses 15 and 17.5, a = 5) with a single body of mass 12.5 that is at rest at a
@@ -32,37 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["setup", "n", "draw", "map", "size", "seed"])]
     pub(super) points: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
-
-    #[command(flatten)]
-    pub(super) output: OutputArgs,
-    /// Read the specification from a TOML file; options on the command line override it
-    #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
-    pub(super) config: Option<PathBuf>,
-    /// Write records to disk while they are computed instead of keeping them in memory, in NAME.part beside the first .npz file of
-    /// --out (or the first file): for ensembles larger than memory, and for computations that may be interrupted
-    #[arg(long, help_heading = "Output")]
-    pub(super) stream: bool,
-    /// Resume the unfinished computation of a command with --stream, by the NAME of the file that it was to write, with all options
-    /// of that command, files included; the files get the same bytes as without the interruption. Options that are given again must
-    /// have the same values. Without NAME: the first .npz file, or the first file, of --out; if nothing was begun for it, the
-    /// computation begins as with --stream
-    #[arg(long, value_name = "NAME", help_heading = "Output", num_args = 0..=1)]
-    pub(super) resume: Option<Option<PathBuf>>,
-
-    #[command(flatten)]
-    pub(super) part: PartArgs,
-    #[command(flatten)]
-    pub(super) devices: EnsembleDevices,
-
-    #[command(flatten)]
-    accuracy: PlacedArgs<Overrides, Accuracy>,
-    /// Print one JSON object instead of the summary
-    #[arg(long, help_heading = "Report")]
-    pub(super) json: bool,
-    /// Print neither progress nor summary nor warnings
-    #[arg(short, long, help_heading = "Report")]
-    pub(super) quiet: bool,
+    pub(super) ensemble: RecordArgs<Overrides>,
 }
 
 /// Sequences of ensembles.

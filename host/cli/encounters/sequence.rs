@@ -8,9 +8,9 @@ use trisolar::io::PictureFormat;
 use trisolar::run::RunOptions;
 use trisolar::zoom::{EncounterFrame, EncounterSummary, Outcome, Style};
 
-use super::specification::{validated, write_config};
 use crate::ensemble_devices::EnsembleDevices;
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
+use crate::records::{save_config, specified};
 use crate::report::Lines;
 use crate::sequence::{FolderArgs, RunArgs, SequenceOptions, ZoomLookArgs};
 use crate::{Failure, report};
@@ -42,7 +42,7 @@ impl SequenceArgs {
         under: Option<&Overrides>,
     ) -> Result<(Overrides, Option<f64>), Failure> {
         let config = self.folder.config.as_deref();
-        let (valid, most) = validated(&self.overrides.values, config, under, None)?;
+        let (valid, most) = specified(&self.overrides.values, config, under, None)?;
         Ok((Overrides::of(valid.specification()), most))
     }
 }
@@ -81,13 +81,11 @@ impl SequenceOptions for SequenceArgs {
         base: &Overrides,
         max_error: Option<f64>,
     ) -> Result<(), Failure> {
-        write_config(
-            path,
-            Overrides {
-                max_error,
-                ..base.clone()
-            },
-        )
+        let values = Overrides {
+            max_error,
+            ..base.clone()
+        };
+        save_config(path, &values)
     }
 
     fn specification(frame: &EncounterFrame) -> Value {

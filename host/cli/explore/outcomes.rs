@@ -21,6 +21,7 @@ use trisolar_explore::{
 };
 
 use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal, refused};
+use crate::records::RecordCommand as _;
 
 /// The key of a specification that says of which system its map is, and its value for these maps.
 pub(super) const SYSTEM: (&str, &str) = ("system", "encounters");
@@ -177,7 +178,7 @@ impl OutcomeMap {
             return Err(wrong());
         };
         let text = overrides
-            .to_toml()
+            .toml()
             .map_err(|reason| Refusal::new("specification", "", reason))?;
         Ok(Self {
             content: format!("encounters {} {} {text}", x.name, y.name),
@@ -302,7 +303,7 @@ impl TileEngine for OutcomeMap {
         Ok(json!({
             "command": format!("trisolar encounters{}", options.collect::<String>()),
             "python": format!("import trisolar\n\nencounters = trisolar.encounters(\n{})\n", keywords.collect::<String>()),
-            "toml": overrides.to_toml().map_err(|reason| Refusal::new("specification", "", reason))?,
+            "toml": overrides.toml().map_err(|reason| Refusal::new("specification", "", reason))?,
             "warnings": [],
             "labels": { "x": label(0), "y": label(1), "value": "time of the end (time)" },
         }))

@@ -1,0 +1,88 @@
+//! What is reported of many systems.
+
+use kernels_gpu::planets::{Outcome, Record};
+use serde::Serialize;
+
+use super::files::OUTCOMES;
+use super::{StepCheck, Validated};
+use trisolar_ensemble::statistics::median_and_largest;
+
+/// Statistics of the records of systems.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Number of systems.
+    pub systems: u64,
+    /// The systems of each outcome.
+    #[serde(serialize_with = "as_map")]
+    pub outcomes: [(&'static str, u64); OUTCOMES.len()],
+    /// Systems that were followed to the end with a mean MEGNO within 1 of 2, if there are tangent vectors.
+    pub regular: Option<u64>,
+    /// The median of the finite relative errors of the energy.
+    pub energy_median: f64,
+    /// The largest one.
+    pub energy_largest: f64,
+    /// A sample with half the step.
+    pub step_check: Option<StepCheck>,
+    /// What the user should know about the records.
+    pub warnings: Vec<String>,
+    /// Systems that were not solved.
+    pub unsolved: u64,
+}
+
+/// The outcomes as an object of their names.
+fn as_map<S: serde::Serializer>(
+    outcomes: &[(&'static str, u64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(outcomes.iter().copied())
+}
+
+impl Summary {
+    /// Summarises the records of these systems, or of a part of them.
+    pub fn of(spec: &Validated, records: &[Record], step_check: Option<StepCheck>) -> Self {
+        let count = |of: Outcome| records.iter().filter(|r| r.outcome == of.0).count() as u64;
+        let unsolved = count(Outcome::UNSOLVED);
+        let is_regular =
+            |r: &&Record| r.outcome == Outcome::STABLE.0 && (r.mean_megno - 2.0).abs() <= 1.0;
+        let regular = records.iter().filter(is_regular).count() as u64;
+        let errors = records.iter().map(|r| r.energy_error.abs());
+        let [energy_median, energy_largest] =
+            median_and_largest(errors.filter(|e| e.is_finite()).collect());
+        let mut warnings = spec.warnings();
+        if let Some(check) = step_check.filter(|check| check.changed > 0) {
+            warnings.push(format!(
+                "with half the step, {} of {} systems that were checked have another verdict",
+                check.changed, check.sample
+            ));
+        }
+        if unsolved > 0 {
+            warnings.push(format!(
+                "{unsolved} systems were not solved; their values are missing"
+            ));
+        }
+        Self {
+            systems: records.len() as u64,
+            outcomes: OUTCOMES.map(|(outcome, name)| (name, count(outcome))),
+            regular: spec.specification().has_tangent().then_some(regular),
+            energy_median,
+            energy_largest,
+            step_check,
+            warnings,
+            unsolved,
+        }
+    }
+
+    /// Checks that all systems were solved and no relative energy error exceeds the user's limit, if there is one.
+    ///
+    /// # Errors
+    /// A message that names the numbers and the limit.
+    pub fn check(&self, most: Option<f64>) -> Result<(), String> {
+        let (unsolved, largest) = (self.unsolved, self.energy_largest);
+        match most {
+            Some(most) if unsolved > 0 || largest > most => Err(format!(
+                "{unsolved} systems were not solved, and the largest relative energy error is {largest:.1e}, above --max-error {most:e}"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
