@@ -13,7 +13,6 @@ use trisolar::encounters::summary::outcome_name;
 use trisolar::encounters::{self, Adjustable, Encounters, Outcome, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
-use trisolar::run::{Backend, GpuChoice, MapBackend, RunOptions};
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::{self, EncounterBase, EncounterFrame};
 
@@ -74,18 +73,7 @@ impl EncountersProblem {
         gpus: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EncountersFound> {
-        let MapBackend { backend, with_cpu } = values::option(backend, "--backend", str::parse)?;
-        let gpus = gpus.map(values::gpu_count).transpose()?;
-        let options = RunOptions {
-            backend: match (gpus, backend) {
-                (Some(_), Backend::Auto) => Backend::Gpu,
-                (_, backend) => backend,
-            },
-            with_cpu,
-            threads: values::threads(threads)?,
-            simd: values::simd(simd)?,
-            gpus: gpus.map_or(GpuChoice::Auto, GpuChoice::First),
-        };
+        let options = values::ensemble_options(backend, threads, simd, gpus)?;
         let valid = Arc::clone(&self.valid);
         let ensemble = watch::run(py, progress, move |monitor| {
             encounters::run(&valid, &options, monitor)

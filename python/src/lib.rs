@@ -9,6 +9,7 @@ mod encounters;
 mod errors;
 mod map;
 mod nbody;
+mod planets;
 mod specification;
 mod stream;
 mod time_run;
@@ -32,6 +33,8 @@ mod _trisolar {
     #[pymodule_export]
     use super::nbody::{NbodyProblem, NbodyState, energy_error, nbody_diagnostics};
     #[pymodule_export]
+    use super::planets::{PlanetsFound, PlanetsProblem, planet_outcomes};
+    #[pymodule_export]
     use super::specification::{
         Options, Specification, ZoomCache, cpu_warning, sweep_frames, zoom_frames,
     };
@@ -41,7 +44,7 @@ mod _trisolar {
     use pyo3::exceptions::PyValueError;
     use trisolar::io::read::{self, Limit};
     use trisolar::spec::{Declaration, Parameters};
-    use trisolar::{divergence, encounters, hermite, nbody};
+    use trisolar::{divergence, encounters, hermite, nbody, planets};
 
     /// The version of the library.
     #[pymodule_export]
@@ -62,6 +65,7 @@ mod _trisolar {
             "divergence" => divergence::Overrides::DECLARATIONS,
             "encounters" => encounters::Overrides::DECLARATIONS,
             "nbody" => nbody::Overrides::DECLARATIONS,
+            "planets" => planets::Overrides::DECLARATIONS,
             _ => return Err(PyValueError::new_err(format!("there is no {system}"))),
         };
         Ok(declarations

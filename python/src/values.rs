@@ -10,6 +10,7 @@ use trisolar::config;
 use trisolar::divergence::{self, Backend, Overrides};
 use trisolar::io::picture::YDirection;
 use trisolar::nbody::files::Carried;
+use trisolar::run::{GpuChoice, MapBackend, RunOptions};
 use trisolar::simd::Simd;
 use trisolar::zoom::{SequenceParameter, Vary};
 
@@ -130,6 +131,27 @@ pub(crate) fn simd(given: Option<&str>) -> PyResult<Option<Simd>> {
 /// A number of GPUs.
 pub(crate) fn gpu_count(given: i64) -> PyResult<u32> {
     option(&given.to_string(), "--gpus", divergence::gpu_count)
+}
+
+/// The devices that compute an ensemble.
+pub(crate) fn ensemble_options(
+    backend: &str,
+    threads: Option<i64>,
+    simd: Option<&str>,
+    gpus: Option<i64>,
+) -> PyResult<RunOptions> {
+    let MapBackend { backend, with_cpu } = option(backend, "--backend", str::parse)?;
+    let gpus = gpus.map(gpu_count).transpose()?;
+    Ok(RunOptions {
+        backend: match (gpus, backend) {
+            (Some(_), Backend::Auto) => Backend::Gpu,
+            (_, backend) => backend,
+        },
+        with_cpu,
+        threads: self::threads(threads)?,
+        simd: self::simd(simd)?,
+        gpus: gpus.map_or(GpuChoice::Auto, GpuChoice::First),
+    })
 }
 
 /// The other values of bodies: the specification of a run, as JSON, and the time.

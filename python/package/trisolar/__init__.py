@@ -22,6 +22,7 @@ from ._encounters import (
 )
 from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
+from ._planets import PLANET_OUTCOMES, Planets, from_rebound, planets
 from ._sweep import Sweep, sweep
 from ._trisolar import __version__
 from ._warnings import AccuracyWarning, TrisolarWarning
@@ -30,6 +31,7 @@ from ._zoom import Zoom, zoom
 __all__ = [
     "ENCOUNTER_OUTCOMES",
     "LAGRANGE_FRACTIONS",
+    "PLANET_OUTCOMES",
     "AccuracyWarning",
     "Cluster",
     "ClusterState",
@@ -41,6 +43,7 @@ __all__ = [
     "Gpu",
     "Nbody",
     "NbodyState",
+    "Planets",
     "Simd",
     "Sweep",
     "TrisolarWarning",
@@ -52,7 +55,9 @@ __all__ = [
     "encounters",
     "encounters_sweep",
     "encounters_zoom",
+    "from_rebound",
     "nbody",
+    "planets",
     "sweep",
     "zoom",
 ]

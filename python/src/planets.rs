@@ -1,0 +1,203 @@
+//! Planetary systems, whose records form one array.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use trisolar::ensemble::{Computed, compute};
+use trisolar::io::atomic::check_writable;
+use trisolar::io::plot::Theme;
+use trisolar::planets::files::{Format, Look, OUTCOMES, REALS, unit};
+use trisolar::planets::{CHECKED, Devices, Overrides, Summary, Validated, step_check};
+use trisolar::spec::Parameters as _;
+
+use crate::{errors, values, watch};
+
+/// Validated planetary systems that have not been followed.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct PlanetsProblem {
+    valid: Arc<Validated>,
+    overrides: Overrides,
+}
+
+#[pymethods]
+impl PlanetsProblem {
+    /// The values of options override those of TOML text, which override the defaults.
+    #[new]
+    #[pyo3(signature = (options, toml=None, file=None))]
+    fn new(options: &Bound<'_, PyDict>, toml: Option<&str>, file: Option<&str>) -> PyResult<Self> {
+        let mut given: Overrides = values::typed(values::table(options)?)?;
+        if let Some(text) = toml {
+            given = given.merged_over(values::parsed(text, file)?);
+        }
+        let valid = given.validated();
+        let valid = valid.map_err(|e| errors::specification(&e, None))?;
+        Ok(Self {
+            overrides: Overrides {
+                max_error: given.max_error,
+                ..Overrides::of(valid.specification())
+            },
+            valid: Arc::new(valid),
+        })
+    }
+
+    /// Every value, as JSON.
+    #[getter]
+    fn json(&self) -> PyResult<String> {
+        values::json(&self.overrides)
+    }
+
+    /// Every value, as TOML.
+    #[getter]
+    fn toml(&self) -> PyResult<String> {
+        values::toml(&self.overrides)
+    }
+
+    /// Follows the systems.
+    #[pyo3(signature = (backend, threads, simd, gpus, progress))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        backend: &str,
+        threads: Option<i64>,
+        simd: Option<&str>,
+        gpus: Option<i64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PlanetsFound> {
+        let options = values::ensemble_options(backend, threads, simd, gpus)?;
+        let valid = Arc::clone(&self.valid);
+        let (computed, summary) = watch::run(py, progress, move |monitor| {
+            let devices = Devices::new();
+            let computed = compute(&devices, &*valid, &options, monitor)?;
+            let all = &computed.values;
+            let check = step_check(&devices, &valid, all, CHECKED, &options, monitor)?;
+            let summary = Summary::of(&valid, all, check);
+            Ok((computed, summary))
+        })?;
+        Ok(PlanetsFound {
+            valid: Arc::clone(&self.valid),
+            computed,
+            summary,
+            max_error: self.overrides.max_error,
+        })
+    }
+}
+
+/// Name, unit, range and number of values of an axis of a map.
+type Axis = (String, &'static str, [f64; 2], u64);
+
+/// Systems that were followed.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct PlanetsFound {
+    valid: Arc<Validated>,
+    computed: Computed<Validated>,
+    summary: Summary,
+    max_error: Option<f64>,
+}
+
+#[pymethods]
+impl PlanetsFound {
+    /// Names of columns, their NumPy types (little-endian), and all rows packed.
+    fn records<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Vec<(&'static str, &'static str)>, Bound<'py, PyBytes>) {
+        let wholes = ["outcome", "steps"].map(|name| (name, "<u4"));
+        let reals = REALS.iter().map(|(name, _)| (*name, "<f8"));
+        let rows = py.detach(|| {
+            let all = self.computed.values.iter();
+            all.flat_map(|record| {
+                let wholes = [record.outcome, record.steps].map(u32::to_le_bytes);
+                let reals = REALS.map(|(_, value)| value(record).to_le_bytes());
+                [wholes.as_flattened(), reals.as_flattened()].concat()
+            })
+            .collect::<Vec<u8>>()
+        });
+        let columns = wholes.into_iter().chain(reals).collect();
+        (columns, PyBytes::new(py, &rows))
+    }
+
+    /// The axes of a map, columns first.
+    #[getter]
+    fn axes(&self) -> Vec<Axis> {
+        let axes = self.valid.specification().axes().into_iter();
+        axes.map(|(name, range, n)| {
+            let unit = unit(&name);
+            (name, unit, range, n)
+        })
+        .collect()
+    }
+
+    /// The summary as JSON.
+    #[getter]
+    fn summary(&self) -> PyResult<String> {
+        values::json(&self.summary)
+    }
+
+    /// `cpu` or `gpu`.
+    #[getter]
+    fn engine(&self) -> &'static str {
+        self.computed.report.engine
+    }
+
+    /// The device in words.
+    #[getter]
+    fn device(&self) -> &str {
+        &self.computed.report.device
+    }
+
+    /// Seconds of the computation itself.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.computed.report.elapsed.as_secs_f64()
+    }
+
+    /// Warnings: reasons why the results may not be what the user intended.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.summary.warnings.clone()
+    }
+
+    /// Notes for the user, such as that no GPU could be used.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.computed.report.notes.clone()
+    }
+
+    /// Checks that no energy error exceeds the limit.
+    fn check(&self) -> PyResult<()> {
+        let checked = self.summary.check(self.max_error);
+        checked.map_err(PyRuntimeError::new_err)
+    }
+
+    /// Writes the records, the observable, or the picture of a map.
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        theme: &str,
+        y_axis: Option<&str>,
+    ) -> PyResult<()> {
+        let look = Look {
+            theme: values::option(theme, "--theme", str::parse::<Theme>)?,
+            y: values::direction(y_axis)?.unwrap_or_default(),
+        };
+        let format = Format::of(&path, &self.valid).map_err(|allowed| {
+            PyValueError::new_err(format!("invalid value '{}': {allowed}", path.display()))
+        })?;
+        py.detach(|| {
+            check_writable(&path)?;
+            format.write(&path, &self.valid, &self.computed.values, &look)
+        })
+        .map_err(|e| errors::file(&e))
+    }
+}
+
+/// How systems end: the numbers in the column `outcome` and their names.
+#[pyfunction]
+pub(crate) fn planet_outcomes() -> Vec<(u32, &'static str)> {
+    let all = OUTCOMES.iter();
+    all.map(|(outcome, name)| (outcome.0, *name)).collect()
+}
