@@ -95,15 +95,20 @@ const EXCLUSIVE: &[(&str, &str)] = &[
     ("clap", "trisolar-cli"),
 ];
 
-/// The dependencies of each package of the workspace, without dev-dependencies.
-fn packages() -> BTreeMap<String, Vec<String>> {
+/// What cargo says of the packages of the workspace.
+fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     assert!(output.status.success(), "cargo metadata: {output:?}");
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The dependencies of each package of the workspace, without dev-dependencies.
+fn packages() -> BTreeMap<String, Vec<String>> {
+    let metadata = metadata();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let dependencies = |package: &Value| {
         let all = package["dependencies"].as_array().unwrap().iter();
@@ -196,4 +201,64 @@ fn only_the_device_package_refers_to_cust() {
     let outside: Vec<&PathBuf> = naming.iter().filter(|p| !p.starts_with(&devices)).collect();
     assert!(outside.is_empty(), "{outside:?}");
     assert!(naming.contains(&devices.join("cuda.rs")));
+}
+
+/// Whether a text has a test in its documentation: a block of code without a language is Rust.
+fn has_doc_tests(text: &str) -> bool {
+    let mut inside = false;
+    let lines = text.lines().map(str::trim_start);
+    let blocks = lines.filter_map(|line| {
+        let comment = line.strip_prefix("///").or(line.strip_prefix("//!"))?;
+        comment.trim_start().strip_prefix("```")
+    });
+    let mut starts = blocks.filter(|_| {
+        inside = !inside;
+        inside
+    });
+    let rust = [
+        "",
+        "rust",
+        "no_run",
+        "should_panic",
+        "compile_fail",
+        "ignore",
+    ];
+    starts.any(|language| rust.contains(&language.split(',').next().unwrap_or_default().trim()))
+}
+
+/// Compiling a package once more for no test takes time, and a test that cargo does not look for is never run.
+#[test]
+fn where_cargo_looks_for_no_tests_there_are_none() {
+    let metadata = metadata();
+    let mut without = 0;
+    for package in metadata["packages"].as_array().unwrap() {
+        for target in package["targets"].as_array().unwrap() {
+            let kind = target["kind"][0].as_str().unwrap();
+            if !["bin", "lib", "rlib", "cdylib", "proc-macro"].contains(&kind) {
+                continue;
+            }
+            let main = Path::new(target["src_path"].as_str().unwrap());
+            let folder = main.parent().unwrap();
+            let mut list = Vec::new();
+            sources(folder, &mut list);
+            let manifests: Vec<PathBuf> = (list.iter().filter_map(|path| path.parent()))
+                .filter(|inner| *inner != folder && inner.join("Cargo.toml").is_file())
+                .map(Path::to_owned)
+                .collect();
+            let is_own = |path: &&PathBuf| {
+                path.extension().is_some_and(|e| e == "rs")
+                    && !path.starts_with(folder.join("tests"))
+                    && !manifests.iter().any(|inner| path.starts_with(inner))
+            };
+            for path in list.iter().filter(is_own) {
+                let text = std::fs::read_to_string(path).expect("a text");
+                let has_tests = text.lines().any(|line| line.trim() == "#[test]");
+                assert!(target["test"] == true || !has_tests, "{}", path.display());
+                let documented = kind == "bin" || target["doctest"] == true;
+                assert!(documented || !has_doc_tests(&text), "{}", path.display());
+            }
+            without += usize::from(target["test"] == false);
+        }
+    }
+    assert!(without > 0);
 }

@@ -13,7 +13,7 @@ fn all_tables_are_measured() {
             "bench",
             "solvers",
             "--steps",
-            "5",
+            "2",
             "--threads",
             "2",
             "--repeats",

@@ -84,12 +84,9 @@ fn check_selftest(object: &Value) {
     );
 }
 
-#[test]
-fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
-    let object = json(&["selftest"]);
-    check_selftest(&object);
-    assert_eq!(object["specification"]["quick"], false);
-    let engines = distinct(&object, "results", "engine");
+/// Checks that a self test compares every engine.
+fn check_engines(object: &Value) {
+    let engines = distinct(object, "results", "engine");
     for engine in [
         "scalar",
         "emulator, divergence_plain",
@@ -106,22 +103,36 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
         let engines = results.iter().filter(|r| r["map"] == method);
         assert!(engines.count() >= 4, "{method}");
     }
-    let clusters = distinct(&object, "clusters", "engine");
+    let clusters = distinct(object, "clusters", "engine");
     for engine in ["emulator", "emulator, its block steps"] {
         assert!(clusters.contains(engine), "{engine}");
     }
-    let systems = distinct(&object, "planets", "map");
+    let systems = distinct(object, "planets", "map");
     for case in ["planets_alone, 15 planets", "planets_tangent, 1 planet"] {
         assert!(systems.contains(case), "{case}");
     }
-    assert!(object["maps"][0]["pixels"].as_u64().unwrap() >= 256 * 256);
+}
 
-    // The quick test leaves out no engine, method or kind of start.
+#[test]
+fn a_quick_selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
     let quick = json(&["selftest", "--quick"]);
     check_selftest(&quick);
+    check_engines(&quick);
     assert_eq!(quick["specification"]["quick"], true);
     let notes = quick["notes"].to_string();
     assert!(notes.contains("quick: "), "{notes}");
+}
+
+#[test]
+#[ignore = "takes minutes; .ci/run all has it"]
+fn a_quick_selftest_leaves_out_no_engine_method_or_kind_of_start() {
+    let object = json(&["selftest"]);
+    check_selftest(&object);
+    check_engines(&object);
+    assert_eq!(object["specification"]["quick"], false);
+    assert!(object["maps"][0]["pixels"].as_u64().unwrap() >= 256 * 256);
+
+    let quick = json(&["selftest", "--quick"]);
     for system in ["results", "clusters", "encounters", "planets", "nbody"] {
         let engines = distinct(&object, system, "engine");
         assert_eq!(engines, distinct(&quick, system, "engine"), "{system}");

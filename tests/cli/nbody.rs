@@ -332,77 +332,6 @@ fn a_saved_configuration_gives_the_same_run() {
     bad.stderr(contains("for 'dt in ").and(contains("must be a finite time")));
 }
 
-/// A run that takes some seconds, with its checkpoint and series.
-fn long_run(folder: &std::path::Path) -> std::process::Command {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_trisolar"));
-    command
-        .current_dir(folder)
-        .args([
-            "nbody",
-            "--n",
-            "200",
-            "--softening",
-            "0.01",
-            "--backend",
-            "cpu",
-            "--every",
-            "500",
-        ])
-        .args(["--steps", "20000", "--series", "s.csv", "--out", "end.npz"])
-        .stderr(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped());
-    command
-}
-
-fn wait_for(path: &std::path::Path) {
-    let began = std::time::Instant::now();
-    while !path.exists() {
-        assert!(
-            began.elapsed().as_secs() < 60,
-            "{} does not appear",
-            path.display()
-        );
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-}
-
-#[test]
-fn killed_and_interrupted_runs_resume_to_the_same_bytes() {
-    use rustix::process::{Pid, Signal, kill_process};
-    let whole = tempfile::tempdir().unwrap();
-    assert!(long_run(whole.path()).output().unwrap().status.success());
-    for (signal, code) in [(Signal::KILL, None), (Signal::INT, Some(130))] {
-        let folder = tempfile::tempdir().unwrap();
-        let run = long_run(folder.path())
-            .args(["--checkpoint", "c.npz"])
-            .spawn()
-            .unwrap();
-        wait_for(&folder.path().join("c.npz"));
-        kill_process(Pid::from_child(&run), signal).unwrap();
-        let output = run.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), code);
-        if code.is_some() {
-            let said = String::from_utf8(output.stderr).unwrap();
-            assert!(
-                said.contains("resume it with: trisolar nbody --resume"),
-                "{said}"
-            );
-        }
-        assert!(!folder.path().join("end.npz").exists());
-        let resumed = nbody()
-            .current_dir(folder.path())
-            .args([
-                "--resume", "c.npz", "--every", "500", "--series", "s.csv", "--out", "end.npz",
-            ])
-            .assert();
-        resumed.success();
-        for name in ["end.npz", "s.csv"] {
-            let [a, b] = [&whole, &folder].map(|f| std::fs::read(f.path().join(name)).unwrap());
-            assert!(a == b, "{name}");
-        }
-    }
-}
-
 #[test]
 fn pictures_and_the_animation_show_all_bodies() {
     let folder = tempfile::tempdir().unwrap();
@@ -412,7 +341,7 @@ fn pictures_and_the_animation_show_all_bodies() {
             .args([
                 "--model", "lagrange", "--steps", "3627", "--dt", "0.001", "--theme", "light",
             ])
-            .args(["--view", view, "--animation"])
+            .args(["--size", "480x400", "--view", view, "--animation"])
             .arg(at(name))
             .assert()
             .success();

@@ -314,33 +314,7 @@ fn begun(folder: &Path, arguments: &str, name: &str) -> Child {
 #[test]
 fn a_second_run_reports_which_run_is_writing_its_outputs() {
     use rustix::process::{Pid, Signal, kill_process};
-    for (first, lock, second) in [
-        (
-            "nbody --n 3000 --backend cpu --steps 900000 --softening 0.01 --out e.npz",
-            ".trisolar-e.npz.lock",
-            "nbody --n 3 --steps 2 --trajectory e.npz",
-        ),
-        (
-            "cluster --n 500 --end 1e5 --every 1e4 --snapshots sn",
-            "sn/.trisolar-snapshots.lock",
-            "cluster --n 9 --end 0.25 --snapshots ./sn",
-        ),
-        (
-            "divergence --size 2000 --backend cpu --out m.npy",
-            ".trisolar-m.npy.lock",
-            "divergence --size 4 --steps 5 --out m.png --out m.npy",
-        ),
-        (
-            "zoom --size 500 --backend cpu --out z",
-            "z/.trisolar-sequence.lock",
-            "zoom --size 500 --backend cpu --out z",
-        ),
-        (
-            "sweep --vary dt=0.001,0.002 --size 500 --backend cpu --out s",
-            "s/.trisolar-sequence.lock",
-            "sweep --vary dt=0.001,0.002 --size 500 --backend cpu --out s",
-        ),
-    ] {
+    let check = |first: &str, lock: &str, second: &str| {
         let folder = tempfile::tempdir().unwrap();
         let mut child = begun(folder.path(), first, lock);
         // A stopped run keeps its lock, and leaves the cores to other tests while the second run waits for it.
@@ -369,7 +343,40 @@ fn a_second_run_reports_which_run_is_writing_its_outputs() {
             assert!(output.status.success(), "{second}: {said}");
             assert!(!folder.path().join(lock).exists());
         }
-    }
+    };
+    let cases = [
+        (
+            "nbody --n 3000 --backend cpu --steps 900000 --softening 0.01 --out e.npz",
+            ".trisolar-e.npz.lock",
+            "nbody --n 3 --steps 2 --trajectory e.npz",
+        ),
+        (
+            "cluster --n 500 --end 1e5 --every 1e4 --snapshots sn",
+            "sn/.trisolar-snapshots.lock",
+            "cluster --n 9 --end 0.25 --snapshots ./sn",
+        ),
+        (
+            "divergence --size 2000 --backend cpu --out m.npy",
+            ".trisolar-m.npy.lock",
+            "divergence --size 4 --steps 5 --out m.png --out m.npy",
+        ),
+        (
+            "zoom --size 500 --backend cpu --out z",
+            "z/.trisolar-sequence.lock",
+            "zoom --size 500 --backend cpu --out z",
+        ),
+        (
+            "sweep --vary dt=0.001,0.002 --size 500 --backend cpu --out s",
+            "s/.trisolar-sequence.lock",
+            "sweep --vary dt=0.001,0.002 --size 500 --backend cpu --out s",
+        ),
+    ];
+    // They wait most of the time, so that all do it at once.
+    std::thread::scope(|scope| {
+        for (first, lock, second) in cases {
+            scope.spawn(move || check(first, lock, second));
+        }
+    });
 }
 
 #[test]

@@ -139,11 +139,11 @@ fn the_advice_after_an_interruption_resumes_a_part() {
     use rustix::process::{Pid, Signal, kill_process};
     for (words, file) in [
         (
-            "divergence --size 150 --steps 30000 --backend cpu --threads 1 --out m.npz",
+            "divergence --size 120 --steps 20000 --backend cpu --threads 1 --out m.npz",
             "m.npz",
         ),
         (
-            "encounters --n 4000 --seed 5 --backend cpu --threads 1 --out e.npz",
+            "encounters --n 2000 --seed 5 --backend cpu --threads 1 --out e.npz",
             "e.npz",
         ),
     ] {
@@ -151,7 +151,7 @@ fn the_advice_after_an_interruption_resumes_a_part() {
         let (whole, divided) = (whole.path(), divided.path());
         let child = started(divided, &format!("{words} --part 1/2"));
         wait_for(&divided.join(format!("{file}.1-of-2.part.json")));
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(std::time::Duration::from_millis(50));
         kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
         let output = child.wait_with_output().expect("it ends");
         let said = String::from_utf8_lossy(&output.stderr);

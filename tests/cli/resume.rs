@@ -147,8 +147,9 @@ fn killed_until_it_ends(
 #[test]
 fn nbody_with_all_its_files() {
     survives_kills(
-        "nbody --n 150 --softening 0.01 --backend cpu --threads 1 --steps 8000 --every 100 --checkpoint c.npz --series s.csv \
-         --out end.npz --out end.txt --trajectory t.npz --snapshots deep/er/sn --plots p --animation a.gif --theme light --save-config c.toml",
+        "nbody --n 150 --softening 0.01 --backend cpu --threads 1 --steps 16000 --every 200 --checkpoint c.npz --series s.csv \
+         --out end.npz --out end.txt --trajectory t.npz --snapshots deep/er/sn --plots p --animation a.gif --size 160x120 --theme light \
+         --save-config c.toml",
         "nbody --resume c.npz",
         "c.npz",
         |_| {},
@@ -168,7 +169,7 @@ fn nbody_with_the_usual_spacing_in_every_precision() {
     ] {
         survives_kills(
             &format!(
-                "nbody --n 130 --softening 0.01 --backend cpu --steps 3000 --checkpoint c.npz --series s.npz --out end.csv \
+                "nbody --n 130 --softening 0.01 --backend cpu --steps 2000 --checkpoint c.npz --series s.npz --out end.csv \
                  --precision {precision} --integrator {integrator}"
             ),
             "nbody --resume c.npz --backend cpu",
@@ -181,7 +182,7 @@ fn nbody_with_the_usual_spacing_in_every_precision() {
 #[test]
 fn clusters_with_all_their_files() {
     survives_kills(
-        "cluster --n 150 --end 20.3 --every 0.5 --snapshots deep/er/sn --checkpoint c.npz --series s.npz --plots p --film f.webp --size 300x260 --out e.txt \
+        "cluster --n 400 --end 5.3 --every 0.25 --snapshots deep/er/sn --checkpoint c.npz --series s.npz --plots p --film f.webp --size 160x120 --out e.txt \
          --out e.npz --threads 1",
         "cluster --resume c.npz",
         "c.npz",
@@ -607,21 +608,8 @@ fn changed_files_are_not_overwritten_and_deleted_files_are_written_again() {
 fn an_unfinished_run_is_not_restarted_by_mistake() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    for (command, checkpoint) in [
-        (
-            "nbody --n 200 --softening 0.01 --backend cpu --steps 9000000 --checkpoint n.npz",
-            "n.npz",
-        ),
-        (
-            "cluster --n 400 --end 1e5 --every 1e4 --checkpoint c.npz",
-            "c.npz",
-        ),
-        // Its paths are taken so often that no stretch between two of them lasts until the checkpoint is due.
-        (
-            "nbody --model figure-eight --steps 900000000 --every 450000000 --plots p --checkpoint p.npz",
-            "p.npz",
-        ),
-    ] {
+    let check = |command: &str| {
+        let checkpoint = command.split(' ').next_back().unwrap();
         let mut child = started(here, command);
         wait_for(&here.join(checkpoint));
         // Wait until the checkpoint is renewed for the first time.
@@ -641,7 +629,18 @@ fn an_unfinished_run_is_not_restarted_by_mistake() {
                 "resume it with trisolar",
             ],
         );
-    }
+    };
+    // A checkpoint is renewed after some seconds, for which all wait at once.
+    std::thread::scope(|scope| {
+        for command in [
+            "nbody --n 200 --softening 0.01 --backend cpu --threads 1 --steps 9000000 --checkpoint n.npz",
+            "cluster --n 400 --threads 1 --end 1e5 --every 1e4 --checkpoint c.npz",
+            // Its paths are taken so often that no stretch between two of them lasts until the checkpoint is due.
+            "nbody --model figure-eight --steps 900000000 --every 450000000 --plots p --checkpoint p.npz",
+        ] {
+            scope.spawn(|| check(command));
+        }
+    });
 }
 
 #[test]
@@ -654,7 +653,7 @@ fn ctrl_c_leaves_a_checkpoint_and_says_how_to_resume() {
             "resume it with: trisolar cluster --resume c.npz",
         ),
         (
-            "nbody --n 200 --softening 0.01 --backend cpu --steps 9000000 --checkpoint n.npz",
+            "nbody --n 200 --softening 0.01 --backend cpu --steps 9000000 --out end.npz --checkpoint n.npz",
             "resume it with: trisolar nbody --resume n.npz",
         ),
     ] {

@@ -3,7 +3,7 @@
 use crate::support;
 
 use std::path::Path;
-use std::process::{Child, Command as Process, Stdio};
+use std::process::{Command as Process, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -54,19 +54,6 @@ fn assert_same_files(directory: &Path) {
     }
 }
 
-fn started(directory: &Path, more: &[&str]) -> Child {
-    Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
-        .current_dir(directory)
-        .arg("divergence")
-        .args(MAP)
-        .args(FILES)
-        .args(more)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
 #[test]
 fn a_streamed_map_has_the_files_of_a_map_in_memory() {
     let directory = tempfile::tempdir().unwrap();
@@ -91,33 +78,6 @@ fn a_streamed_map_has_the_files_of_a_map_in_memory() {
     );
     assert_eq!(object["devices"][0]["pixels"], 161 * 120);
     assert_eq!(object["resumed_pixels"], Value::Null);
-}
-
-#[test]
-fn a_repeatedly_killed_map_resumes_to_the_same_bytes() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut pause = 90;
-    let mut kills = 0;
-    let start = Instant::now();
-    loop {
-        let mut run = started(directory.path(), &["--resume"]);
-        sleep(Duration::from_millis(pause));
-        if let Some(status) = run.try_wait().unwrap() {
-            assert!(
-                status.success(),
-                "after {kills} kills, the last after {pause} ms"
-            );
-            break;
-        }
-        kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
-        run.wait().unwrap();
-        kills += 1;
-        // The pauses become longer, so that the run also ends on a busy machine.
-        pause = 150 + 10 * kills + (pause * 7919 + 31) % 500;
-        assert!(start.elapsed() < Duration::from_secs(120), "{kills} kills");
-    }
-    assert!(kills > 1, "it was too fast");
-    assert_same_files(directory.path());
 }
 
 /// Waits until the run has recorded some pixels.

@@ -10,7 +10,7 @@ use trisolar::simd::Simd;
 /// A small map with early partings, late partings and none.
 fn lively() -> Specification {
     Specification {
-        size: [23, 14],
+        size: [13, 9],
         center: [2.0, 3.0],
         span: [40.0, 37.0],
         steps: 300,
@@ -110,7 +110,7 @@ fn whole_states_in_any_order_have_the_times_of_their_pixels() {
         (s.body, s.plane) = (body, plane);
         let mut order = in_order(&s);
         order.reverse();
-        order.swap(3, 200);
+        order.swap(3, 100);
         let engine = CpuEngine::new(None).expect("threads");
         let map = times(&engine, &s.clone().validate().expect("valid"));
         let expected: Vec<u32> = order.iter().map(|i| map[*i]).collect();
@@ -166,13 +166,11 @@ fn neighbours_with_masses_of_their_own_have_the_times_of_maps_of_these_masses_by
         for (i, point) in values.chunks_exact_mut(21).enumerate() {
             point[18..].copy_from_slice(&own[i % 4]);
         }
-        let given = Points::new(&[14, 23, 21], values).expect("points");
+        let given = Points::new(&[9, 13, 21], values).expect("points");
         let given = s.clone().validate_points(given).expect("valid");
         for simd in Simd::available() {
-            for threads in [1, 3] {
-                let engine = CpuEngine::with_simd(Some(threads), simd).expect("threads");
-                assert!(times(&engine, &given) == expected, "{simd}: {s:?}");
-            }
+            let engine = CpuEngine::with_simd(Some(3), simd).expect("threads");
+            assert!(times(&engine, &given) == expected, "{simd}: {s:?}");
         }
         let mut emulator = EmulatorEngine::new(DivergenceKernel::Fetch);
         emulator.blocks = 1;

@@ -19,7 +19,7 @@ fn times(engine: &dyn Engine<Validated>, spec: &Validated) -> Vec<u32> {
 /// A map of a few hundred steps with early partings, late partings and none, and an odd size.
 fn lively(precision: Precision) -> Specification {
     Specification {
-        size: [41, 27],
+        size: [19, 13],
         center: [2.0, 3.0],
         span: [40.0, 37.0],
         steps: 501,
@@ -73,7 +73,7 @@ fn fast_equals_f64_on_a_cpu() {
     assert!(map(Precision::Fast) == map(Precision::F64));
 }
 
-/// The fraction of pixels of the headline map, at 30×30, that equal those of exact mode.
+/// The fraction of pixels of the headline map, at 20×20, that equal those of exact mode.
 fn equal_share(reference: &[u32], precision: Precision) -> f64 {
     let map = headline(precision);
     reference.iter().zip(&map).filter(|(a, b)| a == b).count() as f64 / map.len() as f64
@@ -81,7 +81,7 @@ fn equal_share(reference: &[u32], precision: Precision) -> f64 {
 
 fn headline(precision: Precision) -> Vec<u32> {
     let spec = Specification {
-        size: [30, 30],
+        size: [20, 20],
         precision,
         ..Specification::default()
     };

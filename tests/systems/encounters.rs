@@ -115,7 +115,7 @@ fn all_engines_give_the_same_bits() {
             engines.push((simd.to_string(), Box::new(engine)));
         }
         // The last launch has an incomplete warp, and more places for runs than there are runs.
-        for (blocks, block, seed) in [(2, 32, None), (2, 32, Some(1)), (3, 40, Some(2))] {
+        for (blocks, block, seed) in [(2, 32, Some(1)), (3, 40, Some(2))] {
             let engine = DeviceEngine::emulated(blocks, block, seed);
             let name = format!("emulator {blocks} x {block} {seed:?}");
             engines.push((name, Box::new(engine)));
@@ -359,8 +359,7 @@ fn compositions_converge_with_their_orders() {
     }
 }
 
-#[test]
-fn a_hierarchical_triple_keeps_its_energy_for_a_hundred_thousand_periods() {
+fn a_hierarchical_triple_keeps_its_energy(long: bool) {
     // A binary (masses 1 and 1, a = 1, e = 0.4) and a body of mass 0.5 around it (a = 20, e = 0.3, inclined by 40°), both at apocentre.
     let (inner, outer) = (1.4, 26.0);
     let speed = |mass: f64, a: f64, e: f64| (mass / a * (1.0 - e) / (1.0 + e)).sqrt();
@@ -390,9 +389,25 @@ fn a_hierarchical_triple_keeps_its_energy_for_a_hundred_thousand_periods() {
         record.energy_error.abs()
     };
     // The error grows no faster than the time.
-    assert!(error(1e3, Order::Two) < 1e-7 && error(1e4, Order::Two) < 1e-6);
-    assert!(error(1e3, Order::Six) < 2e-11 && error(1e4, Order::Six) < 2e-10);
-    assert!(error(1e3, Order::Eight) < 1e-12 && error(1e5, Order::Eight) < 5e-12);
+    assert!(error(1e3, Order::Two) < 1e-7);
+    assert!(error(1e3, Order::Six) < 2e-11);
+    assert!(error(1e3, Order::Eight) < 1e-12);
+    if long {
+        assert!(error(1e4, Order::Two) < 1e-6);
+        assert!(error(1e4, Order::Six) < 2e-10);
+        assert!(error(1e5, Order::Eight) < 5e-12);
+    }
+}
+
+#[test]
+fn a_hierarchical_triple_keeps_its_energy_for_a_thousand_periods() {
+    a_hierarchical_triple_keeps_its_energy(false);
+}
+
+#[test]
+#[ignore = "takes minutes; .ci/run all has it"]
+fn a_hierarchical_triple_keeps_its_energy_for_a_hundred_thousand_periods() {
+    a_hierarchical_triple_keeps_its_energy(true);
 }
 
 #[test]

@@ -456,7 +456,7 @@ fn a_run_resumed_after_every_step_has_the_bits_of_an_uninterrupted_run() {
                 s.precision = precision;
                 s.solver = Solver::Basic;
                 s.dt = *dt;
-                s.steps = 60;
+                s.steps = 15;
             });
             let (mut bodies, mut lower) = (problem.bodies().clone(), None);
             for _ in 0..problem.specification().steps {

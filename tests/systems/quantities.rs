@@ -90,16 +90,14 @@ fn every_engine_gives_the_same_bits_for_every_integrator() {
                     let found = bits(&values(&engine, &spec));
                     assert!(found == expected, "{quantity}, {integrator}, {simd}");
                 }
-                for seed in [None, Some(7)] {
-                    let engine = EmulatorEngine {
-                        blocks: 2,
-                        block: 32,
-                        seed,
-                        ..EmulatorEngine::new(DivergenceKernel::Fetch)
-                    };
-                    let found = bits(&values(&engine, &spec));
-                    assert!(found == expected, "{quantity}, {integrator}, emulator");
-                }
+                let engine = EmulatorEngine {
+                    blocks: 2,
+                    block: 32,
+                    seed: Some(7),
+                    ..EmulatorEngine::new(DivergenceKernel::Fetch)
+                };
+                let found = bits(&values(&engine, &spec));
+                assert!(found == expected, "{quantity}, {integrator}, emulator");
             }
         }
     }

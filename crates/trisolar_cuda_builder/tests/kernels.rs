@@ -70,18 +70,18 @@ fn what_a_reference_shows_is_read_through_the_cache_of_constant_data() {
     let Some(body) = facility("referenced") else {
         return;
     };
-    assert_eq!(count(&body, "ld.global.nc.b32"), 2, "{body}");
-    assert_eq!(count(&body, "ld.relaxed"), 1, "{body}");
+    assert_eq!(count(body, "ld.global.nc.b32"), 2, "{body}");
+    assert_eq!(count(body, "ld.relaxed"), 1, "{body}");
 }
 
 #[test]
 fn a_large_state_is_written_back_from_local_memory() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(text) = facilities() else {
         return;
     };
     // llc drops moves between address spaces, which are functions therefore.
     has(
-        ptx::entry(&text, "kept").unwrap(),
+        ptx::entry(text, "kept").unwrap(),
         "call.uni cuda_builder_move",
     );
     let (_, moves) = text.split_once(".func cuda_builder_move").unwrap();
