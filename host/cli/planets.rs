@@ -27,7 +27,7 @@ use super::resume::Typed;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Units are au, solar masses and years of 2 pi units of time with G = 1 (365.2569 days).\n\
-                  System i depends on the seed and i alone, with the same bits on every CPU; its kernels have not been run on a GPU yet."
+                  System i depends on the seed and i alone, with the same bits on every CPU and GPU."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
