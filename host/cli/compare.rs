@@ -20,6 +20,8 @@ use super::progress::Progress;
 use super::report::{self, Common, Lines};
 use super::{Failure, config, interrupt, values};
 
+mod ladder;
+
 /// Compute one map in several modes, and report how many pixels are equal, how much the others differ, and what each mode costs.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -27,7 +29,9 @@ use super::{Failure, config, interrupt, values};
     after_help = "equal: share of pixels with the same value as in the first mode (for divergence, the same number of steps).\n\
                   mean, largest: absolute differences (for divergence, in steps).\n\
                   grain: share of pixels that stand out from all eight neighbours by more than a hundredth of the steps, or of the \
-                  range of values that are not steps."
+                  range of values that are not steps.\n\
+                  With --ladder, evaluations: of all forces of a system, per pixel with both twins; right: share of times within 5 % of \
+                  the run of the reference's."
 )]
 pub(crate) struct Args {
     /// Modes, separated by commas: precisions and integrators of `trisolar divergence`; each is compared with the first. The
@@ -41,6 +45,11 @@ pub(crate) struct Args {
         value_parser = mode
     )]
     modes: Vec<Mode>,
+    /// Compare integrators and steps by the share of right times of parting and their cost instead of modes: a sample of the map by all
+    /// integrators, or by those of --modes, each with four steps, against order 8 with a very short step. Reports the cheapest of which at most
+    /// --max-error (0.01 by default) is wrong, and draws the shares
+    #[arg(long)]
+    ladder: bool,
     #[command(flatten)]
     specification: ParameterArgs<Overrides>,
     /// Read the specification from a TOML file; options on the command line override it
@@ -137,29 +146,27 @@ struct Row {
 
 /// Computes, compares and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let (modes, most) = args.specifications()?;
-    let pictures = args.pictures(&modes)?;
-    let mut outputs = Outputs::new();
-    for path in pictures.iter().flatten() {
-        outputs.file("--out", path);
-    }
-    if let Some(path) = &args.config {
-        outputs.input("--config", path);
-    }
-    if let Some(path) = &args.save_config {
-        outputs.file("--save-config", path);
-    }
-    let _claim = outputs.claim()?;
-    interrupt::watch()?;
-    if let (Some(path), Some((_, valid))) = (&args.save_config, modes.first()) {
-        config::save(path, valid, most)?;
-    }
     let options = RunOptions {
         backend: args.backend,
         threads: args.cpu.threads,
         simd: args.cpu.simd(),
         ..RunOptions::default()
     };
+    if args.ladder {
+        return ladder::run(args, &options);
+    }
+    let (modes, most) = args.specifications()?;
+    let pictures = args.pictures(&modes)?;
+    let mut outputs = Outputs::new();
+    for path in pictures.iter().flatten() {
+        outputs.file("--out", path);
+    }
+    args.declare(&mut outputs);
+    let _claim = outputs.claim()?;
+    interrupt::watch()?;
+    if let (Some(path), Some((_, valid))) = (&args.save_config, modes.first()) {
+        config::save(path, valid, most)?;
+    }
     if !args.quiet {
         warn_of_one_lane(args.backend);
     }
@@ -220,26 +227,70 @@ fn warnings(rows: &[Row]) -> Vec<String> {
 }
 
 impl Args {
+    /// Declares the files besides the pictures.
+    fn declare(&self, outputs: &mut Outputs) {
+        if let Some(path) = &self.config {
+            outputs.input("--config", path);
+        }
+        if let Some(path) = &self.save_config {
+            outputs.file("--save-config", path);
+        }
+    }
+
+    /// The given values, those of the command line before those of the file.
+    fn overrides(&self) -> Result<Overrides, Failure> {
+        let given = self.specification.values.clone();
+        Ok(match &self.config {
+            Some(path) => given.merged_over(config::load(path)?),
+            None => given,
+        })
+    }
+
+    /// The refusal of a value.
+    fn refused(&self, error: &SpecError) -> Failure {
+        let of_mode = matches!(error.option, "integrator" | "precision");
+        let on_command_line = self.specification.values.has(error.option) || of_mode;
+        Failure::specification(error, on_command_line, self.config.as_deref())
+    }
+
     /// The map in each mode, and the largest allowed share of unresolved pixels.
     fn specifications(&self) -> Result<(Modes, Option<f64>), Failure> {
-        let mut overrides = self.specification.values.clone();
-        if let Some(path) = &self.config {
-            overrides = overrides.merged_over(config::load(path)?);
-        }
-        let refused = |error: &SpecError| {
-            let of_mode = matches!(error.option, "integrator" | "precision");
-            let on_command_line = self.specification.values.has(error.option) || of_mode;
-            Failure::specification(error, on_command_line, self.config.as_deref())
-        };
-        let most = overrides.checked_max_error().map_err(|e| refused(&e))?;
+        let overrides = self.overrides()?;
+        let most = overrides
+            .checked_max_error()
+            .map_err(|e| self.refused(&e))?;
         let specification = Specification::from(overrides);
         let in_mode = |mode: &Mode| {
             let valid = mode.apply(&specification).validate();
-            Ok((mode.name(), valid.map_err(|e| refused(&e))?))
+            Ok((mode.name(), valid.map_err(|e| self.refused(&e))?))
         };
         let modes = self.modes(specification.quantity);
         let modes = modes.iter().map(in_mode);
         Ok((modes.collect::<Result<_, Failure>>()?, most))
+    }
+
+    /// The map of the ladder, and the largest allowed share of wrong times.
+    fn specification_of_ladder(&self) -> Result<(Validated, Option<f64>), Failure> {
+        let overrides = self.overrides()?;
+        let most = overrides
+            .checked_max_error()
+            .map_err(|e| self.refused(&e))?;
+        let specification = Specification::from(overrides);
+        let quantity = specification.quantity;
+        if !quantity.counts_steps() {
+            let reason = "--ladder compares times of parting and needs --quantity divergence";
+            return Err(Failure::value(quantity.name(), "--quantity", reason));
+        }
+        if PictureFormat::of(&self.out).is_none() {
+            return Err(self.refused_picture());
+        }
+        let valid = specification.validate().map_err(|e| self.refused(&e))?;
+        Ok((valid, most))
+    }
+
+    fn refused_picture(&self) -> Failure {
+        let reason = "must end in .png, .svg or .pdf";
+        Failure::value(&self.out.display().to_string(), "--out", reason)
     }
 
     /// The given modes, or the default ones.
@@ -266,11 +317,8 @@ impl Args {
 
     /// A file for each mode except the first.
     fn pictures(&self, modes: &Modes) -> Result<Vec<Option<PathBuf>>, Failure> {
-        let refuse = |path: &Path, reason: &str| {
-            Failure::value(&path.display().to_string(), "--out", reason)
-        };
         let Some(format) = PictureFormat::of(&self.out) else {
-            return Err(refuse(&self.out, "must end in .png, .svg or .pdf"));
+            return Err(self.refused_picture());
         };
         let stem = self.out.file_stem().unwrap_or_default().to_string_lossy();
         let mut list = vec![None];

@@ -8,7 +8,7 @@ use kernels_gpu::device::fetch::TILE;
 use super::quantity::Statistics;
 use super::store::{self, MapContents};
 use super::value::{ValueSlice, ValueVec};
-use super::{Checks, cpu, resolution, step_check};
+use super::{Certificate, Checks, cpu, resolution, step_check};
 use super::{DeviceEngine, Devices, Executor, Points, Resolution, Specification, Task, Validated};
 use trisolar_ensemble::{self as ensemble, Computed, Ensemble, Report, Slice};
 use trisolar_run::partial::Layout;
@@ -122,6 +122,8 @@ pub struct DivergenceMap {
     pub resolution: Option<Resolution>,
     /// How many values of samples change with a quarter of the step, and in double-double.
     pub checks: Checks,
+    /// The verdicts on all pixels, if the map was [certified](Self::certify); `checks` then count all pixels.
+    pub certificate: Option<Certificate>,
     /// Warnings known before the run and found during it: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
 }
@@ -133,6 +135,23 @@ impl DivergenceMap {
         self.resolution = resolution;
         self.warnings.extend(resolution.and_then(|r| r.warning()));
         self
+    }
+
+    /// Computes every pixel again, and adds a verdict on each. `spec` is the map's.
+    ///
+    /// # Errors
+    /// See [`Certificate::of`].
+    pub fn certify(
+        &mut self,
+        executor: &dyn Executor<Validated>,
+        spec: &Validated,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<(), EngineError> {
+        let values = self.values.as_slice();
+        let (certificate, checks) = Certificate::of(executor, spec, values, options, monitor)?;
+        (self.certificate, self.checks) = (Some(certificate), checks);
+        Ok(())
     }
 
     /// Checks that the share of wrong values does not exceed the user's limit, if there is one.
@@ -175,6 +194,7 @@ impl DivergenceMap {
             report,
             resolution: None,
             checks: Checks::default(),
+            certificate: None,
             warnings: spec.warnings(),
         }
     }

@@ -4,6 +4,7 @@
 mod value;
 
 mod batches;
+mod certificate;
 mod colours;
 mod comparison;
 pub mod config;
@@ -21,12 +22,14 @@ mod parameter;
 mod preset;
 mod quantity;
 mod resolution;
+mod rungs;
 mod spec;
 mod step_check;
 pub mod store;
 mod tiles;
 pub mod yardstick;
 
+pub use certificate::{Certificate, Predicted, Verdict};
 pub use comparison::{Comparison, grain};
 pub(crate) use config::json as specification_json;
 pub use cpu::cpu_warning;
@@ -41,6 +44,7 @@ pub use parameter::Parameter;
 pub use preset::Preset;
 pub use quantity::{Quantity, Scale, Statistics};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
+pub use rungs::{AccuracyLadder, AccuracyRung, accuracy_ladder};
 pub use spec::{
     MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Overrides, Plane, Specification, Validated,
     differences, steps,

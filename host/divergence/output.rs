@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use crate::colours::{clipped_share, range, spacing};
-use crate::{DivergenceMap, Points, Quantity, Specification, ValueSlice, dataset};
+use crate::{
+    Certificate, Checks, DivergenceMap, Points, Quantity, Specification, ValueSlice, Verdict,
+    dataset,
+};
 use trisolar_io::IoError;
-use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
+use trisolar_io::colour::{ColourMap, ColourRange, Rgb, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzWriter, SPECIFICATION};
-use trisolar_io::picture::{self, Axis, BarNumbers, Labels, Map, PictureStyle, Theme, YDirection};
+use trisolar_io::picture::{
+    self, Axis, BarNumbers, Class, ClassMap, Labels, Map, PictureStyle, Theme, YDirection,
+};
 
 /// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
@@ -184,6 +189,10 @@ pub struct Values<'a> {
     pub points: Option<&'a Points>,
     /// The values of the specification's quantity, row-major or in the order of the points.
     pub values: ValueSlice<'a>,
+    /// How many values of samples change, which pictures say.
+    pub checks: Checks,
+    /// The verdicts on the values, if there are any.
+    pub certificate: Option<&'a Certificate>,
 }
 
 impl Values<'_> {
@@ -262,8 +271,67 @@ impl Output {
             specification: &map.specification,
             points: map.points.as_deref(),
             values: map.values.as_slice(),
+            checks: map.checks,
+            certificate: map.certificate.as_ref(),
         };
         self.write_values(&of, style)
+    }
+
+    /// The picture of the verdicts that stands beside the picture of a certified map; `None` for other files and pictures without axes.
+    pub fn verdict_path(&self, style: &Style) -> Option<PathBuf> {
+        let is_picture = matches!(self.format, Format::Png | Format::Svg | Format::Pdf);
+        let stem = self.path.file_stem()?.to_string_lossy();
+        let extension = self.path.extension()?.to_string_lossy();
+        let path = self
+            .path
+            .with_file_name(format!("{stem}-verdict.{extension}"));
+        (is_picture && !style.bare).then_some(path)
+    }
+
+    /// Draws the verdicts: a colour for each, and, of times of parting, the brighter the sooner the twins part.
+    fn draw_verdicts(
+        &self,
+        path: &Path,
+        of: &Values<'_>,
+        certificate: &Certificate,
+        [height, width]: [usize; 2],
+        style: &Style,
+    ) -> Result<(), IoError> {
+        let shaded = of.specification.quantity.counts_steps();
+        let shares = Verdict::ALL.into_iter().zip(&certificate.verdicts);
+        let classes: Vec<Class> = shares
+            .map(|(verdict, found)| {
+                let (name, colour) = words_and_colour(verdict);
+                Class {
+                    name: format!("{name}: {:.1} %", 100.0 * found.share),
+                    colour,
+                    shaded,
+                }
+            })
+            .collect();
+        // The time of parting; other values have no part in the picture.
+        let mut values: Vec<f64> = of
+            .values
+            .numbers()
+            .map(|n| n * of.specification.dt)
+            .collect();
+        let mut of_pixels = certificate.of_pixels.clone();
+        let mut labels = labels_of(of, style.title.as_deref().unwrap_or_default());
+        labels.y_upwards = style.y.is_up();
+        if labels.y_upwards {
+            values = values.chunks(width).rev().flatten().copied().collect();
+            of_pixels = of_pixels.chunks(width).rev().flatten().copied().collect();
+        }
+        // Short, because the bar is.
+        (labels.value, labels.unit) = ("time of parting".into(), "time".into());
+        let map = ClassMap {
+            size: [width, height],
+            classes: &classes,
+            of_pixels: &of_pixels,
+            values: &values,
+        };
+        let json = crate::specification_json(of.specification, of.points);
+        picture::classes(path, &map, &labels, style.theme, Some(&json))
     }
 
     /// As [`write`](Self::write), for values that are stored anywhere.
@@ -275,6 +343,7 @@ impl Output {
             specification,
             points,
             values,
+            ..
         } = *of;
         let quantity = specification.quantity;
         let json = crate::specification_json(specification, points);
@@ -287,6 +356,13 @@ impl Output {
                 if let Some(points) = points {
                     let (shape, values) = points.array();
                     file.array("points", &shape, values)?;
+                }
+                if let Some(certificate) = of.certificate {
+                    file.array("verdict", &of.shape(), &certificate.of_pixels)?;
+                    let predicted = certificate.predicted.as_ref();
+                    if let Some(bounds) = predicted.and_then(|p| p.of_pixels.as_ref()) {
+                        file.array("predicted_error", &of.shape(), bounds)?;
+                    }
                 }
                 file.text(SPECIFICATION, &json)?;
                 file.finish()
@@ -349,10 +425,23 @@ impl Output {
                     if let Some([value, unit]) = label {
                         (labels.value, labels.unit) = (value.into(), unit.into());
                     }
+                    if let Some((path, found)) = self.verdict_path(style).zip(of.certificate) {
+                        self.draw_verdicts(&path, of, found, [height, width], style)?;
+                    }
                     picture::plot(&self.path, &values, &look, &labels, Some(&json))
                 }
             }
         }
+    }
+}
+
+/// A verdict in the words of a legend, and its colour. Colour-blind readers can distinguish them.
+fn words_and_colour(verdict: Verdict) -> (&'static str, Rgb) {
+    match verdict {
+        Verdict::Agrees => ("agrees", [90, 180, 240]),
+        Verdict::Step => ("the step decides", [240, 150, 40]),
+        Verdict::Rounding => ("rounding decides", [220, 70, 160]),
+        Verdict::Undecided => ("undecided", [150, 150, 156]),
     }
 }
 
@@ -374,7 +463,10 @@ pub const BARE_FORMATS: &str = "only .png and .tif can have no axes (--bare)";
 
 /// As [`labels`], for a map that may consist of points.
 fn labels_of(map: &Values<'_>, title: &str) -> Labels {
-    let labels = labels(map.specification, title);
+    let mut labels = labels(map.specification, title);
+    if let Some(caption) = map.checks.caption() {
+        labels.title = format!("{}\n{caption}", labels.title);
+    }
     if map.points.is_none() {
         return labels;
     }

@@ -26,7 +26,7 @@ use trisolar_simd::{OnLanes, Simd};
 pub const UNRESOLVED_LIMIT: f64 = 0.1;
 
 /// Largest number of pixels in a sample.
-const MAX_SAMPLE_PIXELS: u64 = 256;
+pub(super) const MAX_SAMPLE_PIXELS: u64 = 256;
 /// One pixel in this many belongs to the sample.
 const PIXELS_PER_SAMPLE: u64 = 100;
 /// Pixel-steps that a sample may always take, about a tenth of a second. The sample of a small map is therefore a larger share of

@@ -6,13 +6,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::Serialize;
-
 use super::resolution::{self, Resolution};
 use super::{
     Devices, Executor, Points, Precision, Specification, Validated, ValueSlice, ValueVec, colours,
 };
-use trisolar_ensemble::statistics::wilson;
+pub use trisolar_ensemble::StepCheck;
 use trisolar_ensemble::{Computed, compute};
 use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_run::{Backend, EngineError, Monitor, RunOptions};
@@ -22,7 +20,7 @@ use trisolar_simd::Simd;
 const FINER: u64 = 4;
 /// The change above which a value counts as wrong: this share of the run's time for times of parting, of the value for quantities with
 /// logarithmic colours, and of the range of colours for others.
-const TOLERANCE: f64 = 0.05;
+pub(super) const TOLERANCE: f64 = 0.05;
 
 /// How values are computed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +41,10 @@ impl Again {
     }
 
     /// How many steps are taken for one of the map's.
-    fn finer(self) -> u64 {
+    pub(super) fn finer(self) -> f64 {
         match self {
-            Self::Finer => FINER,
-            Self::Exact => 1,
+            Self::Finer => FINER as f64,
+            Self::Exact => 1.0,
         }
     }
 
@@ -62,13 +60,9 @@ impl Again {
         )
     }
 
-    /// Up to `most` pixels of a map. `None` if they cannot be computed so: a run with a quarter of the step has more steps than are
-    /// possible, or the method has no double-double, or has it already.
-    fn sample(self, spec: &Validated, most: u64) -> Option<Sample> {
-        if self == Self::Exact && spec.specification().precision == Precision::DoubleDouble {
-            return None;
-        }
-        Sample::of(spec, most, |s| match self {
+    /// Changes a specification so that its values are computed again.
+    pub(super) fn change(self, s: &mut Specification) {
+        match self {
             Self::Finer => {
                 s.dt /= FINER as f64;
                 s.steps = s.steps.saturating_mul(FINER);
@@ -76,49 +70,33 @@ impl Again {
                 s.steps_per_period = own.map(|number| number * FINER as f64);
             }
             Self::Exact => s.precision = Precision::DoubleDouble,
-        })
-    }
-}
-
-/// How many values of a sample change when they are computed [again](Again).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct StepCheck {
-    /// Pixels in the sample.
-    pub sample: u64,
-    /// Those that were compared: of a map of divergence, those whose twins part with either step; otherwise those with a finite value.
-    pub compared: u64,
-    /// Those of them whose value changes by more than 5 % (of the time of the run, of the value, or of the range of colours).
-    pub changed: u64,
-    /// `changed / compared`, 0 if none was compared.
-    pub share: f64,
-}
-
-impl StepCheck {
-    /// Makes the result from the numbers of pixels.
-    pub fn new(sample: u64, compared: u64, changed: u64) -> Self {
-        Self {
-            sample,
-            compared,
-            changed,
-            share: changed as f64 / compared.max(1) as f64,
         }
     }
 
-    /// As text for a summary.
-    pub fn in_words(&self, again: Again) -> String {
-        let Self {
-            compared, changed, ..
-        } = *self;
-        if compared == 0 {
-            return format!("no value to compare among {} sampled ones", self.sample);
-        }
-        let [low, high] = wilson(changed as f64, compared as f64).map(|share| 100.0 * share);
-        format!(
-            "{:.1} % ({changed} of {compared} sampled values; 95 % interval {low:.0} to {high:.0} %) change by more than {:.0} % {}",
-            100.0 * self.share,
+    /// Whether computing again differs from computing: a map in double-double has no check of rounding.
+    pub(super) fn differs(self, spec: &Validated) -> bool {
+        self == Self::Finer || spec.specification().precision != Precision::DoubleDouble
+    }
+
+    /// What a check found, as text for a summary.
+    pub fn says(self, found: &StepCheck) -> String {
+        let change = format!(
+            "change by more than {:.0} % {}",
             100.0 * TOLERANCE,
-            again.in_words(),
-        )
+            self.in_words()
+        );
+        found.in_words("values", &change)
+    }
+
+    /// Up to `most` pixels of a map. `None` if they cannot be computed so: a run with a quarter of the step has more steps than are
+    /// possible, or the method has no double-double, or has it already.
+    fn sample(self, spec: &Validated, most: u64) -> Option<Sample> {
+        if !self.differs(spec) {
+            return None;
+        }
+        Sample::of(spec, resolution::sample(spec, most.max(1)), |s| {
+            self.change(s)
+        })
     }
 }
 
@@ -139,6 +117,15 @@ impl Checks {
             .filter_map(|(again, found)| Some((again, found?)))
     }
 
+    /// What a picture says of its values, if any were compared.
+    pub fn caption(&self) -> Option<String> {
+        let shares = (self.made()).filter(|(_, found)| found.compared > 0);
+        let shares = shares
+            .map(|(again, found)| format!("{:.1} % {}", 100.0 * found.share, again.in_words()));
+        let shares: Vec<String> = shares.collect();
+        (!shares.is_empty()).then(|| format!("values that change: {}", shares.join(", ")))
+    }
+
     /// Checks that neither the share of unresolved pixels nor those of changed values exceed the user's limit, if there is one.
     ///
     /// # Errors
@@ -152,7 +139,7 @@ impl Checks {
         match most.and_then(|most| known().find(|(_, found)| found.share > most)) {
             Some((again, found)) => Err(format!(
                 "{}, above --max-error {}",
-                found.in_words(again),
+                again.says(&found),
                 most.unwrap_or_default()
             )),
             None => Ok(()),
@@ -290,16 +277,19 @@ fn on_cpu(options: &RunOptions) -> RunOptions {
 }
 
 /// Pixels of a map, as maps of points.
-struct Sample {
+pub(super) struct Sample {
     pixels: Vec<u64>,
-    map: Validated,
-    again: Validated,
+    pub map: Validated,
+    pub again: Validated,
 }
 
 impl Sample {
-    /// Up to `most` pixels with the specification of the map, and with a changed one. `None` if that is not valid.
-    fn of(spec: &Validated, most: u64, change: impl FnOnce(&mut Specification)) -> Option<Self> {
-        let pixels = resolution::sample(spec, most.max(1));
+    /// These pixels with the specification of the map, and with a changed one. `None` if that is not valid.
+    pub fn of(
+        spec: &Validated,
+        pixels: Vec<u64>,
+        change: impl FnOnce(&mut Specification),
+    ) -> Option<Self> {
         let points = match spec.points() {
             Some(points) => points.chosen(&pixels),
             None => {
@@ -318,35 +308,68 @@ impl Sample {
     }
 }
 
-fn compare(
+/// What a value that was computed again tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// Both are of the same kind without a value: the twins did not part, or neither value is finite.
+    Neither,
+    /// The value does not change by more than [`TOLERANCE`].
+    Keeps,
+    /// The value changes by more than that.
+    Changes,
+}
+
+/// Compares values with those that were computed again, pixel by pixel. A step of the map is as long as `finer` of the others.
+pub(super) fn compared<'a>(
     spec: &Validated,
-    again: Again,
-    coarse: impl Iterator<Item = f64>,
-    fine: ValueSlice<'_>,
-) -> StepCheck {
+    finer: f64,
+    coarse: impl Iterator<Item = f64> + 'a,
+    fine: ValueSlice<'a>,
+) -> impl Iterator<Item = Compared> + 'a {
     let s = spec.specification();
     let range = match colours::range(s.quantity, fine) {
         ColourRange::Fixed(low, high) => high - low,
         ColourRange::Whole => f64::INFINITY,
     };
-    let (steps, finer) = (s.steps as f64, again.finer() as f64);
-    let (mut compared, mut changed) = (0, 0);
-    for (a, b) in coarse.zip(fine.numbers()) {
-        let (counts, change, allowed) = if s.quantity.counts_steps() {
+    let steps = s.steps as f64;
+    let (counts_steps, spacing) = (s.quantity.counts_steps(), colours::spacing(s.quantity));
+    coarse.zip(fine.numbers()).map(move |(a, b)| {
+        let (counts, change, allowed) = if counts_steps {
             let b = b / finer;
             (a < steps || b < steps, (a - b).abs(), TOLERANCE * steps)
         } else {
-            let scale = match colours::spacing(s.quantity) {
+            let scale = match spacing {
                 Spacing::Logarithmic => a.abs().max(b.abs()),
                 Spacing::Linear => range,
             };
             let one_is_finite = a.is_finite() || b.is_finite();
             (one_is_finite, (a - b).abs(), TOLERANCE * scale)
         };
-        compared += u64::from(counts);
         // A change that is not a number is one.
-        changed +=
-            u64::from(counts && !matches!(change.partial_cmp(&allowed), Some(o) if o.is_le()));
+        match change.partial_cmp(&allowed) {
+            _ if !counts => Compared::Neither,
+            Some(order) if order.is_le() => Compared::Keeps,
+            _ => Compared::Changes,
+        }
+    })
+}
+
+fn compare(
+    spec: &Validated,
+    again: Again,
+    coarse: impl Iterator<Item = f64>,
+    fine: ValueSlice<'_>,
+) -> StepCheck {
+    count(compared(spec, again.finer(), coarse, fine))
+}
+
+/// Counts the pixels of a sample.
+pub(super) fn count(pixels: impl Iterator<Item = Compared>) -> StepCheck {
+    let (mut sample, mut compared, mut changed) = (0, 0, 0);
+    for found in pixels {
+        sample += 1;
+        compared += u64::from(found != Compared::Neither);
+        changed += u64::from(found == Compared::Changes);
     }
-    StepCheck::new(fine.len() as u64, compared, changed)
+    StepCheck::new(sample, compared, changed)
 }

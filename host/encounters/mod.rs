@@ -28,7 +28,7 @@ pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use overrides::Overrides;
 pub use parameter::{Choice, Parameter, Setup};
 pub use spec::{Jump, Limits, Order, Precision, Specification, Validated};
-pub use summary::{ENERGY_LIMIT, Share, Summary};
+pub use summary::{ENERGY_LIMIT, Summary};
 pub use trisolar_ensemble::{Engine, Executor, Sink};
 pub use trisolar_spec::read::whole_number;
 

@@ -86,10 +86,14 @@ pub fn outcome_map(
     classes(path, &pixels.map(), &labels, look.theme, Some(&json))
 }
 
-/// What is said above every picture.
+/// What is said above every picture; it ends with the integrator and its step.
 fn title(ensemble: &Encounters) -> String {
-    let (setup, runs) = (ensemble.specification.setup, ensemble.records.len());
-    format!("{setup}, {runs} encounters")
+    let (spec, runs) = (&ensemble.specification, ensemble.records.len());
+    let (order, steps) = (u32::from(spec.order), spec.steps_per_period);
+    format!(
+        "{}, {runs} encounters\norder {order}, {steps} steps per period",
+        spec.setup
+    )
 }
 
 /// Draws a map with these colours, without axes and with one pixel for each of the map.

@@ -4,32 +4,8 @@ use kernels_gpu::encounters::{Outcome, Record};
 use serde::{Deserialize, Serialize};
 
 use super::{Encounters, Setup};
-use trisolar_ensemble::statistics::{median_and_largest, wilson};
-
-/// The share of the runs with a certain end, with its 95 % confidence interval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Share {
-    /// The name of the end.
-    pub what: String,
-    /// Number of runs.
-    pub count: u64,
-    /// The share of all runs.
-    pub share: f64,
-    /// The interval of Wilson (1927).
-    pub interval: [f64; 2],
-}
-
-impl Share {
-    fn new(what: impl Into<String>, count: u64, all: u64) -> Self {
-        let share = count as f64 / all as f64;
-        Self {
-            what: what.into(),
-            count,
-            share,
-            interval: wilson(count as f64, all as f64),
-        }
-    }
-}
+use trisolar_ensemble::ClassShare;
+use trisolar_ensemble::statistics::median_and_largest;
 
 /// The lifetimes of runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,9 +53,9 @@ pub struct Summary {
     /// Number of runs.
     pub runs: u64,
     /// The outcomes that occurred, with their shares.
-    pub outcomes: Vec<Share>,
+    pub outcomes: Vec<ClassShare>,
     /// The bodies that escaped, with their shares; empty if the bodies have no names.
-    pub escapers: Vec<Share>,
+    pub escapers: Vec<ClassShare>,
     /// Number of open runs, which reached a limit before the encounter was over.
     pub open: u64,
     /// Number of failed runs, in which the error of the energy became too large to go on. They have neither a lifetime nor errors.
@@ -132,14 +108,14 @@ impl Summary {
         let count = |f: &dyn Fn(&Record) -> bool| records.iter().filter(|r| f(r)).count() as u64;
         let outcomes = Outcome::ALL.into_iter().map(|outcome| {
             let n = count(&|r| r.outcome == outcome.0);
-            Share::new(outcome_name(outcome), n, all)
+            ClassShare::new(outcome_name(outcome), n, all)
         });
         let escapes = count(&|r| r.outcome == Outcome::ESCAPE.0);
         let mut escapers = Vec::new();
         if escapes > 0 {
             for body in 0..3_u8 {
                 let n = count(&|r| r.outcome == Outcome::ESCAPE.0 && r.body == body);
-                escapers.push(Share::new(body_name(ensemble, body), n, escapes));
+                escapers.push(ClassShare::new(body_name(ensemble, body), n, escapes));
             }
         }
         let mean = |f: &dyn Fn(&Record) -> u32| {

@@ -13,6 +13,8 @@ mod lanes;
 mod lease;
 pub mod plain;
 mod ranks;
+mod repeat;
+mod shares;
 pub mod statistics;
 pub mod store;
 
@@ -26,3 +28,5 @@ pub use lanes::{LaneItems, on_lanes};
 pub use lease::Lease;
 pub use plain::Records;
 pub use ranks::{Leader, Local, ReadPoints, lead, serve};
+pub use repeat::StepCheck;
+pub use shares::ClassShare;

@@ -23,7 +23,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A number an array can hold: `u32`, `i32`, `f32` or `f64`.
+/// A number an array can hold: `u8`, `u32`, `i32`, `f32` or `f64`.
 pub trait Element: sealed::Sealed + bytemuck::Pod + Send + Sync {
     #[doc(hidden)]
     const DESCR: &'static str;
@@ -47,6 +47,7 @@ macro_rules! element {
     )*};
 }
 element! {
+    u8, "|u1", "uint8", std::convert::identity;
     u32, "<u4", "uint32", u32::swap_bytes;
     i32, "<i4", "int32", i32::swap_bytes;
     f32, "<f4", "float32", |x: f32| f32::from_bits(x.to_bits().swap_bytes());

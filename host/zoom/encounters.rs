@@ -14,8 +14,8 @@ use super::schedule::{Rule, scheduled};
 use super::sequence::{Frame, FrameError, Setting, zoom};
 use super::vary::Vary;
 use trisolar_encounters::pictures::{self, Look};
-use trisolar_encounters::{Adjustable, Encounters, Share, Specification, Summary, Validated};
-use trisolar_ensemble::Report;
+use trisolar_encounters::{Adjustable, Encounters, Specification, Summary, Validated};
+use trisolar_ensemble::{ClassShare, Report};
 use trisolar_io::atomic::stage;
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
 use trisolar_io::{IoError, PictureFormat};
@@ -227,7 +227,7 @@ impl Framed for Validated {
 }
 
 /// The shares in a table: of all runs, and of all escapes.
-fn shares(summary: &Summary) -> impl Iterator<Item = (String, &Share)> {
+fn shares(summary: &Summary) -> impl Iterator<Item = (String, &ClassShare)> {
     let outcomes = summary.outcomes.iter().map(|s| (s.what.clone(), s));
     // Bodies are named by their numbers, because masses may differ from frame to frame.
     let escapers = (1..).zip(&summary.escapers);

@@ -60,10 +60,14 @@ impl Map {
         )
     }
 
-    /// The method in words: integrator, step, steps.
+    /// The method in words (integrator, step, steps), and in a second line which share of the sampled values changes.
     #[getter]
     fn method(&self) -> String {
-        self.0.specification.method()
+        let method = self.0.specification.method();
+        match self.0.checks.caption() {
+            Some(caption) => format!("{method}\n{caption}"),
+            None => method,
+        }
     }
 
     /// What pictures show of values that count steps, and its unit: the time until the twins part.
@@ -167,6 +171,27 @@ impl Map {
         let Checks { step, rounding } = self.0.checks;
         let numbers = |found: StepCheck| (found.sample, found.compared, found.changed);
         [step, rounding].map(|found| found.map(numbers))
+    }
+
+    /// The number of the verdict on each pixel, if the map was certified.
+    #[getter]
+    fn verdicts<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let certificate = self.0.certificate.as_ref()?;
+        Some(PyBytes::new(py, &certificate.of_pixels))
+    }
+
+    /// The predicted rounding error of each pixel, f64, if the map was certified and its values are exponents.
+    #[getter]
+    fn predicted_error<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let bounds = (self.0.certificate.as_ref()?.predicted.as_ref()?.of_pixels).as_ref()?;
+        Some(PyBytes::new(py, bytemuck::cast_slice(bounds)))
+    }
+
+    /// The shares of the verdicts as JSON, if the map was certified.
+    #[getter]
+    fn certificate(&self) -> Option<String> {
+        let certificate = self.0.certificate.as_ref()?;
+        Some(serde_json::json!(certificate).to_string())
     }
 
     /// Warnings: reasons why the map may not be what the user intended.

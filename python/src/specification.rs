@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Checks, Devices, DivergenceMap, GpuChoice, MapBackend, Overrides, Points, Resolution,
-    RunOptions, SpecError, StepCheck, Validated,
+    self, Certificate, Checks, Devices, DivergenceMap, GpuChoice, MapBackend, Overrides, Points,
+    Resolution, RunOptions, SpecError, StepCheck, Validated, Verdict,
 };
 use trisolar::ensemble::Report;
 use trisolar::spec::Parameters as _;
@@ -106,23 +106,28 @@ impl Specification {
 
     /// Computes the map; other Python threads run meanwhile. `progress(done, total)` is called some times a second
     /// in the calling thread, and signals are handled.
-    #[pyo3(signature = (options, progress=None))]
+    #[pyo3(signature = (options, progress=None, certify=false))]
     fn run(
         &self,
         py: Python<'_>,
         options: &Options,
         progress: Option<Bound<'_, PyAny>>,
+        certify: bool,
     ) -> PyResult<Map> {
         let (valid, devices) = (Arc::clone(&self.valid), options.devices.clone());
         let options = options.run;
         watch::run(py, progress.as_ref(), move |monitor| {
-            divergence::run_on(&devices, &valid, &options, monitor)
+            let mut map = divergence::run_on(&devices, &valid, &options, monitor)?;
+            if certify {
+                map.certify(&devices, &valid, &options, monitor)?;
+            }
+            Ok(map)
         })
         .map(Map::new)
     }
 
     /// A map that was computed before: the bytes of its values, little-endian, and its report.
-    #[pyo3(signature = (values, engine, device, seconds, notes, resolution=None, checks=[None; 2]))]
+    #[pyo3(signature = (values, engine, device, seconds, notes, resolution=None, checks=[None; 2], verdicts=None))]
     #[allow(clippy::too_many_arguments)]
     fn restored(
         &self,
@@ -133,6 +138,7 @@ impl Specification {
         notes: Vec<String>,
         resolution: Option<(u64, u64)>,
         checks: [Option<(u64, u64, u64)>; 2],
+        verdicts: Option<Vec<u8>>,
     ) -> PyResult<Map> {
         let damaged = |what: &str| PyValueError::new_err(format!("no pickled map: {what}"));
         let engine = ["cpu", "gpu", "gpu+cpu"].into_iter().find(|e| *e == engine);
@@ -158,6 +164,14 @@ impl Specification {
             found.map(|(sample, compared, changed)| StepCheck::new(sample, compared, changed))
         });
         map.checks = Checks { step, rounding };
+        if let Some(verdicts) = verdicts {
+            let known = |v: &u8| usize::from(*v) < Verdict::ALL.len();
+            if verdicts.len() != map.values.len() || !verdicts.iter().all(known) {
+                return Err(damaged("too many or too few verdicts, or unknown ones"));
+            }
+            let values = map.values.as_slice();
+            map.certificate = Some(Certificate::new(&self.valid, values, verdicts));
+        }
         let found = resolution.map(|(sample, unresolved)| Resolution::new(sample, unresolved));
         Ok(Map::new(map.with_resolution(found)))
     }

@@ -164,3 +164,23 @@ def test_steps_of_a_cluster_that_were_much_too_long_are_warned_of() -> None:
         list(run)
     said = [str(warning.message) for warning in caught]
     assert any("at least 8 times too long" in message and "smaller eta" in message for message in said)
+
+
+def test_a_certified_map_has_a_verdict_on_every_pixel(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"size": (9, 7), "dt": 0.01, "steps": 4000, "backend": "cpu"}
+    map = trisolar.divergence(certify=True, **options)
+    assert map.verdicts is not None and map.certificate is not None and map.step_check is not None
+    assert map.verdicts.shape == (7, 9) and map.verdicts.dtype == np.uint8
+    counts = [verdict["count"] for verdict in map.certificate["verdicts"]]
+    assert counts == np.bincount(map.verdicts.ravel(), minlength=4).tolist()
+    assert map.step_check["sample"] == 63
+    again = pickle.loads(pickle.dumps(map))
+    assert np.array_equal(again.verdicts, map.verdicts) and again.certificate == map.certificate
+    map.save(tmp_path / "a.npz")
+    assert np.array_equal(np.load(tmp_path / "a.npz")["verdict"], map.verdicts)
+    exponents = trisolar.divergence(certify=True, quantity="ftle", **options)
+    assert exponents.predicted_error is not None
+    expected = np.exp(exponents.values * 40) * 2.0**-53
+    assert np.allclose(exponents.predicted_error, expected, rtol=1e-12, equal_nan=True)
+    plain = trisolar.divergence(**options)
+    assert plain.verdicts is None and plain.certificate is None and plain.predicted_error is None

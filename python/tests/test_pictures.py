@@ -91,7 +91,7 @@ def test_plot_draws_times_around_the_places_of_the_map(
     plt.close("all")
 
     ax = small.plot()
-    assert ax.get_title() == "explicit-euler, step 0.001, 8000 steps"
+    assert ax.get_title().splitlines()[0] == "explicit-euler, step 0.001, 8000 steps"
     plt.close("all")
     figure, ax = plt.subplots()
     assert small.plot(ax, cmap="viridis", colorbar=False, alpha=0.5) is ax

@@ -440,6 +440,53 @@ fn a_map_says_which_share_of_its_values_the_step_decides() {
     );
 }
 
+/// A certified map has a verdict on each pixel in its arrays, a second picture, and the shares in summary and JSON.
+#[test]
+fn a_certified_map_has_verdicts_in_its_files_and_their_shares_in_its_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = "divergence --size 12x9 --dt 0.01 --steps 4000 --certify --backend cpu";
+    let object = json(
+        folder.path(),
+        &format!("{command} --out a.npz --out a.png --out b.npy"),
+    );
+    let shares = object["certificate"]["verdicts"].as_array().unwrap();
+    let count = |verdict: &Value| verdict["count"].as_u64().unwrap();
+    assert_eq!(shares.iter().map(count).sum::<u64>(), 12 * 9);
+    assert_eq!(object["step_check"]["sample"], 12 * 9);
+    assert_eq!(
+        names(folder.path()),
+        ["a-verdict.png", "a.npz", "a.png", "b.npy"]
+    );
+    let files: Vec<&str> = object["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(files.contains(&"a-verdict.png"), "{files:?}");
+    let npz = fs::File::open(folder.path().join("a.npz")).unwrap();
+    let mut npz = zip::ZipArchive::new(npz).unwrap();
+    let mut array = Vec::new();
+    std::io::Read::read_to_end(&mut npz.by_name("verdict.npy").unwrap(), &mut array).unwrap();
+    let of_pixels = &array[array.len() - 12 * 9..];
+    for (number, verdict) in shares.iter().enumerate() {
+        let there = of_pixels.iter().filter(|v| usize::from(**v) == number);
+        assert_eq!(there.count() as u64, count(verdict), "{verdict}");
+    }
+    let said = summary(folder.path(), &format!("{command} --out a.npz"));
+    for word in ["agrees", "undecided", "predicted", "95 % interval"] {
+        assert!(said.contains(word), "{said}");
+    }
+    // The values of a streamed map are not in memory.
+    for other in ["--stream", "--resume", "--part 1/2"] {
+        let refused = format!("{command} --out c.npy {other}");
+        fails(folder.path(), 2, &refused, &["--certify"], &[]);
+    }
+    // A picture that would replace another file of the run is refused.
+    let twice = format!("{command} --out a.png --out a-verdict.png");
+    fails(folder.path(), 2, &twice, &["a-verdict.png"], &[]);
+}
+
 /// A binary that is attracted by nothing else, at rest and moving at 1000 times its own speed.
 #[test]
 fn a_system_that_moves_has_the_energy_error_that_it_has_at_rest() {

@@ -167,3 +167,37 @@ fn invalid_modes_and_files_are_rejected_before_anything_is_computed() {
         0
     );
 }
+
+#[test]
+fn a_ladder_names_the_cheapest_right_rung_and_draws_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ladder = |more: &str| {
+        let mut command = trisolar(folder.path());
+        let words = "compare --ladder --backend cpu --size 5 --modes leapfrog,regularised-6";
+        command.args(words.split(' ')).args(more.split_whitespace());
+        command.assert()
+    };
+    let out = ladder("--out ladder.svg --json").success();
+    let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).expect("JSON");
+    let rungs = json["ladder"]["rungs"].as_array().expect("rungs");
+    assert!(rungs.len() >= 7, "{rungs:?}");
+    assert_eq!(json["cheapest"]["integrator"], "regularised-6");
+    let wrong = json["errors"]["wrong"].as_f64().expect("a share");
+    assert!(wrong <= 0.01, "{wrong}");
+    let svg = std::fs::read_to_string(folder.path().join("ladder.svg")).expect("a picture");
+    assert!(svg.contains(">regularised-6<") && svg.contains(">leapfrog<"));
+    let out = ladder("--out ladder.png").success();
+    let text = String::from_utf8_lossy(&out.get_output().stdout).into_owned();
+    assert!(
+        text.contains("≥ 99 % right") && text.contains("per period"),
+        "{text}"
+    );
+    let said = |more: &str, code: i32| {
+        let out = ladder(more).code(code);
+        String::from_utf8_lossy(&out.get_output().stderr).into_owned()
+    };
+    assert!(said("--modes f32", 2).contains("--modes"));
+    assert!(said("--quantity ftle", 2).contains("--quantity"));
+    assert!(said("--out a.npy", 2).contains("--out"));
+    assert!(said("--max-error nan", 2).contains("--max-error"));
+}

@@ -1,5 +1,6 @@
 //! Tests of the library: all systems on every engine, with their physics and their files.
 
+mod certainty;
 mod divergence_engines;
 mod divergence_integrators;
 mod divergence_ladder;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use trisolar::divergence::{Again, Checks, DivergenceMap, Quantity, Resolution, Statistics};
+use trisolar::divergence::{
+    Again, Certificate, Checks, DivergenceMap, Quantity, Resolution, Statistics,
+};
 use trisolar::ensemble::Report;
 
 use crate::report::{self, Common, Lines};
@@ -27,6 +29,8 @@ pub(super) struct MapOutcome {
     pub resolution: Option<Resolution>,
     /// How many values of samples change with a quarter of the step, and in double-double.
     pub checks: Checks,
+    /// The verdicts on all pixels of a certified map.
+    pub certificate: Option<Certificate>,
     /// Warnings: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
 }
@@ -46,6 +50,7 @@ impl MapOutcome {
             resumed: None,
             resolution: map.resolution,
             checks: map.checks,
+            certificate: map.certificate.clone(),
             warnings: map.warnings.clone(),
         }
     }
@@ -108,6 +113,9 @@ impl MapOutcome {
                 object["not_finite"] = found.not_finite.into();
             }
         }
+        if let Some(certificate) = &self.certificate {
+            object["certificate"] = serde_json::json!(certificate);
+        }
         if let Some(energy) = self.report.energy {
             object["energy"] = serde_json::json!(energy);
         }
@@ -169,7 +177,25 @@ impl MapOutcome {
                 Again::Finer => "step check",
                 Again::Exact => "rounding",
             };
-            lines.add(label, &found.in_words(again));
+            lines.add(label, &again.says(&found));
+        }
+        if let Some(certificate) = &self.certificate {
+            for found in &certificate.verdicts {
+                let [low, high] = found.interval.map(|share| 100.0 * share);
+                let text = format!(
+                    "{}; 95 % interval {low:.2} to {high:.2} %",
+                    share(found.count)
+                );
+                lines.add(&found.what, &text);
+            }
+            if let Some(predicted) = &certificate.predicted {
+                let text = format!(
+                    "rounding errors grow to {:.1e} at most; {:.2} % of the pixels reach the tolerance of the check",
+                    predicted.largest,
+                    100.0 * predicted.above
+                );
+                lines.add("predicted", &text);
+            }
         }
         if let Some(found) = self.resolution {
             lines.add("unresolved", &found.in_words());

@@ -50,6 +50,8 @@ pub(super) fn run(
         specification: valid.specification(),
         points: valid.points().map(AsRef::as_ref),
         values: all,
+        checks: outcome.checks,
+        certificate: None,
     };
     let style = job.output.style();
     let (last, others): (Vec<_>, Vec<_>) = outputs.iter().partition(|o| o.path() == main);
@@ -86,6 +88,7 @@ fn compute(
         of_points: valid.points().is_some(),
         resolution: None,
         checks: Checks::default(),
+        certificate: None,
         warnings: valid.warnings(),
     };
     // The resolution is that of the whole map, and is found when the parts are merged.

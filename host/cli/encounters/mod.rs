@@ -7,9 +7,7 @@ use trisolar::bodies::Points;
 use trisolar::encounters::files::Format;
 use trisolar::encounters::pictures::Look;
 use trisolar::encounters::store::EncounterContents;
-use trisolar::encounters::{
-    self, Encounters, Overrides, Record, Records, Summary, Validated, pictures,
-};
+use trisolar::encounters::{Encounters, Overrides, Record, Records, Summary, Validated, pictures};
 use trisolar::ensemble::Report;
 use trisolar::io::IoError;
 use trisolar::run::Outputs;
@@ -182,7 +180,7 @@ fn table(ensemble: &Encounters, summary: &Summary) -> (String, Lines) {
         "runs",
         "share"
     );
-    let mut row = |indent: &str, share: &encounters::Share| {
+    let mut row = |indent: &str, share: &trisolar::ensemble::ClassShare| {
         text.push_str(&format!(
             "{:<32} {:>13} {:>9.3}%   {:.3} to {:.3}\n",
             format!("{indent}{}", share.what),

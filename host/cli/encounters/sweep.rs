@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use trisolar::encounters::{Adjustable, Overrides, Share};
+use trisolar::encounters::{Adjustable, Overrides};
+use trisolar::ensemble::ClassShare;
 use trisolar::run::Paths;
 use trisolar::zoom::{
     EncounterBase, EncounterFrame, EncounterSummary, Style, Vary, draw_shares, encounter_csv, short,
@@ -146,7 +147,7 @@ impl Description for Sweep {
             let values: String = values.collect();
             let escapes: u64 = summary.escapers.iter().map(|s| s.count).sum();
             let of_all = 100.0 * escapes as f64 / summary.runs as f64;
-            let each = |s: &Share| format!("{:.2}", 100.0 * s.share);
+            let each = |s: &ClassShare| format!("{:.2}", 100.0 * s.share);
             let each: Vec<String> = summary.escapers.iter().map(each).collect();
             let each = match &each[..] {
                 [] => "-".to_owned(),

@@ -31,6 +31,17 @@ impl Validated {
         self.specification.size.map(|n| n as u32)
     }
 
+    /// The same pixels with a changed specification; `None` if that is not valid.
+    pub(crate) fn changed(&self, change: impl FnOnce(&mut Specification)) -> Option<Self> {
+        let mut specification = self.specification.clone();
+        change(&mut specification);
+        let valid = match &self.points {
+            Some(points) => specification.validate_points(points.as_ref().clone()),
+            None => specification.validate(),
+        };
+        valid.ok()
+    }
+
     /// The type of the map's values.
     pub fn value_type(&self) -> ValueType {
         self.specification.quantity.value_type()
@@ -64,7 +75,11 @@ impl Validated {
     pub(super) fn unit(&self) -> f64 {
         // Floating-point numbers take the engines' own bits, 2^0: what computes the power ahead of the branch reads a number.
         let engines = kernels_gpu::number::FRACTION_BITS as u8;
-        let bits = self.specification.precision.fraction_bits().unwrap_or(engines);
+        let bits = self
+            .specification
+            .precision
+            .fraction_bits()
+            .unwrap_or(engines);
         (f64::from(bits) - f64::from(engines)).exp2()
     }
 

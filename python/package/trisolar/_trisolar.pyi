@@ -309,6 +309,7 @@ class Specification:
         self,
         options: Options,
         progress: Optional[Callable[[int, int], object]] = None,
+        certify: bool = False,
     ) -> Map: ...
     def restored(
         self,
@@ -319,6 +320,7 @@ class Specification:
         notes: List[str],
         resolution: Optional[Tuple[int, int]] = None,
         checks: List[Optional[Tuple[int, int, int]]] = ...,
+        verdicts: Optional[bytes] = None,
     ) -> Map: ...
 
 @final
@@ -340,6 +342,12 @@ class Map:
     def resolution(self) -> Optional[Tuple[int, int]]: ...
     @property
     def checks(self) -> List[Optional[Tuple[int, int, int]]]: ...
+    @property
+    def verdicts(self) -> Optional[bytes]: ...
+    @property
+    def predicted_error(self) -> Optional[bytes]: ...
+    @property
+    def certificate(self) -> Optional[str]: ...
     @property
     def warnings(self) -> List[str]: ...
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Iterable, Optional
+from typing import Dict, Iterable, Optional, Tuple
 
 
 class TrisolarWarning(UserWarning):
@@ -26,3 +26,11 @@ def warn_of_accuracy(message: Optional[str], stacklevel: int) -> None:
     """Issues an :class:`AccuracyWarning` if there is a message."""
     if message is not None:
         warnings.warn(message, AccuracyWarning, stacklevel=stacklevel + 1)
+
+
+def check_counts(found: Optional[Tuple[int, int, int]]) -> Optional[Dict[str, float]]:
+    """A check of a sample as a dict: its size, the values that were compared, those that changed, and their share."""
+    if found is None:
+        return None
+    sample, compared, changed = found
+    return {"sample": sample, "compared": compared, "changed": changed, "share": changed / max(compared, 1)}
