@@ -73,14 +73,12 @@ impl Validated {
 
     /// The engines' units of length per unit of the specification: a power of two.
     pub(super) fn unit(&self) -> f64 {
-        // Floating-point numbers take the engines' own bits, 2^0: what computes the power ahead of the branch reads a number.
-        let engines = kernels_gpu::number::FRACTION_BITS as u8;
-        let bits = self
-            .specification
-            .precision
-            .fraction_bits()
-            .unwrap_or(engines);
-        (f64::from(bits) - f64::from(engines)).exp2()
+        let bits = self.specification.precision.fraction_bits();
+        let exponent = bits.map_or(0, |bits| {
+            i64::from(bits) - i64::from(kernels_gpu::number::FRACTION_BITS)
+        });
+        // From its bits, because LLVM computes it ahead of the branch: a function would be called with bits that are not set.
+        f64::from_bits(((1023 + exponent) as u64) << 52)
     }
 
     /// As [`job`](Self::job), in the specification's unit of length.
