@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Executor, Task, Validated};
 use trisolar_ensemble::Sink;
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Systems that are usually followed again with half the step.
 pub const CHECKED: u64 = 64;
@@ -34,7 +34,8 @@ impl Sink<Validated> for Found {
     }
 }
 
-/// Follows up to `most` of these systems again, which takes twice as long as it took for them. `None` if half the step has too many steps.
+/// Follows up to `most` of these systems again on the CPU, which takes twice as long as it takes there for them. `None` if half the step has too
+/// many steps.
 ///
 /// # Errors
 /// Those of the computation.
@@ -52,7 +53,14 @@ pub fn step_check(
     let sample = spec.sample(most);
     let spans: Vec<_> = sample.iter().map(|&item| item..item + 1).collect();
     let found = Found(Mutex::default());
-    executor.stream(&Task::new(&finer, &spans, &found), options, monitor)?;
+    // A GPU would follow systems that are not neighbours one after another.
+    let cpu = RunOptions {
+        backend: Backend::Cpu,
+        with_cpu: false,
+        gpus: GpuChoice::Auto,
+        ..*options
+    };
+    executor.stream(&Task::new(&finer, &spans, &found), &cpu, monitor)?;
     let found = found.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let differs =
         |(item, fine): &&(u64, Record)| verdict(&records[*item as usize]) != verdict(fine);
