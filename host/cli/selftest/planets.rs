@@ -18,7 +18,7 @@ fn systems(count: usize, observable: Observable, n: u64) -> Result<Validated, Sp
             "m=uniform(1e-6,1e-3),a={a},e=thermal(0,{e}),inc=uniform(0,0.3),Omega={angle},omega={angle},M={angle}"
         );
         text.parse()
-            .map_err(|e| SpecError::new("planet", &text, format!("{e}")))
+            .map_err(|e: String| SpecError::new("planet", &text, e))
     };
     let read = |stop: &&str| {
         let stop: Result<_, String> = stop.parse();
