@@ -261,6 +261,9 @@ fn may_spill(kernel: &str) -> usize {
         1700
     } else if kernel.starts_with("map_ftle_regularised_") {
         2000
+    } else if kernel.starts_with("planets_tangent_") {
+        // Systems of three and four planets with tangent vectors have more numbers than 255 registers hold.
+        1000
     } else {
         0
     }
