@@ -84,7 +84,7 @@ fn a_large_state_is_written_back_from_local_memory() {
         ptx::entry(text, "kept").unwrap(),
         "call.uni cuda_builder_move",
     );
-    let (_, moves) = text.split_once(".func cuda_builder_move").unwrap();
+    let (_, moves) = text.rsplit_once(".func cuda_builder_move").unwrap();
     has(
         moves.split_once("\n}").unwrap().0,
         "ld.b64|st.b64|ld.b8|st.b8",

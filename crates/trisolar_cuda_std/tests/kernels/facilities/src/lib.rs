@@ -47,11 +47,18 @@ fn begun(first: f64) -> Large {
     Large { numbers: [first; 80], steps: 0 }
 }
 
+/// Tells others where the state is, so that a copy of it may overlap with it for all that LLVM knows.
+#[inline(never)]
+unsafe fn tell(state: &mut Large, address: *mut usize) {
+    *address = (&raw mut *state).expose_provenance();
+}
+
 /// States of which LLVM does not know in which memory they are, because their address is part of a structure.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Kept {
     states: *mut Large,
+    addresses: *mut usize,
     begins: u32,
     steps: u32,
 }
@@ -61,6 +68,7 @@ pub struct Kept {
 pub unsafe fn kept(kept: Kept) {
     let place = kept.states.add(thread::index_1d() as usize);
     let mut state = if kept.begins == 1 { begun(f64::from(kept.steps)) } else { *place };
+    tell(&mut state, kept.addresses);
     let mut step = 0;
     while step < kept.steps {
         let at = state.numbers[step as usize % 80] as usize % 80;
@@ -69,7 +77,7 @@ pub unsafe fn kept(kept: Kept) {
         step += 1;
     }
     if state.steps > 3 {
-        *place = state;
+        place.copy_from(&raw const state, 1);
     }
 }
 
