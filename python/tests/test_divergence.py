@@ -123,12 +123,12 @@ def test_options_match_the_specification_and_are_documented(small: trisolar.Dive
     names = list(inspect.signature(trisolar.divergence).parameters)
     assert names[:3] == ["spec", "preset", "points"]
     # The specification of a divergence map does not contain its quantity.
-    names_of_values = names[3:-7]
+    names_of_values = names[3:-8]
     names_of_values.remove("quantity")
     # That of a regularised integrator alone contains the steps per period.
     names_of_values.remove("steps_per_period")
     assert names_of_values == list(small.spec)
-    assert names[-7:] == ["max_error", "backend", "gpus", "device", "threads", "simd", "progress"]
+    assert names[-8:] == ["max_error", "certify", "backend", "gpus", "device", "threads", "simd", "progress"]
     documented = inspect.getdoc(trisolar.divergence) or ""
     assert all(f":param {name}:" in documented for name in names)
 

@@ -87,7 +87,7 @@ fn a_large_state_is_written_back_from_local_memory() {
     let (_, moves) = text.rsplit_once(".func cuda_builder_move").unwrap();
     has(
         moves.split_once("\n}").unwrap().0,
-        "ld.b64|st.b64|ld.b8|st.b8",
+        "ld.local.b64|st.b64|ld.local.b8|st.b8",
     );
 }
 
