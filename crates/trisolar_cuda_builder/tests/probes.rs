@@ -166,7 +166,7 @@ fn what_only_a_table_names_is_in_the_module() {
 
 /// Builds the probes in a process of its own for each compiler that rustup knows, as far as it has the parts.
 #[test]
-#[ignore = "takes minutes; .ci/run all has it"]
+#[ignore = "compiles core for each compiler; .ci/run has it"]
 fn other_compilers_build_the_probes() {
     let output = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output().ok()?;
