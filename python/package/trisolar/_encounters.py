@@ -12,6 +12,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._dataset import module
 from ._progress import Progress, Tell, checked, watching
+from ._records import Recorded
 from ._spec import (
     Numbers,
     Spec,
@@ -47,7 +48,7 @@ _UNITS = {
 """Units of the columns that have one."""
 
 
-class Encounters:
+class Encounters(Recorded):
     """Computed encounters with a record for each. Made by :func:`encounters`.
 
     ``numpy.asarray(encounters)`` is :attr:`records`.
@@ -55,15 +56,8 @@ class Encounters:
 
     def __init__(self, found: _trisolar.EncountersFound, spec: Dict[str, Any], toml: str) -> None:
         self._found = found
-        self._spec = spec
-        self._toml = toml
-        columns, rows = found.records()
-        records = np.frombuffer(rows, np.dtype(columns))
         self._map = found.map
-        if self._map is not None:
-            (width, height), _ = self._map
-            records = records.reshape(height, width)
-        self._records: npt.NDArray[np.void] = records
+        super().__init__(spec, toml, (-1,) if self._map is None else self._map[0][::-1])
 
     @property
     def records(self) -> npt.NDArray[np.void]:
@@ -85,11 +79,6 @@ class Encounters:
         return dict(self._spec)
 
     @property
-    def spec_toml(self) -> str:
-        """:attr:`spec` as TOML text."""
-        return self._toml
-
-    @property
     def summary(self) -> Dict[str, Any]:
         """Outcomes and escapers with their numbers, shares and 95 % intervals, the number of failed runs, lifetimes, and errors: the
         member ``summary`` of ``trisolar encounters --json``."""
@@ -97,36 +86,9 @@ class Encounters:
         return summary
 
     @property
-    def engine(self) -> str:
-        """``"cpu"`` or ``"gpu"``."""
-        return self._found.engine
-
-    @property
-    def device(self) -> str:
-        """Description of the device."""
-        return self._found.device
-
-    @property
-    def seconds(self) -> float:
-        """Time of the computation itself (s)."""
-        return self._found.seconds
-
-    @property
     def warnings(self) -> List[str]:
         """Reasons why the records may not be what the user intended: failed runs, large energy errors, and runs that a limit ended."""
         return self._found.warnings
-
-    @property
-    def notes(self) -> List[str]:
-        """Notes, such as that no GPU could be used."""
-        return self._found.notes
-
-    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> npt.NDArray[np.void]:
-        records = self._records if dtype is None else self._records.astype(dtype)
-        return records.copy() if copy else records
-
-    def __len__(self) -> int:
-        return int(self._records.size)
 
     def __repr__(self) -> str:
         outcomes = ", ".join(f"{o['count']} {o['what']}" for o in self.summary["outcomes"])

@@ -14,6 +14,7 @@ from . import _trisolar
 from ._dataset import module
 from ._encounters import _how
 from ._progress import Progress, watching
+from ._records import Recorded
 from ._spec import Source, Spec, merged, names, parameters, source
 from ._warnings import warn_of_doubts
 
@@ -32,7 +33,7 @@ _UNITS = {"time": {"units": "years"}, "lyapunov": {"units": "1 / year"}}
 """Units of the columns that have one."""
 
 
-class Planets:
+class Planets(Recorded):
     """Systems that were followed, with a record for each. Made by :func:`planets`.
 
     ``numpy.asarray(planets)`` is :attr:`records`.
@@ -40,15 +41,8 @@ class Planets:
 
     def __init__(self, found: _trisolar.PlanetsFound, spec: Dict[str, Any], toml: str) -> None:
         self._found = found
-        self._spec = spec
-        self._toml = toml
-        columns, rows = found.records()
-        records = np.frombuffer(rows, np.dtype(columns))
         self._axes = found.axes
-        if self._axes:
-            columns_of_map = self._axes[0][3]
-            records = records.reshape(-1, columns_of_map)
-        self._records: npt.NDArray[np.void] = records
+        super().__init__(spec, toml, (-1, self._axes[0][3]) if self._axes else (-1,))
 
     @property
     def records(self) -> npt.NDArray[np.void]:
@@ -67,47 +61,15 @@ class Planets:
         return dict(self._spec)
 
     @property
-    def spec_toml(self) -> str:
-        """:attr:`spec` as TOML text."""
-        return self._toml
-
-    @property
     def summary(self) -> Dict[str, Any]:
         """Numbers of systems by outcome, regular systems, energy errors and the check of steps, as in ``trisolar planets --json``."""
         summary: Dict[str, Any] = json.loads(self._found.summary)
         return summary
 
     @property
-    def engine(self) -> str:
-        """``"cpu"`` or ``"gpu"``."""
-        return self._found.engine
-
-    @property
-    def device(self) -> str:
-        """Description of the device."""
-        return self._found.device
-
-    @property
-    def seconds(self) -> float:
-        """Time of the computation itself (s)."""
-        return self._found.seconds
-
-    @property
     def warnings(self) -> List[str]:
         """Reasons why the records may not be what the user intended, such as steps that are too long."""
         return self._found.warnings
-
-    @property
-    def notes(self) -> List[str]:
-        """Notes, such as that no GPU could be used."""
-        return self._found.notes
-
-    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> npt.NDArray[np.void]:
-        records = self._records if dtype is None else self._records.astype(dtype)
-        return records.copy() if copy else records
-
-    def __len__(self) -> int:
-        return int(self._records.size)
 
     def __repr__(self) -> str:
         outcomes = self.summary["outcomes"].items()
