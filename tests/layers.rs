@@ -53,6 +53,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// The packages below all systems.
 const GROUND: &[&str] = &[
     "trisolar-cuda-std",
+    "trisolar-equations",
     "kernels-gpu",
     "trisolar-bodies",
     "trisolar-device",
@@ -65,6 +66,7 @@ const GROUND: &[&str] = &[
 /// The packages below the systems whose items do not know one another.
 const ENSEMBLE: &[&str] = &[
     "trisolar-cuda-std",
+    "trisolar-equations",
     "kernels-gpu",
     "trisolar-bodies",
     "trisolar-device",
@@ -142,6 +144,7 @@ fn each_package_depends_only_on_those_below_it() {
         "trisolar-cuda-std",
         "trisolar-cuda-std-macros",
         "trisolar-driver",
+        "trisolar-equations",
     ];
     for name in packages.keys().filter(|n| n.starts_with("trisolar-")) {
         assert!(

@@ -26,14 +26,14 @@ pub mod lanes;
 pub mod masses;
 pub mod orbit;
 pub mod plunge;
-pub mod random;
 pub mod run;
 pub mod start;
 pub mod step;
 
 pub use masses::Masses;
 pub use run::{Encounter, Outcome, Record, Settings, Verdict};
-pub use start::{BodiesStart, Law, Plan, Setup, Start};
+pub use start::{BodiesStart, Plan, Setup, Start};
+pub use trisolar_equations::{Law, random};
 pub use step::{Pairs, Scheme, Watch};
 
 /// The bodies of each pair, and the third body. All arrays over pairs use this order.

@@ -2,9 +2,11 @@
 
 use core::f64::consts::PI;
 
+use trisolar_equations::Law;
+use trisolar_equations::random::uniform;
+
 use super::Masses;
 use super::orbit::eccentric_anomaly;
-use super::random::uniform;
 use super::step::Pairs;
 use super::vector::{axpy, dot, scale};
 use crate::number::{divide, root};
@@ -27,39 +29,6 @@ impl Setup {
     pub const FREE_FALL: Self = Self(1);
     /// Bodies 1 to 3 as given; see [`BodiesStart`].
     pub const BODIES: Self = Self(2);
-}
-
-/// How a parameter gets its values.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[repr(C)]
-pub struct Law {
-    /// The kind of the law: one of the constants of this type.
-    pub kind: u32,
-    /// Padding, which is 0.
-    pub unused: u32,
-    /// The value, or the least value.
-    pub low: f64,
-    /// The greatest value.
-    pub high: f64,
-}
-
-impl Law {
-    /// The value `low` in every run.
-    pub const FIXED: u32 = 0;
-    /// Uniform from `low` to `high`.
-    pub const UNIFORM: u32 = 1;
-    /// An angle whose cosine is uniform.
-    pub const ISOTROPIC: u32 = 2;
-    /// A number whose square is uniform.
-    pub const SQUARE: u32 = 3;
-    /// An axis along the columns of a map: `low` + column / width · (`high` - `low`).
-    pub const COLUMNS: u32 = 4;
-    /// An axis along the rows of a map: `low` + row / height · (`high` - `low`).
-    pub const ROWS: u32 = 5;
-    /// x of body 3, uniform in the region of Agekyan & Anosova (1967).
-    pub const REGION_X: u32 = 6;
-    /// y of body 3 in that region.
-    pub const REGION_Y: u32 = 7;
 }
 
 /// Positions, velocities and masses of three bodies, in the user's units.
@@ -90,27 +59,6 @@ pub struct Plan {
     pub laws: [Law; MAX_PARAMETERS],
     /// The start of every run of [`Setup::BODIES`], unless the starts are listed individually.
     pub bodies: BodiesStart,
-}
-
-impl Law {
-    /// The value of the parameter with this number in a run, for a seed and the columns and rows of a map. The region of Agekyan & Anosova is
-    /// that of a [`Plan`].
-    #[inline(always)]
-    pub fn value(&self, seed: u64, size: [u64; 2], parameter: u32, run: u64) -> f64 {
-        let (low, width) = (self.low, self.high - self.low);
-        let drawn = || uniform(seed, run, parameter);
-        match self.kind {
-            Self::UNIFORM => low + width * drawn(),
-            Self::ISOTROPIC => {
-                let (from, to) = (libm::cos(low * DEGREE), libm::cos(self.high * DEGREE));
-                libm::acos(from + (to - from) * drawn()) * (180.0 / PI)
-            }
-            Self::SQUARE => root(low * low + (self.high * self.high - low * low) * drawn()),
-            Self::COLUMNS => low + divide((run % size[0]) as f64, size[0] as f64) * width,
-            Self::ROWS => low + divide((run / size[0]) as f64, size[1] as f64) * width,
-            _ => low,
-        }
-    }
 }
 
 impl Plan {
