@@ -1,8 +1,10 @@
 //! Single start states instead of the grid of a map, from memory or a file.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use glam::DVec3;
+use kernels_gpu::encounters::Law;
 
 use crate::files::table::{Rows, Unreadable, Word, hint_at_comma, is_like_a_number, number, place};
 use crate::io::npy;
@@ -20,7 +22,29 @@ pub struct Points {
     shape: Vec<usize>,
     /// Numbers per point.
     columns: usize,
-    values: Vec<f64>,
+    source: Source,
+}
+
+/// Where the numbers of points come from.
+#[derive(Clone, Debug, PartialEq)]
+enum Source {
+    /// Memory: the numbers of one point after another.
+    Given(Vec<f64>),
+    /// Laws, for points that are arranged in rows and columns.
+    Made(Box<Starts>),
+}
+
+/// Start states that follow from the number of a point, so that they take no memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Starts {
+    /// The law of each number of a point of 21 numbers; see [`Points::new`].
+    pub laws: [Law; MOST],
+    /// The seed of all that is drawn.
+    pub seed: u64,
+    /// Columns and rows.
+    pub size: [u64; 2],
+    /// Keys of the specification that are not used, because the laws replace them.
+    pub replaced: &'static [&'static str],
 }
 
 /// The allowed numbers of a point, for messages.
@@ -29,6 +53,8 @@ const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 
 
 /// The least of these numbers.
 const FEWEST: usize = 3;
+/// The greatest.
+const MOST: usize = 21;
 
 /// Checks that names of columns do not contradict the order of the numbers: `x1` is no name for a mass or for a position of body 2. Names
 /// that do not look like these are taken for descriptions.
@@ -114,8 +140,32 @@ impl Points {
         Ok(Self {
             shape: arranged.to_owned(),
             columns,
-            values,
+            source: Source::Given(values),
         })
+    }
+
+    /// Points whose numbers are made when they are needed. They have masses of their own if one of the masses varies.
+    pub fn made(starts: Starts) -> Self {
+        let own_masses = starts.laws[18..].iter().any(|law| law.kind != Law::FIXED);
+        Self {
+            shape: [1, 0].map(|k| starts.size[k] as usize).into(),
+            columns: if own_masses { MOST } else { 18 },
+            source: Source::Made(starts.into()),
+        }
+    }
+
+    /// Whether the points are [made](Self::made) when they are needed.
+    pub fn are_made(&self) -> bool {
+        matches!(self.source, Source::Made(_))
+    }
+
+    /// A number of a point.
+    #[inline]
+    fn number(&self, i: usize, k: usize) -> f64 {
+        match &self.source {
+            Source::Given(values) => values[i * self.columns + k],
+            Source::Made(of) => of.laws[k].value(of.seed, of.size, k as u32, i as u64),
+        }
     }
 
     /// Reads points: `.npy` (f64, as for [`new`](Self::new)), `.npz` (its array `points`), or text with a point on each
@@ -195,18 +245,27 @@ impl Points {
 
     /// Number of points.
     pub fn len(&self) -> usize {
-        self.values.len() / self.columns
+        self.shape.iter().product()
     }
 
     /// Always false: there is at least one point.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.len() == 0
     }
 
     /// The array: its shape, with the numbers of a point as the last axis, and its values in C order.
-    pub fn array(&self) -> (Vec<usize>, &[f64]) {
+    pub fn array(&self) -> (Vec<usize>, Cow<'_, [f64]>) {
         let shape = self.shape.iter().copied().chain([self.columns]).collect();
-        (shape, &self.values)
+        let values = match &self.source {
+            Source::Given(values) => Cow::Borrowed(&values[..]),
+            Source::Made(_) => (0..self.len()).flat_map(|i| self.numbers(i)).collect(),
+        };
+        (shape, values)
+    }
+
+    /// The numbers of a point.
+    fn numbers(&self, i: usize) -> impl Iterator<Item = f64> {
+        (0..self.columns).map(move |k| self.number(i, k))
     }
 
     /// These points, one after another.
@@ -215,11 +274,11 @@ impl Points {
     /// If there is no such point.
     #[must_use]
     pub fn chosen(&self, points: &[u64]) -> Self {
-        let of = |i: &u64| &self.values[*i as usize * self.columns..][..self.columns];
+        let values = points.iter().flat_map(|i| self.numbers(*i as usize));
         Self {
             shape: vec![points.len()],
             columns: self.columns,
-            values: points.iter().flat_map(of).copied().collect(),
+            source: Source::Given(values.collect()),
         }
     }
 
@@ -230,7 +289,7 @@ impl Points {
         shape
             .iter()
             .for_each(|n| hasher.update(&(*n as u64).to_le_bytes()));
-        hasher.update(bytemuck::cast_slice(values));
+        hasher.update(bytemuck::cast_slice(&values));
         hasher.finalize()
     }
 
@@ -244,6 +303,9 @@ impl Points {
 
     /// Keys of the specification that the points replace and that are therefore not used.
     pub fn replaces(&self) -> &'static [&'static str] {
+        if let Source::Made(starts) = &self.source {
+            return starts.replaced;
+        }
         match self.columns {
             3 => &["size", "center", "span", "plane"],
             9 => &["size", "center", "span", "plane", "positions"],
@@ -264,7 +326,8 @@ impl Points {
     /// values except the position of `body` (1, 2 or 3).
     #[inline]
     pub fn state(&self, otherwise: [[DVec3; 3]; 2], body: u8, i: usize) -> [[DVec3; 3]; 2] {
-        let vector = |k: usize| DVec3::from_slice(&self.values[i * self.columns + 3 * k..]);
+        let vector =
+            |k: usize| DVec3::from(std::array::from_fn(|axis| self.number(i, 3 * k + axis)));
         let mut state = otherwise;
         if self.columns == 3 {
             state[0][usize::from(body) - 1] = vector(0);
@@ -280,8 +343,7 @@ impl Points {
     /// Masses of bodies 1, 2, 3 at point `i`, if it has some of its own.
     #[inline]
     pub fn masses(&self, i: usize) -> Option<[f64; 3]> {
-        let at = i * self.columns + 18;
-        (self.columns == 21).then(|| std::array::from_fn(|k| self.values[at + k]))
+        (self.columns == MOST).then(|| std::array::from_fn(|k| self.number(i, 18 + k)))
     }
 }
 
@@ -294,7 +356,7 @@ mod tests {
         let points = Points::parse("x,y,z\n# a comment\n1, 2,3\n\n4 5\t6 # more\n").unwrap();
         let (shape, values) = points.array();
         assert_eq!(
-            (shape, values),
+            (shape, &values[..]),
             (vec![2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..])
         );
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::FromArgMatches as _;
 use serde::{Deserialize, Serialize};
 use trisolar::bodies::Points;
 use trisolar::divergence::{self, Executor, Overrides, Preset, Quantity, Specification, Validated};
@@ -106,6 +107,14 @@ pub(crate) struct OutputArgs {
     #[arg(long, help_heading = "Files", conflicts_with_all = ["stream", "resume", "part"])]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     certify: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) picture: PictureArgs,
+}
+
+/// The appearance of pictures of maps.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+pub(crate) struct PictureArgs {
     /// Write the picture without axes and colour bar, with one pixel per pixel of the map
     #[arg(long, help_heading = "Picture")]
     bare: bool,
@@ -151,7 +160,7 @@ pub(crate) struct OutputArgs {
     /// Direction of the vertical axis of the picture: down or up [default: that of --look, up or down]
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     #[serde(default = "down")]
-    y_axis: Option<YDirection>,
+    pub(crate) y_axis: Option<YDirection>,
     /// Background of the picture: dark or light
     #[arg(
         long,
@@ -160,7 +169,7 @@ pub(crate) struct OutputArgs {
         default_value = "dark"
     )]
     #[serde(default)]
-    theme: Theme,
+    pub(crate) theme: Theme,
     /// Resolution that a .png, .svg or .pdf states, 1 to 10000 pixels per inch: its pixels are the same, its size on paper is another
     #[arg(long, value_name = "N", help_heading = "Picture", value_parser = dpi)]
     #[serde(default)]
@@ -214,19 +223,47 @@ impl Paths for OutputArgs {
 }
 
 impl OutputArgs {
-    /// The files to write, each of a format that can hold the map.
-    fn outputs(&self, points: Option<&Points>) -> Result<Vec<Output>, Failure> {
-        let output = |path: &PathBuf| {
-            let output = Output::new(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
-            output
-                .check(points)
-                .map_err(|reason| refuse(path, "--out", reason))?;
-            Ok(output)
-        };
-        self.out.iter().map(output).collect()
+    /// The pictures of the verdicts.
+    fn verdict_pictures(&self) -> Vec<PathBuf> {
+        let style = self.picture.style();
+        let outputs = self.out.iter().filter(|_| self.certify);
+        let outputs = outputs.filter_map(|path| Output::new(path).ok());
+        outputs
+            .filter_map(|output| output.verdict_path(&style))
+            .collect()
+    }
+}
+
+/// The files to write, each of a format that can hold the map.
+pub(crate) fn outputs(out: &[PathBuf], points: Option<&Points>) -> Result<Vec<Output>, Failure> {
+    let output = |path: &PathBuf| {
+        let output = Output::new(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
+        output
+            .check(points)
+            .map_err(|reason| refuse(path, "--out", reason))?;
+        Ok(output)
+    };
+    out.iter().map(output).collect()
+}
+
+impl PictureArgs {
+    /// Whether all other options than those of pictures of any ensemble have their defaults.
+    pub(crate) fn has_theme_and_direction_only(&self) -> bool {
+        let command = <Self as clap::Args>::augment_args(clap::Command::new("draw"));
+        let usual = Self::from_arg_matches(&command.get_matches_from(["draw"]));
+        usual.is_ok_and(|usual| {
+            let (theme, y_axis) = (self.theme, self.y_axis);
+            *self
+                == Self {
+                    theme,
+                    y_axis,
+                    ..usual
+                }
+        })
     }
 
-    fn style(&self) -> Style {
+    /// The style of pictures.
+    pub(crate) fn style(&self) -> Style {
         let usual = self.look.style();
         Style {
             bare: self.bare,
@@ -242,24 +279,14 @@ impl OutputArgs {
         }
     }
 
-    /// The pictures of the verdicts.
-    fn verdict_pictures(&self) -> Vec<PathBuf> {
-        let style = self.style();
-        let outputs = self.out.iter().filter(|_| self.certify);
-        let outputs = outputs.filter_map(|path| Output::new(path).ok());
-        outputs
-            .filter_map(|output| output.verdict_path(&style))
-            .collect()
-    }
-
     /// The warning about characters of the title for which pictures have only a box.
-    fn glyph_warning(&self, outputs: &[Output]) -> Option<String> {
+    pub(crate) fn glyph_warning(&self, outputs: &[Output]) -> Option<String> {
         let title = self.title.as_deref().filter(|_| !self.bare)?;
         output::glyph_warning(title, outputs)
     }
 
     /// Checks that the picture of a map of this quantity can have this look.
-    fn check_look(&self, quantity: Quantity, outputs: &[Output]) -> Result<(), Failure> {
+    pub(crate) fn check_look(&self, quantity: Quantity, outputs: &[Output]) -> Result<(), Failure> {
         if let Some(show @ (Shown::Steps | Shown::Time)) = self.show
             && !quantity.counts_steps()
         {
@@ -320,8 +347,10 @@ impl Args {
             None => specification.validate(),
             Some(path) => {
                 let points = Points::read(path).map_err(|e| refuse(path, "--points", &e))?;
-                if let Some(key) =
-                    (points.replaces().iter()).find(|k| self.specification.values.has(k))
+                let replaced = points.replaces().iter().chain(&["map", "draw", "seed"]);
+                if let Some(key) = replaced
+                    .into_iter()
+                    .find(|k| self.specification.values.has(k))
                 {
                     let reason =
                         format!("the points replace --{key}; remove one of the two options");
@@ -426,8 +455,9 @@ fn run_on(
     };
     let job = MapJob::new(&args.of_job(), &args.output, typed, specify, usual_outputs)?;
     let valid = &job.valid;
-    let outputs = job.output.outputs(valid.points().map(AsRef::as_ref))?;
+    let outputs = outputs(&job.output.out, valid.points().map(AsRef::as_ref))?;
     job.output
+        .picture
         .check_look(valid.specification().quantity, &outputs)?;
     let _claim = job.claim()?;
     interrupt::watch()?;
@@ -436,7 +466,7 @@ fn run_on(
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
-        if let Some(warning) = job.output.glyph_warning(&outputs) {
+        if let Some(warning) = job.output.picture.glyph_warning(&outputs) {
             report::to_stderr(&format!("warning: {warning}"));
         }
         warn_of_one_lane(args.devices.options().backend);
@@ -446,7 +476,7 @@ fn run_on(
         config::save(path, valid, most)?;
     }
 
-    let style = job.output.style();
+    let style = job.output.picture.style();
     let outcome = match &job.streamed {
         Some(main) => streamed::run(executor, &job, main, &outputs, options, args.quiet)?,
         None => {

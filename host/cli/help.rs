@@ -140,6 +140,19 @@ const EXAMPLES: &[(&str, Examples)] = &[
         ],
     ),
     (
+        "draw",
+        &[
+            (
+                "trisolar draw map.npz --out map.svg --colormap viridis",
+                "a map with other colours, in a moment",
+            ),
+            (
+                "trisolar draw encounters.npz --plots plots",
+                "the distributions of encounters",
+            ),
+        ],
+    ),
+    (
         "merge",
         &[
             (

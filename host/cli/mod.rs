@@ -12,6 +12,7 @@ mod config;
 mod cpu_args;
 mod devices;
 mod divergence;
+mod draw;
 mod encounters;
 mod ensemble;
 mod ensemble_devices;
@@ -84,6 +85,8 @@ enum Command {
     Encounters(Box<encounters::Args>),
     /// Follow planetary systems: which are stable, chaotic, or lose a planet
     Planets(Box<planets::Args>),
+    /// Draw a result again, with another look
+    Draw(Box<draw::Args>),
     /// Make one result of the parts that commands with --part have computed
     Merge(merge::Args),
     /// Show maps and orbits in the browser
@@ -190,6 +193,7 @@ fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
         }
         Command::Man(args) => ranks::refuse("man").and_then(|()| shell::man(&args, command())),
         Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),
+        Command::Draw(args) => ranks::refuse("draw").and_then(|()| draw::run(&args)),
         Command::Merge(args) => ranks::refuse("merge").and_then(|()| merge::run(&args)),
     }
 }

@@ -78,14 +78,24 @@ mod tests {
     #[test]
     fn every_key_is_written_and_read_back() {
         let mut written = BTreeMap::new();
-        for (integrator, steps_per_period) in [
-            (Integrator::ExplicitEuler, None),
-            (Integrator::Regularised6, Some(50.0)),
+        let of = |text: &str| vec![text.to_owned()];
+        for (integrator, steps_per_period, map, draw, seed) in [
+            (Integrator::ExplicitEuler, None, vec![], vec![], 1),
+            (
+                Integrator::Regularised6,
+                Some(50.0),
+                of("mass2=5:40"),
+                of("vx1=uniform:-1:1"),
+                7,
+            ),
         ] {
             let specification = Specification {
                 quantity: Quantity::Ftle,
                 integrator,
                 steps_per_period,
+                map,
+                draw,
+                seed,
                 ..Specification::default()
             };
             written.extend(toml::Table::try_from(&specification).unwrap());

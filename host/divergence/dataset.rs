@@ -41,7 +41,7 @@ pub(crate) fn write(
     values: ValueSlice<'_>,
     shape: &[usize],
 ) -> Result<(), IoError> {
-    let Some(points) = points else {
+    let Some(points) = points.filter(|points| !points.are_made()) else {
         let valid = specification.clone().validate();
         let valid = valid.map_err(|error| IoError::Data {
             path: path.to_owned(),
@@ -132,10 +132,9 @@ impl Stack<'_> {
         let stacked = dimensions.len();
         // Rows first, as in the array.
         for axis in [1, 0] {
-            let (name, length) = self.axis(&mut file, axis, stacked)?;
-            if name != specification.plane.labels()[axis] {
-                others.push(specification.plane.labels()[axis]);
-            }
+            let length = specification.size[axis] as usize;
+            let (name, label) = self.axis(&mut file, axis, stacked)?;
+            others.extend(label.filter(|label| *label != name));
             dimensions.push(name);
             shape.push(length);
         }
@@ -152,24 +151,30 @@ impl Stack<'_> {
         file.finish(&[("specification", &text)])
     }
 
-    /// Writes the start coordinates along an axis of the maps, and returns the name and the length of its dimension. Coordinates that
-    /// differ from map to map depend on the dimensions of the stack, too, and their own dimension is then `row` or `column`.
+    /// Writes the coordinates along an axis of the maps, if it has any, and returns the names of its dimension and of the coordinates.
+    /// Coordinates that differ from map to map depend on the dimensions of the stack, too, and their own dimension is then `row` or `column`.
     fn axis(
         &self,
         file: &mut ZarrWriter,
         axis: usize,
         stacked: usize,
-    ) -> Result<(&'static str, usize), IoError> {
+    ) -> Result<(&'static str, Option<&'static str>), IoError> {
+        let unnamed = ["column", "row"][axis];
         let specification = self.maps[0].specification();
-        let label = specification.plane.labels()[axis];
+        let [columns, rows] = specification.axes();
+        let Some(coordinate) = [columns, rows][axis].take() else {
+            return Ok((unnamed, None));
+        };
+        let label = coordinate.name;
         let along = |map: usize| -> Vec<f64> {
-            let map = self.maps[map];
-            let place = map.specification().plane.axes()[axis];
-            map.edges()[axis].iter().map(|start| start[place]).collect()
+            let of = self.maps[map].specification();
+            let coordinates = of.axes();
+            let values = coordinates[axis].as_ref().map(|c| c.values(of.size[axis]));
+            values.into_iter().flatten().collect()
         };
         let moves: Vec<bool> = (0..stacked).map(|k| self.differ(k, along)).collect();
         let name = if moves.contains(&true) {
-            ["column", "row"][axis]
+            unnamed
         } else {
             label
         };
@@ -179,13 +184,15 @@ impl Stack<'_> {
         let lengths = self.lengths().into_iter().zip(&moves);
         let lengths = lengths.filter_map(|(length, moves)| moves.then_some(length));
         let shape: Vec<usize> = lengths.chain([length]).collect();
-        let meaning = format!("start {label} of body {}", specification.body);
         let about = Variable {
             name: label,
             dimensions: &dimensions,
             shape: &shape,
             values: &[],
-            attributes: &[("units", "length"), ("long_name", &meaning)],
+            attributes: &[
+                ("units", coordinate.unit),
+                ("long_name", &coordinate.meaning),
+            ],
         };
         let mut array = file.begin::<f64>(&about)?;
         for map in 0..self.maps.len() {
@@ -195,7 +202,7 @@ impl Stack<'_> {
             }
         }
         array.end()?;
-        Ok((name, length))
+        Ok((name, Some(label)))
     }
 
     /// Whether `along` gives other values for maps that only differ in their place along this dimension.

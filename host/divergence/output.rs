@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::colours::{clipped_share, range, spacing};
 use crate::{
-    Certificate, Checks, DivergenceMap, Points, Quantity, Specification, ValueSlice, Verdict,
-    dataset,
+    Certificate, Checks, DivergenceMap, MapAxis, Points, Quantity, Specification, ValueSlice,
+    ValueType, ValueVec, Verdict, dataset, store,
 };
 use trisolar_io::IoError;
 use trisolar_io::colour::{ColourMap, ColourRange, Rgb, Spacing};
 use trisolar_io::format::Format;
+use trisolar_io::npy;
 use trisolar_io::npy::Element as _;
-use trisolar_io::npz::{NpzWriter, SPECIFICATION};
+use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{
     self, Axis, BarNumbers, Class, ClassMap, Labels, Map, PictureStyle, Theme, YDirection,
 };
@@ -204,6 +205,115 @@ impl Values<'_> {
     }
 }
 
+/// The values of a map that were read from a file.
+#[derive(Debug)]
+pub struct Drawable {
+    /// The specification of the map.
+    pub specification: Specification,
+    /// The start states, if the map has no grid.
+    pub points: Option<Points>,
+    /// The values.
+    pub values: ValueVec,
+    /// The shape of the array.
+    pub shape: Vec<usize>,
+}
+
+impl Drawable {
+    /// Reads what [`Output::write`] has written as `.npz`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is none of a map.
+    pub fn read_npz(path: &Path) -> Result<Self, IoError> {
+        let malformed = |reason: String| IoError::Malformed {
+            path: path.to_owned(),
+            reason,
+        };
+        let mut file = NpzReader::open(path)?;
+        let specification: Specification = serde_json::from_str(&file.text(SPECIFICATION)?)
+            .map_err(|e| malformed(format!("its specification is none of a map: {e}")))?;
+        let quantity = specification.quantity;
+        let name = quantity.array_name();
+        let (shape, values) = match quantity.value_type() {
+            ValueType::U32 => {
+                let array = file.array(name)?;
+                (array.shape, ValueVec::U32(array.values))
+            }
+            ValueType::F64 => {
+                let array = file.array(name)?;
+                (array.shape, ValueVec::F64(array.values))
+            }
+        };
+        let is_made = specification.has_varied();
+        let points = match file.has("points.npy") && !is_made {
+            false => None,
+            true => {
+                let array = file.array::<f64>("points")?;
+                let points = Points::new(&array.shape, array.values);
+                Some(points.map_err(|e| malformed(e.to_string()))?)
+            }
+        };
+        Self::new(specification, points, values, shape).map_err(malformed)
+    }
+
+    /// Reads the values of the map of this specification from an `.npy` file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has another shape.
+    pub fn read_npy(path: &Path, specification: Specification) -> Result<Self, IoError> {
+        let (shape, values) = match specification.quantity.value_type() {
+            ValueType::U32 => {
+                let array = npy::read(path)?;
+                (array.shape, ValueVec::U32(array.values))
+            }
+            ValueType::F64 => {
+                let array = npy::read(path)?;
+                (array.shape, ValueVec::F64(array.values))
+            }
+        };
+        let made = Self::new(specification, None, values, shape);
+        made.map_err(|reason| IoError::Malformed {
+            path: path.to_owned(),
+            reason,
+        })
+    }
+
+    fn new(
+        specification: Specification,
+        points: Option<Points>,
+        values: ValueVec,
+        shape: Vec<usize>,
+    ) -> Result<Self, String> {
+        let valid = match points.clone() {
+            None => specification.validate(),
+            Some(points) => specification.validate_points(points),
+        };
+        let valid = valid.map_err(|e| e.to_string())?;
+        let expected = store::shape(&valid);
+        if shape != expected {
+            return Err(format!(
+                "its array has the shape {shape:?}, and its specification {expected:?}"
+            ));
+        }
+        Ok(Self {
+            specification: valid.specification().clone(),
+            points,
+            values,
+            shape,
+        })
+    }
+
+    /// The values with their specification.
+    pub fn values(&self) -> Values<'_> {
+        Values {
+            specification: &self.specification,
+            points: self.points.as_ref(),
+            values: self.values.as_slice(),
+            checks: Checks::default(),
+            certificate: None,
+        }
+    }
+}
+
 /// A file to be written.
 #[derive(Debug)]
 pub struct Output {
@@ -355,7 +465,7 @@ impl Output {
                 values.write_npz(&mut file, quantity.array_name(), &shape)?;
                 if let Some(points) = points {
                     let (shape, values) = points.array();
-                    file.array("points", &shape, values)?;
+                    file.array("points", &shape, &values)?;
                 }
                 if let Some(certificate) = of.certificate {
                     file.array("verdict", &of.shape(), &certificate.of_pixels)?;
@@ -467,37 +577,36 @@ fn labels_of(map: &Values<'_>, title: &str) -> Labels {
     if let Some(caption) = map.checks.caption() {
         labels.title = format!("{}\n{caption}", labels.title);
     }
-    if map.points.is_none() {
-        return labels;
+    if map.points.is_some_and(|points| !points.are_made()) {
+        [labels.x, labels.y] = [0, 1].map(|k| axis(map.specification, None, k));
     }
-    // Points may be anywhere, so that the axes show their places in the array.
-    let axis = |k: usize| {
-        let count = map.specification.size[k] as usize;
-        let range = [0.0, count as f64];
-        Axis::around(["column", "row"][k].into(), String::new(), range, count)
-    };
-    Labels {
-        x: axis(0),
-        y: axis(1),
-        ..labels
+    labels
+}
+
+/// The axis of a picture. Without a coordinate, as of points, which may be anywhere, it shows places in the array.
+fn axis(specification: &Specification, coordinate: Option<MapAxis>, k: usize) -> Axis {
+    let count = specification.size[k] as usize;
+    match coordinate {
+        Some(axis) => {
+            let range = [axis.low, axis.low + axis.span];
+            Axis::around(axis.meaning, axis.unit.into(), range, count)
+        }
+        None => {
+            let range = [0.0, count as f64];
+            Axis::around(["column", "row"][k].into(), String::new(), range, count)
+        }
     }
 }
 
 /// Title, axes and the meaning of the colours of a map's picture. The title ends with the method.
 pub fn labels(specification: &Specification, title: &str) -> Labels {
-    let names = specification.plane.labels();
-    let axis = |k: usize| {
-        let name = format!("start {} of body {}", names[k], specification.body);
-        let (centre, half) = (specification.center[k], specification.span[k] / 2.0);
-        let count = specification.size[k] as usize;
-        Axis::around(name, "length".into(), [centre - half, centre + half], count)
-    };
+    let [columns, rows] = specification.axes();
     let lines = [title, &specification.method()];
     let lines = lines.into_iter().filter(|line| !line.is_empty());
     Labels {
         title: lines.collect::<Vec<_>>().join("\n"),
-        x: axis(0),
-        y: axis(1),
+        x: axis(specification, columns, 0),
+        y: axis(specification, rows, 1),
         y_upwards: false,
         value: specification.quantity.label().into(),
         unit: specification.quantity.unit().into(),

@@ -104,9 +104,17 @@ impl Parameter {
     /// Sets the value in a specification. [`Specification::validate`] checks whether the value is allowed.
     ///
     /// # Errors
-    /// For the number of steps: a value that is not finite, is negative, or exceeds 2⁶⁴.
+    /// For the number of steps: a value that is not finite, is negative, or exceeds 2⁶⁴. A parameter that an axis or a draw replaces.
     pub fn set(self, specification: &mut Specification, value: f64) -> Result<(), String> {
         let s = specification;
+        let name = self.to_string();
+        let replaced = match self {
+            Self::Center(_) | Self::Span => !s.map.is_empty(),
+            _ => (s.map.iter().chain(&s.draw)).any(|text| text.split('=').next() == Some(&name)),
+        };
+        if replaced {
+            return Err(format!("--map or --draw replaces {name}"));
+        }
         match self {
             Self::Mass(body) => s.masses[body] = value,
             Self::Position(body, axis) => s.positions[body][axis] = value,

@@ -14,12 +14,14 @@ use serde::{Deserialize, Serialize};
 use super::method::{Precision, Start};
 use super::quantity::Quantity;
 use trisolar_bodies::Points;
-use trisolar_spec::{Integrator, SpecError, parameters, read};
+use trisolar_spec::{Integrator, SpecError, one_or_more, parameters, read};
 pub use trisolar_spec::{OneOrThree, OneOrTwo};
 
 mod checks;
+mod starts;
 mod validated;
 
+pub use starts::MapAxis;
 pub use validated::Validated;
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
@@ -37,6 +39,15 @@ pub struct Specification {
     pub span: [f64; 2],
     /// Which two coordinates of the grid body the map spans.
     pub plane: Plane,
+    /// Parameters of the start along the columns and the rows of the map instead of the grid body's place: `NAME=LOW:HIGH` each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub map: Vec<String>,
+    /// Parameters of the start that are drawn anew in each pixel: `NAME=uniform:LOW:HIGH` each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub draw: Vec<String>,
+    /// Seed of what is drawn.
+    #[serde(skip_serializing_if = "is_usual_seed")]
+    pub seed: u64,
     /// Which body (1, 2, 3) the grid places and whose twin is shifted.
     pub body: u8,
     /// Masses of the bodies (mass). A body of mass 0 is attracted but does not attract.
@@ -95,6 +106,9 @@ impl Default for Specification {
             center: [0.0, 0.0],
             span: [DEFAULT_SPAN, DEFAULT_SPAN],
             plane: Plane::Xy,
+            map: Vec::new(),
+            draw: Vec::new(),
+            seed: USUAL_SEED,
             body: 1,
             masses: [10.0, 20.0, 30.0],
             positions: [
@@ -122,7 +136,14 @@ impl Default for Specification {
     }
 }
 
+/// The largest seed: TOML has no larger numbers.
+pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
 const DEFAULT_SPAN: f64 = 40.0;
+const USUAL_SEED: u64 = 1;
+
+fn is_usual_seed(seed: &u64) -> bool {
+    *seed == USUAL_SEED
+}
 
 parameters! {
     /// The values of a [`Specification`] that a user gives, in a configuration file or on the command line. Missing values have their
@@ -132,13 +153,24 @@ parameters! {
             /// Pixels: width and height, or one number for a square
             size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300x300";
             /// Centre of the map along the two spanned axes
-            center: Option<[f64; 2]> = "X,Y" => read::pair, unit "length", default "0,0";
+            center: Option<[f64; 2]> = "X,Y" => read::pair, unit "length", default "0,0",
+                where { conflicts: &["map"] };
             /// Extent of the map along the two spanned axes
             span: Option<OneOrTwo<f64>> = "SX[,SY]" => read::one_or_two, unit "length",
-                then "; one number makes pixels square", default "40";
+                then "; one number makes pixels square", default "40", where { conflicts: &["map"] };
             /// Which two coordinates of the grid body the map spans: xy, xz or yz
             plane: Option<Plane> = "PLANE" => str::parse, default "xy",
-                where { choices: Some(|| Plane::ALL.map(|plane| plane.name().to_owned()).into()) };
+                where { choices: Some(|| Plane::ALL.map(|plane| plane.name().to_owned()).into()), conflicts: &["map"] };
+            /// Compute a map over two parameters of the start (columns, then rows) or one, in place of the grid body's place: x1 to z3,
+            /// vx1 to vz3 or mass1 to mass3, each with its range, such as mass2=5:30,vx1=-5:0
+            #[serde(deserialize_with = "one_or_more")]
+            map: Vec<String> = "X=LOW:HIGH[,Y=LOW:HIGH]" => read::parsed,
+                where { separator: Some(','), conflicts: &["center", "span", "plane"] };
+            /// Draw these parameters anew in each pixel, such as mass3=uniform:20:40,vz1=uniform:-1:1
+            #[serde(deserialize_with = "one_or_more")]
+            draw: Vec<String> = "NAME=uniform:LOW:HIGH,..." => read::parsed, where { separator: Some(',') };
+            /// Seed of what is drawn
+            seed: Option<u64> = "SEED" => |text| read::whole(text, 0..=MAX_SEED), default "1";
             /// Which body is the grid body, whose start position depends on the pixel and whose twin is shifted: 1, 2 or 3
             body: Option<u8> = "N" => body, default "1", where { choices: Some(|| ["1", "2", "3"].map(str::to_owned).into()) };
             /// Masses of the bodies
@@ -241,6 +273,8 @@ macro_rules! conversions {
             fn from(s: &Specification) -> Self {
                 Self {
                     $($field: Some(s.$field),)*
+                    map: s.map.clone(),
+                    draw: s.draw.clone(),
                     size: Some(OneOrTwo::Two(s.size)),
                     span: Some(OneOrTwo::Two(s.span)),
                     shift: Some(OneOrThree::Three(s.shift)),
@@ -269,6 +303,8 @@ macro_rules! conversions {
                 };
                 Self {
                     $($field: given.$field.unwrap_or(default.$field),)*
+                    map: given.map,
+                    draw: given.draw,
                     size,
                     span,
                     shift,
@@ -279,7 +315,7 @@ macro_rules! conversions {
     };
 }
 conversions! {
-    center plane body masses positions velocities g softening steps dt critical_distance quantity precision integrator start
+    center plane seed body masses positions velocities g softening steps dt critical_distance quantity precision integrator start
 }
 
 /// Two of the three coordinate axes: the map's columns run along the first, its rows along the second.
@@ -345,8 +381,10 @@ impl Specification {
     ///
     /// # Errors
     /// The first value that is not allowed, with the name of its option and the allowed values.
-    pub fn validate(self) -> Result<Validated, SpecError> {
-        self.validate_with(None)
+    pub fn validate(mut self) -> Result<Validated, SpecError> {
+        self.check_map()?;
+        let starts = self.starts()?;
+        self.validate_with(starts.map(Arc::new))
     }
 
     /// As [`validate`](Self::validate), for points with start states of their own instead of a grid. The rectangle of the map and
@@ -356,6 +394,13 @@ impl Specification {
     /// As [`validate`](Self::validate).
     pub fn validate_points(mut self, points: Points) -> Result<Validated, SpecError> {
         let usual = Self::default();
+        for (option, given) in [("map", &self.map), ("draw", &self.draw)] {
+            if !given.is_empty() {
+                let allowed = "cannot be used with points, which replace it";
+                return Err(SpecError::new(option, given.join(","), allowed));
+            }
+        }
+        self.seed = usual.seed;
         for key in points.replaces() {
             match *key {
                 "center" => self.center = usual.center,

@@ -297,9 +297,12 @@ impl Sample {
                 Points::new(&[pixels.len(), 3], starts.collect()).ok()?
             }
         };
-        let mut changed = spec.specification().clone();
+        let mut map = spec.specification().clone();
+        // The points have what they say.
+        map.map.clear();
+        map.draw.clear();
+        let mut changed = map.clone();
         change(&mut changed);
-        let map = spec.specification().clone();
         Some(Self {
             pixels,
             map: map.validate_points(points.clone()).ok()?,

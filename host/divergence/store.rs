@@ -66,7 +66,7 @@ struct Fingerprint {
 
 impl Fingerprint {
     fn of(valid: &Validated) -> Option<Self> {
-        let points = valid.points()?;
+        let points = valid.points().filter(|points| !points.are_made())?;
         Some(Self {
             shape: points.array().0,
             checksum: points.checksum(),
@@ -88,7 +88,7 @@ pub(super) fn layout(path: &Path, valid: &Validated) -> Layout {
 }
 
 /// Rows and columns, or how the points are arranged.
-fn shape(valid: &Validated) -> Vec<usize> {
+pub(crate) fn shape(valid: &Validated) -> Vec<usize> {
     match valid.points() {
         Some(points) => points.shape().to_owned(),
         None => [1, 0]

@@ -8,8 +8,9 @@ use kernels_gpu::encounters::run::NONE;
 
 use super::pictures::{self, Look};
 use super::{Encounters, Validated};
+use trisolar_ensemble::Report;
 use trisolar_io::PictureFormat;
-use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
+use trisolar_io::npz::{Member, NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_io::{IoError, atomic};
 
 /// The format of a file, which its extension determines.
@@ -59,7 +60,7 @@ impl Format {
         match self {
             Self::Npz => npz(path, spec, ensemble),
             Self::Csv => csv(path, spec, ensemble),
-            Self::Picture => pictures::outcome_map(path, spec, ensemble, look),
+            Self::Picture => pictures::outcome_map(path, ensemble, look),
         }
     }
 }
@@ -90,7 +91,7 @@ pub const WHOLES: [Column<u32>; 7] = [
         }
     }),
     ("least_distance_pair", |r| {
-        [12, 23, 13]
+        PAIR_NAMES
             .get(usize::from(r.least_distance_pair))
             .copied()
             .unwrap_or_default()
@@ -100,6 +101,9 @@ pub const WHOLES: [Column<u32>; 7] = [
     ("jumps", |r| r.jumps),
     ("steps", |r| r.steps),
 ];
+
+/// The names of the pairs of bodies.
+const PAIR_NAMES: [u32; 3] = [12, 23, 13];
 
 /// Names of the columns of the parameters in which runs differ. They begin with `start_`, as in `start_a`, to distinguish them from the
 /// columns of the end.
@@ -140,6 +144,67 @@ pub fn npz(path: &Path, spec: &Validated, ensemble: &Encounters) -> Result<(), I
     file.arrays(&members)?;
     file.text(SPECIFICATION, &spec.specification().json())?;
     file.finish()
+}
+
+/// Reads what [`npz`] has written, without the starts.
+///
+/// # Errors
+/// The file cannot be read, or is none of encounters.
+pub fn read_npz(path: &Path) -> Result<Encounters, IoError> {
+    let malformed = |reason: String| IoError::Malformed {
+        path: path.to_owned(),
+        reason,
+    };
+    let mut file = NpzReader::open(path)?;
+    let specification = serde_json::from_str(&file.text(SPECIFICATION)?)
+        .map_err(|e| malformed(format!("its specification is none of encounters: {e}")))?;
+    let mut records: Vec<Record> = Vec::new();
+    let mut fill = |name: &str, values: Vec<f64>, put: &dyn Fn(&mut Record, f64)| {
+        if records.is_empty() {
+            records.resize(values.len(), Record::default());
+        }
+        if records.len() != values.len() {
+            return Err(malformed(format!("array {name} has another length")));
+        }
+        let pairs = records.iter_mut().zip(values);
+        pairs.for_each(|(record, value)| put(record, value));
+        Ok(())
+    };
+    for (name, _) in WHOLES {
+        let values = file.array::<u32>(name)?.values;
+        let values = values.into_iter().map(f64::from).collect();
+        fill(name, values, &|r, x| match name {
+            "outcome" => r.outcome = x as u8,
+            "body" => r.body = if x == 0.0 { NONE } else { x as u8 - 1 },
+            "least_distance_pair" => {
+                let pair = PAIR_NAMES.iter().position(|name| f64::from(*name) == x);
+                r.least_distance_pair = pair.map_or(NONE, |pair| pair as u8);
+            }
+            "exchanges" => r.exchanges = x as u8,
+            "excursions" => r.excursions = x as u32,
+            "jumps" => r.jumps = x as u32,
+            _ => r.steps = x as u32,
+        })?;
+    }
+    for (name, _) in REALS {
+        fill(name, file.array(name)?.values, &|r, x| {
+            *match name {
+                "time" => &mut r.time,
+                "a" => &mut r.a,
+                "e" => &mut r.e,
+                "v_inf" => &mut r.v_inf,
+                "least_distance" => &mut r.least_distance,
+                "least_distance_time" => &mut r.least_distance_time,
+                "energy_error" => &mut r.energy_error,
+                _ => &mut r.momentum_error,
+            } = x;
+        })?;
+    }
+    Ok(Encounters {
+        specification,
+        records: records.into(),
+        report: Report::nothing("read from a file"),
+    })
 }
 
 /// Writes a line for each run.

@@ -26,11 +26,12 @@ pub use ensemble::{Encounters, Records, run, run_on};
 pub use files::same_bits;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use overrides::Overrides;
-pub use parameter::{Choice, Parameter, Setup};
+pub use parameter::Setup;
 pub use spec::{Jump, Limits, Order, Precision, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Summary};
 pub use trisolar_ensemble::{Engine, Executor, Sink};
 pub use trisolar_spec::read::whole_number;
+pub use trisolar_spec::{Choice, Parameter};
 
 /// Integrates encounters on the CPU.
 pub type CpuEngine = trisolar_ensemble::CpuEngine<Validated>;

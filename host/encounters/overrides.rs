@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::parameter::{AT_REST, range};
+use super::parameter::AT_REST;
 use super::spec::{MAX_RUNS, wrong};
-use super::{Choice, Jump, Order, Parameter, Precision, Setup, Specification, Validated};
+use super::{Jump, Order, Precision, Setup, Specification, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::max_error;
-use trisolar_spec::{OneOrTwo, Parameters as _, SpecError, parameters, read};
+use trisolar_spec::{
+    Choice, OneOrTwo, Parameter, Parameters as _, SpecError, given_twice, one_or_more, parameters,
+    read,
+};
 
 parameters! {
     /// Values of a [`Specification`], all of them optional: the options of `trisolar encounters` and the keywords of Python.
@@ -112,65 +115,19 @@ fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::E
     }
 }
 
-/// One text or several, which may also be separated by commas.
-fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "must be a string or a sequence of strings")]
-    enum Texts {
-        One(String),
-        More(Vec<String>),
-    }
-    let texts = match Texts::deserialize(deserializer)? {
-        Texts::One(text) => vec![text],
-        Texts::More(texts) => texts,
-    };
-    let parts = texts.iter().flat_map(|text| text.split(','));
-    Ok(parts.map(|part| part.trim().to_owned()).collect())
-}
-
-/// The parameter of a setup that an option names.
-fn parameter(
-    setup: Setup,
-    name: &str,
-    option: &'static str,
-    given: &str,
-) -> Result<&'static Parameter, SpecError> {
+/// The parameter of a setup with this name.
+fn parameter(setup: Setup, name: &str) -> Result<&'static Parameter, String> {
     if let Some((_, parameter)) = setup.parameter(name) {
         return Ok(parameter);
     }
     let names: Vec<&str> = setup.parameters().iter().map(|p| p.name).collect();
-    let reason = match &names[..] {
+    Err(match &names[..] {
         [] => format!("the setup {setup} has no parameters"),
         names => {
             let names = names.join(", ");
             format!("the setup {setup} has no {name}; its parameters are {names}")
         }
-    };
-    Err(wrong(option, given, reason))
-}
-
-/// The choices that have been made so far.
-struct Choices<'a> {
-    specification: &'a mut Specification,
-}
-
-impl Choices<'_> {
-    fn put(
-        &mut self,
-        parameter: &Parameter,
-        choice: Choice,
-        option: &'static str,
-        given: &str,
-    ) -> Result<(), SpecError> {
-        let name = parameter.name;
-        match self.specification.parameters.insert(name, choice) {
-            None => Ok(()),
-            Some(_) => {
-                let reason = format!("{name} is given twice: fixed, drawn or an axis of the map");
-                Err(wrong(option, given, reason))
-            }
-        }
-    }
+    })
 }
 
 impl Overrides {
@@ -221,41 +178,30 @@ impl Overrides {
             ..Specification::default()
         };
         let drawn = std::mem::take(&mut spec.parameters);
-        let mut choices = Choices {
-            specification: &mut spec,
-        };
+        let find = |name: &str| parameter(setup, name);
+        let mut choices = Vec::new();
         for (name, option, value) in self.fixed() {
-            let given = value.to_string();
-            let parameter = parameter(setup, name, option, &given)?;
+            let parameter = find(name).map_err(|allowed| wrong(option, value, allowed))?;
             if !parameter.allows(value) {
-                return Err(wrong(option, given, parameter.allowed_in_words()));
+                return Err(wrong(option, value, parameter.allowed_in_words()));
             }
-            choices.put(parameter, Choice::Fixed(value), option, &given)?;
+            choices.push((parameter, Choice::Fixed(value)));
         }
         for given in &self.draw {
-            let (name, law) = given.split_once('=').ok_or_else(|| {
-                let allowed = "must be NAME=LAW, such as inclination=isotropic";
-                wrong("draw", given, allowed)
-            })?;
-            let parameter = parameter(setup, name, "draw", given)?;
-            let choice = Choice::parse_draw(law, parameter);
-            let choice = choice.map_err(|allowed| wrong("draw", given, allowed))?;
-            choices.put(parameter, choice, "draw", given)?;
+            let choice = Choice::parse_draw(given, find);
+            choices.push(choice.map_err(|allowed| wrong("draw", given, allowed))?);
         }
-        if self.map.len() > 2 {
-            let given = self.map.join(",");
-            return Err(wrong("map", given, "must be one or two parameters"));
-        }
-        for (axis, given) in self.map.iter().enumerate() {
-            let (name, words) = match given.split_once('=') {
-                Some((name, words)) => (name, words.split(':').collect()),
-                None => (given.as_str(), Vec::new()),
+        let axes = Choice::parse_axes(&self.map, find);
+        choices.extend(axes.map_err(|(given, allowed)| wrong("map", given, allowed))?);
+        if let Some(allowed) = given_twice(&choices) {
+            let (option, given) = match &self.map[..] {
+                [] => ("draw", &self.draw),
+                _ => ("map", &self.map),
             };
-            let parameter = parameter(setup, name, "map", given)?;
-            let range = range(&words, parameter).map_err(|allowed| wrong("map", given, allowed))?;
-            let choice = [Choice::Columns(range), Choice::Rows(range)][axis];
-            choices.put(parameter, choice, "map", given)?;
+            return Err(wrong(option, given.join(","), allowed));
         }
+        let choices = choices.into_iter();
+        spec.parameters = choices.map(|(p, choice)| (p.name, choice)).collect();
         if self.map.is_empty() {
             if let Some(size) = &self.size {
                 let [w, h] = pixels(size);

@@ -1,10 +1,10 @@
-//! The parameters of a start: their names, units and ranges, and the ways in which they get values.
+//! The kinds of start of encounters, and their parameters.
 
 use std::fmt;
 use std::str::FromStr;
 
-use kernels_gpu::encounters::Law;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+use trisolar_spec::{Parameter, UNBOUNDED};
 
 /// The kind of start of three bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,28 +73,8 @@ impl fmt::Display for Setup {
     }
 }
 
-/// A parameter of a start.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameter {
-    /// Its name on the command line and in files.
-    pub name: &'static str,
-    /// Its unit; empty if it has none.
-    pub unit: &'static str,
-    /// Its default.
-    pub default: f64,
-    /// The least and the greatest allowed value.
-    pub allowed: [f64; 2],
-    /// Whether the least value itself is excluded.
-    pub above: bool,
-    /// Its usual range in draws and maps, if it has one.
-    pub range: Option<[f64; 2]>,
-}
-
 /// The largest eccentricity of a binary at the start. Beyond it, two bodies would nearly collide at once.
 pub const MAX_ECCENTRICITY: f64 = 0.999_999;
-
-/// A bound that messages do not mention, because it is no practical limit.
-const UNBOUNDED: f64 = 1e100;
 
 const fn parameter(
     name: &'static str,
@@ -104,13 +84,15 @@ const fn parameter(
     range: Option<[f64; 2]>,
 ) -> Parameter {
     Parameter {
-        name,
-        unit,
         default,
-        allowed,
-        above: false,
         range,
+        ..Parameter::new(name, unit, allowed)
     }
+}
+
+/// A parameter that can also be drawn by these laws.
+const fn drawn(laws: &'static [&'static str], parameter: Parameter) -> Parameter {
+    Parameter { laws, ..parameter }
 }
 
 const fn above_zero(name: &'static str, unit: &'static str, default: f64) -> Parameter {
@@ -130,26 +112,35 @@ static BINARY_SINGLE: [Parameter; 12] = [
     above_zero("mass2", "mass", 17.5),
     above_zero("mass3", "mass", 12.5),
     above_zero("a", "length", 5.0),
-    parameter(
-        "e",
-        "",
-        0.0,
-        [0.0, MAX_ECCENTRICITY],
-        Some([0.0, MAX_ECCENTRICITY]),
+    drawn(
+        &["thermal"],
+        parameter(
+            "e",
+            "",
+            0.0,
+            [0.0, MAX_ECCENTRICITY],
+            Some([0.0, MAX_ECCENTRICITY]),
+        ),
     ),
-    parameter(
-        "inclination",
-        "degrees",
-        90.0,
-        [0.0, 180.0],
-        Some([0.0, 180.0]),
+    drawn(
+        &["isotropic"],
+        parameter(
+            "inclination",
+            "degrees",
+            90.0,
+            [0.0, 180.0],
+            Some([0.0, 180.0]),
+        ),
     ),
     angle("node"),
     angle("argument"),
     angle("phase"),
     above_zero("distance", "length", 100.0),
     parameter("v-inf", "length / time", AT_REST, [0.0, UNBOUNDED], None),
-    parameter("impact", "length", 0.0, [0.0, UNBOUNDED], None),
+    drawn(
+        &["disc"],
+        parameter("impact", "length", 0.0, [0.0, UNBOUNDED], None),
+    ),
 ];
 
 /// The value of the velocity at infinity that means that the body is at rest at its distance.
@@ -160,193 +151,24 @@ static FREE_FALL: [Parameter; 5] = [
     above_zero("mass1", "mass", 1.0),
     above_zero("mass2", "mass", 1.0),
     above_zero("mass3", "mass", 1.0),
-    parameter(
-        "x",
-        "length",
-        0.2,
-        [-UNBOUNDED, UNBOUNDED],
-        Some([0.0, 0.5]),
+    drawn(
+        &["region"],
+        parameter(
+            "x",
+            "length",
+            0.2,
+            [-UNBOUNDED, UNBOUNDED],
+            Some([0.0, 0.5]),
+        ),
     ),
-    parameter(
-        "y",
-        "length",
-        0.5,
-        [-UNBOUNDED, UNBOUNDED],
-        Some([0.0, 1.0]),
+    drawn(
+        &["region"],
+        parameter(
+            "y",
+            "length",
+            0.5,
+            [-UNBOUNDED, UNBOUNDED],
+            Some([0.0, 1.0]),
+        ),
     ),
 ];
-
-impl Parameter {
-    /// The allowed values in words.
-    pub fn allowed_in_words(&self) -> String {
-        let [low, high] = self.allowed;
-        let unit = match self.unit {
-            "" => String::new(),
-            unit => format!(" ({unit})"),
-        };
-        if self.above {
-            format!("must be a finite number above {low}{unit}")
-        } else if high >= UNBOUNDED && low < 0.0 {
-            format!("must be a finite number{unit}")
-        } else if high >= UNBOUNDED {
-            format!("must be a finite number of at least {low}{unit}")
-        } else {
-            format!("must be from {low} to {high}{unit}")
-        }
-    }
-
-    /// Whether it may have this value.
-    pub fn allows(&self, x: f64) -> bool {
-        let [low, high] = self.allowed;
-        (low..=high).contains(&x) && !(self.above && x <= low)
-    }
-}
-
-/// How a parameter gets its value in each run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Choice {
-    /// The same in every run.
-    Fixed(f64),
-    /// Uniform in this range.
-    Uniform([f64; 2]),
-    /// An angle whose cosine is uniform.
-    Isotropic([f64; 2]),
-    /// Uniform in its square: eccentricities of a thermal distribution, impact parameters of a uniform beam.
-    Square([f64; 2]),
-    /// Uniform in the region of Agekyan & Anosova (1967), together with the other coordinate.
-    Region,
-    /// Varies along the columns of a map.
-    Columns([f64; 2]),
-    /// Varies along the rows of a map.
-    Rows([f64; 2]),
-}
-
-impl Choice {
-    /// The least and the greatest value.
-    pub fn range(&self) -> [f64; 2] {
-        match *self {
-            Self::Fixed(x) => [x, x],
-            Self::Region => [0.0, 1.0],
-            Self::Uniform(range)
-            | Self::Isotropic(range)
-            | Self::Square(range)
-            | Self::Columns(range)
-            | Self::Rows(range) => range,
-        }
-    }
-
-    /// Whether runs differ in it.
-    pub fn varies(&self) -> bool {
-        !matches!(self, Self::Fixed(_))
-    }
-
-    /// Its name on the command line.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Fixed(_) => "fixed",
-            Self::Uniform(_) => "uniform",
-            Self::Isotropic(_) => "isotropic",
-            Self::Square(_) => "square",
-            Self::Region => "region",
-            Self::Columns(_) => "columns",
-            Self::Rows(_) => "rows",
-        }
-    }
-
-    /// In the form for kernels.
-    pub(super) fn law(&self, parameter: &Parameter) -> Law {
-        let [low, high] = self.range();
-        let kind = match self {
-            Self::Fixed(_) => Law::FIXED,
-            Self::Uniform(_) => Law::UNIFORM,
-            Self::Isotropic(_) => Law::ISOTROPIC,
-            Self::Square(_) => Law::SQUARE,
-            Self::Region if parameter.name == "x" => Law::REGION_X,
-            Self::Region => Law::REGION_Y,
-            Self::Columns(_) => Law::COLUMNS,
-            Self::Rows(_) => Law::ROWS,
-        };
-        Law {
-            kind,
-            unused: 0,
-            low,
-            high,
-        }
-    }
-
-    /// Parses a value of `--draw`: `LAW` or `LAW:LOW:HIGH`.
-    ///
-    /// # Errors
-    /// A description of the allowed values.
-    pub fn parse_draw(text: &str, parameter: &Parameter) -> Result<Self, String> {
-        let mut words = text.split(':');
-        let law = words.next().unwrap_or_default();
-        let rest: Vec<&str> = words.collect();
-        if law == "region" {
-            let free = matches!(parameter.name, "x" | "y");
-            return match rest[..] {
-                [] if free => Ok(Self::Region),
-                [] => Err("region is for x and y".into()),
-                _ => Err("region has no range".into()),
-            };
-        }
-        let range = range(&rest, parameter)?;
-        match law {
-            "uniform" => Ok(Self::Uniform(range)),
-            "isotropic" if parameter.name == "inclination" => Ok(Self::Isotropic(range)),
-            "isotropic" => Err("isotropic is for inclination".into()),
-            "thermal" if parameter.name == "e" => Ok(Self::Square(range)),
-            "thermal" => Err("thermal is for e".into()),
-            "disc" if parameter.name == "impact" => Ok(Self::Square(range)),
-            "disc" => Err("disc is for impact".into()),
-            _ => Err(LAWS.into()),
-        }
-    }
-}
-
-/// The laws of `--draw`.
-const LAWS: &str = "the law must be uniform, isotropic (of inclination), thermal (of e), disc (of impact: uniform in its square) or region \
-                    (of x and y)";
-
-/// `LOW:HIGH`, or the parameter's own range.
-///
-/// # Errors
-/// A description of the allowed values.
-pub fn range(words: &[&str], parameter: &Parameter) -> Result<[f64; 2], String> {
-    let name = parameter.name;
-    match words {
-        [] => parameter
-            .range
-            .ok_or_else(|| format!("{name} has no range of its own: LOW:HIGH is needed")),
-        [low, high] => {
-            let number = |text: &str| {
-                let parsed = text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
-                parsed.ok_or_else(|| format!("'{text}' is not a finite number"))
-            };
-            let range = [number(low)?, number(high)?];
-            if range[0] < range[1] {
-                Ok(range)
-            } else {
-                Err("the range must ascend: LOW:HIGH".into())
-            }
-        }
-        _ => Err("a range is LOW:HIGH".into()),
-    }
-}
-
-impl Serialize for Choice {
-    /// Serialised as a number, or as the name of the law with its range.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeMap as _;
-        match self {
-            Self::Fixed(x) if *x == AT_REST => serializer.serialize_str("at rest"),
-            Self::Fixed(x) => serializer.serialize_f64(*x),
-            choice => {
-                let mut map = serializer.serialize_map(Some(2))?;
-                map.serialize_entry("law", choice.name())?;
-                map.serialize_entry("range", &choice.range())?;
-                map.end()
-            }
-        }
-    }
-}

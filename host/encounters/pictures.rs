@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use kernels_gpu::encounters::{Outcome, Record};
 
+use super::Encounters;
 use super::summary::{body_name, is_open};
-use super::{Encounters, Validated};
 use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{
     Axis, Class, ClassMap, Labels, Theme, YDirection, bare_classes, classes,
@@ -54,13 +54,8 @@ pub struct Look {
 ///
 /// # Errors
 /// [`IoError::Data`] if the ensemble is not a map, or an error of writing.
-pub fn outcome_map(
-    path: &Path,
-    spec: &Validated,
-    ensemble: &Encounters,
-    look: &Look,
-) -> Result<(), IoError> {
-    let specification = spec.specification();
+pub fn outcome_map(path: &Path, ensemble: &Encounters, look: &Look) -> Result<(), IoError> {
+    let specification = &ensemble.specification;
     let pixels = Pixels::of(path, ensemble, look.y)?;
     let axes = specification.axes();
     let axis = |k: usize| {

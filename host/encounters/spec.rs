@@ -12,11 +12,11 @@ use kernels_gpu::encounters::step::{
 };
 use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
 use kernels_gpu::number::{Fast, Precision as Number};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::parameter::{AT_REST, Choice, Parameter, Setup};
+use super::parameter::{AT_REST, Setup};
 use trisolar_bodies::Points;
-use trisolar_spec::SpecError;
+use trisolar_spec::{Choice, Parameter, SpecError};
 
 /// Order of the composition that integrates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,7 +217,7 @@ impl Jump {
 }
 
 /// The limits at which a run ends that neither escapes nor collides.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Longest time.
     pub max_time: Option<f64>,
@@ -226,18 +226,19 @@ pub struct Limits {
 }
 
 /// Encounters to compute.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Specification {
     /// The kind of start.
     pub setup: Setup,
     /// The setup's parameters by their names; those that are missing have their defaults.
+    #[serde(serialize_with = "with_rest", deserialize_with = "named")]
     pub parameters: BTreeMap<&'static str, Choice>,
     /// Number of runs: the number of pixels of a map, or of points.
     pub n: u64,
     /// Seed of all draws.
     pub seed: u64,
     /// Width and height of a map.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<[u64; 2]>,
     /// The arithmetic of the steps.
     pub precision: Precision,
@@ -255,6 +256,53 @@ pub struct Specification {
     /// Limits at which other runs end.
     #[serde(flatten)]
     pub limits: Limits,
+}
+
+/// Serialises parameters; a single body without a velocity at infinity is "at rest".
+fn with_rest<S: Serializer>(
+    parameters: &BTreeMap<&'static str, Choice>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Entry<'a> {
+        Words(&'static str),
+        Choice(&'a Choice),
+    }
+    serializer.collect_map(parameters.iter().map(|(name, choice)| {
+        let rests = *name == "v-inf" && *choice == Choice::Fixed(AT_REST);
+        let entry = if rests {
+            Entry::Words("at rest")
+        } else {
+            Entry::Choice(choice)
+        };
+        (name, entry)
+    }))
+}
+
+/// Reads what [`with_rest`] has written.
+fn named<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<&'static str, Choice>, D::Error> {
+    use serde::de::Error as _;
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Entry {
+        Choice(Choice),
+        Words(String),
+    }
+    let written = BTreeMap::<String, Entry>::deserialize(deserializer)?;
+    let entry = |(name, entry): (String, Entry)| {
+        let mut all = Setup::NAMED.into_iter().flat_map(Setup::parameters);
+        let known = all.find(|parameter| parameter.name == name);
+        let known = known.ok_or_else(|| D::Error::custom(format!("there is no {name}")))?;
+        Ok(match entry {
+            Entry::Choice(choice) => (known.name, choice),
+            Entry::Words(words) if words == "at rest" => (known.name, Choice::Fixed(AT_REST)),
+            Entry::Words(words) => return Err(D::Error::custom(format!("{name}: {words}"))),
+        })
+    };
+    written.into_iter().map(entry).collect()
 }
 
 /// Largest number of runs.

@@ -1,6 +1,7 @@
 //! Statistics of the records of many runs.
 
 use kernels_gpu::encounters::{Outcome, Record};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Encounters, Setup};
@@ -100,51 +101,115 @@ pub const ENERGY_LIMIT: f64 = 1e-6;
 /// Least number of runs in the tail for an estimate of its slope.
 const MIN_TAIL_RUNS: usize = 50;
 
+/// Counts and sums over some records.
+struct Tally {
+    /// Records with each number of an outcome.
+    outcomes: [u64; 256],
+    /// Escapes of each body.
+    escapers: [u64; 3],
+    steps: u64,
+    excursions: u64,
+    jumps: u64,
+    energy_above: u64,
+    momentum_largest: Option<f64>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            outcomes: [0; 256],
+            escapers: [0; 3],
+            steps: 0,
+            excursions: 0,
+            jumps: 0,
+            energy_above: 0,
+            momentum_largest: None,
+        }
+    }
+}
+
+/// The larger of two numbers, of which NaN is the largest.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.total_cmp(&b).is_lt() { b } else { a }
+}
+
+impl Tally {
+    fn of(records: &[Record]) -> Self {
+        let mut all = Self::default();
+        for r in records {
+            all.outcomes[usize::from(r.outcome)] += 1;
+            if r.outcome == Outcome::ESCAPE.0
+                && let Some(escapes) = all.escapers.get_mut(usize::from(r.body))
+            {
+                *escapes += 1;
+            }
+            all.steps += u64::from(r.steps);
+            all.excursions += u64::from(r.excursions);
+            all.jumps += u64::from(r.jumps);
+            if !has_failed(r) {
+                // A NaN counts as above every limit.
+                let is_small = r.energy_error.abs() <= ENERGY_LIMIT;
+                all.energy_above += u64::from(!is_small);
+                let largest = all
+                    .momentum_largest
+                    .map(|most| larger(most, r.momentum_error));
+                all.momentum_largest = largest.or(Some(r.momentum_error));
+            }
+        }
+        all
+    }
+
+    fn merged(mut self, other: Self) -> Self {
+        let add = |a: &mut [u64], b: &[u64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.outcomes, &other.outcomes);
+        add(&mut self.escapers, &other.escapers);
+        self.steps += other.steps;
+        self.excursions += other.excursions;
+        self.jumps += other.jumps;
+        self.energy_above += other.energy_above;
+        let both = self.momentum_largest.zip(other.momentum_largest);
+        let either = self.momentum_largest.or(other.momentum_largest);
+        self.momentum_largest = both.map_or(either, |(a, b)| Some(larger(a, b)));
+        self
+    }
+}
+
 impl Summary {
     /// Summarises the records of an ensemble.
     pub fn of(ensemble: &Encounters) -> Self {
-        let records = &ensemble.records;
+        let records: &[Record] = &ensemble.records;
         let all = records.len() as u64;
-        let count = |f: &dyn Fn(&Record) -> bool| records.iter().filter(|r| f(r)).count() as u64;
-        let outcomes = Outcome::ALL.into_iter().map(|outcome| {
-            let n = count(&|r| r.outcome == outcome.0);
-            ClassShare::new(outcome_name(outcome), n, all)
-        });
-        let escapes = count(&|r| r.outcome == Outcome::ESCAPE.0);
-        let mut escapers = Vec::new();
-        if escapes > 0 {
-            for body in 0..3_u8 {
-                let n = count(&|r| r.outcome == Outcome::ESCAPE.0 && r.body == body);
-                escapers.push(ClassShare::new(body_name(ensemble, body), n, escapes));
-            }
-        }
-        let mean = |f: &dyn Fn(&Record) -> u32| {
-            let sum: u64 = records.iter().map(|r| u64::from(f(r))).sum();
-            sum as f64 / all.max(1) as f64
-        };
-        let sound = || records.iter().filter(|r| !has_failed(r));
-        let errors: Vec<f64> = sound().map(|r| r.energy_error.abs()).collect();
-        // A NaN counts as above every limit.
-        let is_small = |error: f64| error <= ENERGY_LIMIT;
-        let energy_above = errors.iter().filter(|error| !is_small(**error)).count() as u64;
-        let [energy_median, energy_largest] = median_and_largest(errors);
-        let [_, momentum_largest] = median_and_largest(sound().map(|r| r.momentum_error).collect());
+        let tally = records.par_chunks(1 << 14).map(Tally::of);
+        let tally = tally.reduce(Tally::default, Tally::merged);
+        let count = |outcome: Outcome| tally.outcomes[usize::from(outcome.0)];
+        let outcomes = Outcome::ALL
+            .into_iter()
+            .map(|outcome| ClassShare::new(outcome_name(outcome), count(outcome), all));
+        let escapes = count(Outcome::ESCAPE);
+        let escapers = tally.escapers.into_iter().zip(0..3);
+        let escapers = escapers
+            .filter(|_| escapes > 0)
+            .map(|(n, body)| ClassShare::new(body_name(ensemble, body), n, escapes));
+        let mean = |sum: u64| sum as f64 / all.max(1) as f64;
+        let sound = records.par_iter().filter(|r| !has_failed(r));
+        let [energy_median, energy_largest] =
+            median_and_largest(sound.map(|r| r.energy_error.abs()).collect());
         Self {
             runs: all,
             outcomes: outcomes.filter(|share| share.count > 0).collect(),
-            escapers,
-            open: count(&is_open),
-            failed: count(&has_failed),
+            escapers: escapers.collect(),
+            open: count(Outcome::TIME) + count(Outcome::STEPS),
+            failed: count(Outcome::FAILED),
             lifetimes: lifetimes(records),
-            steps: mean(&|r| r.steps),
-            excursions: mean(&|r| r.excursions),
-            jumps: mean(&|r| r.jumps),
+            steps: mean(tally.steps),
+            excursions: mean(tally.excursions),
+            jumps: mean(tally.jumps),
             errors: Errors {
                 energy_median,
                 energy_largest,
-                energy_above,
+                energy_above: tally.energy_above,
                 energy_limit: ENERGY_LIMIT,
-                momentum_largest,
+                momentum_largest: tally.momentum_largest.unwrap_or(f64::NAN),
             },
         }
     }
@@ -243,10 +308,10 @@ pub fn body_name(ensemble: &Encounters, body: u8) -> String {
 }
 
 fn lifetimes(records: &[Record]) -> Lifetimes {
-    let mut times: Vec<(f64, bool)> = (records.iter().filter(|r| !has_failed(r)))
+    let mut times: Vec<(f64, bool)> = (records.par_iter().filter(|r| !has_failed(r)))
         .map(|r| (r.time, is_open(r)))
         .collect();
-    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    times.par_sort_by(|a, b| a.0.total_cmp(&b.0));
     // A run that is still open may last for any time.
     let first_open = times.iter().find(|t| t.1).map_or(f64::INFINITY, |t| t.0);
     let quantile = |p: f64| {

@@ -5,7 +5,7 @@ use std::path::Path;
 use kernels_gpu::planets::{Outcome, Record};
 
 use super::{Observable, Specification, Validated, YEAR};
-use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
+use trisolar_io::npz::{Member, NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle, Theme, YDirection};
 use trisolar_io::{IoError, PictureFormat, npy};
 
@@ -114,6 +114,41 @@ fn npz(path: &Path, s: &Specification, records: &[Record], shape: &[usize]) -> R
     file.finish()
 }
 
+/// Reads what [`Format::write`] has written as `.npz`.
+///
+/// # Errors
+/// The file cannot be read, or is none of planets.
+pub fn read_npz(path: &Path) -> Result<(Specification, Vec<Record>), IoError> {
+    let malformed = |reason: String| IoError::Malformed {
+        path: path.to_owned(),
+        reason,
+    };
+    let mut file = NpzReader::open(path)?;
+    let specification = serde_json::from_str(&file.text(SPECIFICATION)?)
+        .map_err(|e| malformed(format!("its specification is none of planets: {e}")))?;
+    let outcomes = file.array::<u32>("outcome")?.values;
+    let steps = file.array::<u32>("steps")?.values;
+    let mut columns = Vec::new();
+    for (name, _) in REALS {
+        columns.push(file.array::<f64>(name)?.values);
+    }
+    let lengths = columns.iter().map(Vec::len).chain([steps.len()]);
+    if lengths.into_iter().any(|length| length != outcomes.len()) {
+        return Err(malformed("its arrays have different lengths".into()));
+    }
+    let record = |(i, outcome): (usize, u32)| Record {
+        outcome,
+        steps: steps[i],
+        time: columns[0][i] * YEAR,
+        megno: columns[1][i],
+        mean_megno: columns[2][i],
+        lyapunov: columns[3][i] / YEAR,
+        energy_error: columns[4][i],
+    };
+    let records = outcomes.into_iter().enumerate().map(record).collect();
+    Ok((specification, records))
+}
+
 /// The unit of a number of the star or a planet, such as `a2`; empty if it has none.
 pub fn unit(name: &str) -> &'static str {
     match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
@@ -125,7 +160,15 @@ pub fn unit(name: &str) -> &'static str {
 }
 
 /// Draws a map. Systems that ended before their time are grey, unless the map shows that time.
-fn picture(path: &Path, s: &Specification, records: &[Record], look: &Look) -> Result<(), IoError> {
+///
+/// # Errors
+/// [`IoError::Data`] unless the systems are a map of two axes, or an error of writing.
+pub fn picture(
+    path: &Path,
+    s: &Specification,
+    records: &[Record],
+    look: &Look,
+) -> Result<(), IoError> {
     let [(x, x_range, columns), (y, y_range, rows)] = &s.axes()[..] else {
         return Err(IoError::Data {
             path: path.to_owned(),

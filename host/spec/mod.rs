@@ -1,6 +1,7 @@
 //! The parts that the specifications of all systems share: declarations of parameters, names, errors, and reading from text.
 
 mod axes;
+mod choice;
 mod error;
 mod integrator;
 mod parameters;
@@ -8,6 +9,7 @@ pub mod read;
 mod text;
 
 pub use axes::{OneOrThree, OneOrTwo};
+pub use choice::{Choice, Parameter, UNBOUNDED, given_twice, one_or_more};
 pub use error::SpecError;
 pub use integrator::Integrator;
 pub use parameters::{AnyValue, Declaration, Field, Parameters, Read, Values};

@@ -225,6 +225,13 @@ pub trait Parameters: Default {
         field.is_some_and(|field| field.is_given())
     }
 
+    /// Two parameters that are given and cannot be given together, by their names.
+    fn conflict(&self) -> Option<[&'static str; 2]> {
+        let given = Self::DECLARATIONS.iter().filter(|d| self.has(d.name));
+        let mut pairs = given.flat_map(|d| d.conflicts.iter().map(|other| [d.name, *other]));
+        pairs.find(|[_, other]| self.has(other))
+    }
+
     /// These values, merged over those of `under`, parameter by parameter. If a parameter is given that replaces a heading as a whole,
     /// the values of `under` below that heading are ignored.
     #[must_use]

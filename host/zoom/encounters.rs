@@ -206,7 +206,7 @@ impl Framed for Validated {
                 y: style.y,
             };
             match style.axes {
-                true => pictures::outcome_map(&path, spec, &ensemble, &look),
+                true => pictures::outcome_map(&path, &ensemble, &look),
                 false => pictures::bare_outcome_map(&path, &ensemble, style.y),
             }
         })?;

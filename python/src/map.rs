@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
-use trisolar::divergence::{Checks, DivergenceMap, Scale, StepCheck};
+use trisolar::divergence::{Checks, DivergenceMap, MapAxis, Points, Scale, StepCheck};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::{ColourMap, ColourRange};
 use trisolar::io::picture::Theme;
@@ -23,7 +23,15 @@ impl Map {
     pub(crate) fn new(map: DivergenceMap) -> Self {
         Self(map)
     }
+
+    /// The points of the user.
+    fn given_points(&self) -> Option<&Points> {
+        self.0.points.as_deref().filter(|points| !points.are_made())
+    }
 }
+
+/// The name, the meaning, the unit and the values of an axis, the first value and the span.
+type PlainAxis = (&'static str, String, &'static str, Vec<f64>, [f64; 2]);
 
 #[pymethods]
 impl Map {
@@ -101,24 +109,38 @@ impl Map {
     /// The start states, if the map has no grid: the shape of the array and its f64 values.
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> Option<(Vec<usize>, Bound<'py, PyBytes>)> {
-        let (shape, values) = self.0.points.as_ref()?.array();
-        Some((shape, PyBytes::new(py, bytemuck::cast_slice(values))))
+        let (shape, values) = self.given_points()?.array();
+        Some((shape, PyBytes::new(py, bytemuck::cast_slice(&values))))
     }
 
     /// The arrangement of the points.
     #[getter]
     fn points_shape(&self) -> Option<Vec<usize>> {
-        Some(self.0.points.as_ref()?.shape().to_owned())
+        Some(self.given_points()?.shape().to_owned())
     }
 
-    /// The start positions of the grid body in the first row, and in the first column, if the map has a grid.
+    /// The axes of the map, columns first, if it does not consist of points: the name, the meaning, the unit and the values of each, the
+    /// first value and the span; or None where nothing is known of an axis.
     #[getter]
-    fn starts(&self) -> Option<[Vec<[f64; 3]>; 2]> {
-        if self.0.points.is_some() {
+    fn axes(&self) -> Option<[Option<PlainAxis>; 2]> {
+        if self.given_points().is_some() {
             return None;
         }
-        let valid = self.0.specification.clone().validate().ok()?;
-        Some(valid.edges())
+        let specification = &self.0.specification;
+        let [width, height] = specification.size;
+        let [columns, rows] = specification.axes();
+        let plain = |axis: Option<MapAxis>, count: u64| {
+            let axis = axis?;
+            let values = axis.values(count).collect();
+            Some((
+                axis.name,
+                axis.meaning,
+                axis.unit,
+                values,
+                [axis.low, axis.span],
+            ))
+        };
+        Some([plain(columns, width), plain(rows, height)])
     }
 
     /// `cpu` or `gpu`.

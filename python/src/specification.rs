@@ -42,6 +42,10 @@ impl Specification {
         preset: Option<&str>,
     ) -> PyResult<Self> {
         let mut overrides = values::overrides(options)?;
+        if let Some([one, other]) = overrides.conflict() {
+            let message = format!("'{one}' and '{other}' cannot be given together");
+            return Err(PyValueError::new_err(message));
+        }
         if let Some(under) = under {
             overrides = overrides.merged_over(values::overrides(under)?);
         }
@@ -67,7 +71,8 @@ impl Specification {
             Some((shape, values)) => {
                 let values = bytemuck::pod_collect_to_vec(values.as_bytes());
                 let points = Points::new(&shape, values).map_err(failed)?;
-                if let Some(key) = points.replaces().iter().find(|key| among_options(key)) {
+                let replaced = points.replaces().iter().chain(&["map", "draw", "seed"]);
+                if let Some(key) = replaced.into_iter().find(|key| among_options(key)) {
                     return Err(PyValueError::new_err(format!(
                         "the points replace '--{key}': remove one of the two"
                     )));

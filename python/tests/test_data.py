@@ -28,7 +28,7 @@ def test_a_map_as_a_dataset_has_the_coordinates_of_its_pixels() -> None:
         points[:, "xyz".index(plane[0])] = np.tile(data[plane[0]].values, 5)
         points[:, "xyz".index(plane[1])] = np.repeat(data[plane[1]].values, 6)
         away = next(axis for axis in range(3) if "xyz"[axis] not in plane)
-        points[:, away] = map._map.starts[0][0][away] if map._map.starts else 0.0
+        points[:, away] = map.spec["positions"][map.spec["body"] - 1][away]
         spec = {name: value for name, value in map.spec.items() if name not in ("center", "span", "size", "plane")}
         there = trisolar.divergence(spec, points=points, backend="cpu")
         np.testing.assert_array_equal(there.values, map.values.ravel())
@@ -45,6 +45,28 @@ def test_other_quantities_and_points() -> None:
     assert trisolar.divergence(**few, points=ring).to_xarray()["divergence"].dims == ("point",)
     square = trisolar.divergence(**few, points=ring.reshape(2, 2, 3)).to_xarray()
     assert square["divergence"].dims == ("row", "column")
+
+
+@pytest.mark.filterwarnings("ignore::trisolar.AccuracyWarning")
+def test_maps_over_masses_and_velocities() -> None:
+    few = {name: value for name, value in SMALL.items() if name != "critical_distance"}
+    map = trisolar.divergence(**few, map=["mass2=5:29", "vx1=-5:0"], draw="vz3=uniform:-1:1", seed=7)
+    assert map.points is None and map.extent == (3.0, 27.0, -5.5, -0.5)
+    again = trisolar.divergence(map.spec)
+    np.testing.assert_array_equal(again.values, map.values)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(map)).values, map.values)
+    one = trisolar.divergence(
+        **few, map="mass2=5:29", velocities=[[-2, 0, 0], [0, 0, 0], [3, 0, 0]], body=1, positions=map.spec["positions"]
+    )
+    assert one.values.shape == (1, 6)
+    with pytest.raises(ValueError, match="cannot be given together"):
+        trisolar.divergence(map="mass2=5:29", center=(1, 2))
+    with pytest.raises(ValueError, match="points replace"):
+        trisolar.divergence(map="mass2=5:29", points=np.ones((2, 3)))
+    pytest.importorskip("xarray")
+    data = map.to_xarray()["divergence"]
+    assert data.dims == ("vx1", "mass2") and list(data["mass2"].values) == [5.0, 9.0, 13.0, 17.0, 21.0, 25.0]
+    assert data["vx1"].attrs == {"units": "length / time", "long_name": "start vx of body 1"}
 
 
 def test_sweeps_and_zooms_as_datasets(tmp_path: Path) -> None:

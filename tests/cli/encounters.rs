@@ -62,7 +62,10 @@ fn invalid_options_are_rejected_by_name() {
         ("--setup sphere", &["sphere", "free-fall"]),
         ("--draw e", &["--draw", "NAME=LAW"]),
         ("--draw e=gauss", &["--draw", "thermal"]),
-        ("--draw e=isotropic", &["--draw", "inclination"]),
+        (
+            "--draw e=isotropic",
+            &["--draw", "e can be drawn by: uniform, thermal"],
+        ),
         ("--draw a=uniform", &["--draw", "LOW:HIGH"]),
         ("--draw a=uniform:3:2", &["--draw", "ascend"]),
         ("--draw a=uniform:-3:2", &["--a", "above 0"]),

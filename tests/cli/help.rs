@@ -98,6 +98,7 @@ fn every_command_has_help_which_lists_the_exit_codes() {
         &["zoom"],
         &["sweep"],
         &["explore"],
+        &["draw"],
         &["merge"],
         &["nbody"],
         &["cluster"],

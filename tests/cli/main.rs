@@ -8,6 +8,7 @@ mod body_files;
 mod cluster;
 mod compare;
 mod config;
+mod draw;
 mod encounter_sequences;
 mod encounters;
 mod explore;

@@ -272,3 +272,46 @@ fn interrupted_points_resume_to_the_same_bytes_and_other_points_are_rejected() {
     assert!(bytes("a.npy") == bytes("b.npy"));
     assert!(!here.join("b.npy.part.json").exists());
 }
+
+#[test]
+fn maps_over_parameters_stream_and_are_merged_from_parts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let map = "--size 7x5 --map mass2=5:40,vx1=-5:0 --draw vz3=uniform:-1:1 --seed 3";
+    let map: Vec<&str> = map.split(' ').collect();
+    let with = |more: &[&'static str]| succeeds(path, &[&map[..], more].concat());
+    with(&[
+        "--out",
+        "whole.npy",
+        "--out",
+        "whole.npz",
+        "--save-config",
+        "map.toml",
+    ]);
+    let whole: npy::Array<u32> = npy::read(&path.join("whole.npy")).expect("reads");
+    assert_eq!(whole.shape, [5, 7]);
+    with(&["--stream", "--out", "streamed.npy"]);
+    with(&["--part", "1/2", "--out", "parts.npy"]);
+    with(&["--part", "2/2", "--out", "parts.npy"]);
+    let mut merge = Command::new(assert_cmd::cargo::cargo_bin!("trisolar"));
+    let merge = merge.current_dir(path).args(["merge", "parts.npy"]);
+    merge.assert().success();
+    succeeds(path, &["--config", "map.toml", "--out", "again.npy"]);
+    for name in ["streamed.npy", "parts.npy", "again.npy"] {
+        let found: npy::Array<u32> = npy::read(&path.join(name)).expect("reads");
+        assert_eq!(found.values, whole.values, "{name}");
+    }
+    // The starts are in the file, as those of points.
+    let mut file = NpzReader::open(&path.join("whole.npz")).expect("opens");
+    assert_eq!(
+        file.array::<f64>("points").expect("it has them").shape,
+        [5, 7, 21]
+    );
+    refused(path, &["--map", "q=0:1"], "vx1");
+    refused(path, &["--map", "vx1=0:1", "--center", "1,2"], "--center");
+    refused(
+        path,
+        &["--map", "vx1=0:1", "--points", "whole.npz"],
+        "the points replace --map",
+    );
+}

@@ -179,6 +179,30 @@ fn neighbours_with_masses_of_their_own_have_the_times_of_maps_of_these_masses_by
 }
 
 #[test]
+fn maps_over_parameters_have_the_times_of_the_same_points() {
+    for draw in [vec![], vec!["vz3=uniform:-1:1".to_owned()]] {
+        let made = Specification {
+            map: ["mass2=5:40", "vx1=-5:0"].map(str::to_owned).into(),
+            draw,
+            ..lively()
+        };
+        let made = made.validate().expect("valid");
+        let (shape, values) = made.points().expect("made").array();
+        let points = Points::new(&shape, values.into_owned()).expect("points");
+        let given = lively().validate_points(points).expect("valid");
+        let reference = CpuEngine::with_simd(Some(1), Simd::Scalar).expect("threads");
+        let expected = times(&reference, &given);
+        for simd in Simd::available() {
+            let engine = CpuEngine::with_simd(Some(3), simd).expect("threads");
+            assert!(times(&engine, &made) == expected, "{simd}");
+        }
+        let mut emulator = EmulatorEngine::new(DivergenceKernel::Fetch);
+        emulator.blocks = 1;
+        assert!(times(&emulator, &made) == expected, "emulator");
+    }
+}
+
+#[test]
 fn invalid_points_are_rejected_by_number() {
     let s = lively();
     let with = |columns: usize, changes: &[(usize, f64)]| {

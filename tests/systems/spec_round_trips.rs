@@ -26,6 +26,7 @@ fn specification(
     positive: BoxedStrategy<f64>,
     count: BoxedStrategy<u64>,
     body: BoxedStrategy<u8>,
+    seed: BoxedStrategy<u64>,
 ) -> impl Strategy<Value = Specification> {
     let map = (
         [count.clone(), count.clone()],
@@ -39,6 +40,11 @@ fn specification(
         three(&vector(&number)),
         three(&vector(&number)),
     );
+    let varied = (
+        proptest::sample::select(vec![vec![], vec!["mass2=1:2"], vec!["x1=0:1", "vy3=-1:1"]]),
+        proptest::sample::select(vec![vec![], vec!["mass1=uniform:1:2"]]),
+        seed,
+    );
     let rest = (
         number.clone(),
         positive.clone(),
@@ -48,10 +54,11 @@ fn specification(
         positive,
         proptest::sample::select(Quantity::ALL),
     );
-    (map, bodies, rest).prop_map(
+    (map, bodies, varied, rest).prop_map(
         |(
             (size, center, span),
             (plane, body, masses, positions, velocities),
+            (map, draw, seed),
             (g, softening, steps, dt, shift, critical, quantity),
         )| {
             Specification {
@@ -59,6 +66,9 @@ fn specification(
                 center,
                 span,
                 plane,
+                map: map.into_iter().map(str::to_owned).collect(),
+                draw: draw.into_iter().map(str::to_owned).collect(),
+                seed,
                 body,
                 masses,
                 positions,
@@ -86,6 +96,7 @@ fn sensible() -> impl Strategy<Value = Specification> {
         positive,
         (1..60_000_u64).boxed(),
         (1..=3_u8).boxed(),
+        (0..1_u64 << 63).boxed(),
     )
 }
 
@@ -115,6 +126,7 @@ fn any_at_all() -> impl Strategy<Value = Specification> {
         positive,
         count,
         prop_oneof![9 => 1..=3_u8, 1 => any::<u8>()].boxed(),
+        any::<u64>().boxed(),
     )
 }
 
@@ -127,7 +139,14 @@ fn bits(s: &Specification) -> Vec<u64> {
         u64::from(s.body),
         s.plane as u64,
         s.quantity as u64,
+        s.seed,
     ];
+    all.extend(
+        s.map
+            .iter()
+            .chain(&s.draw)
+            .flat_map(|text| text.bytes().map(u64::from)),
+    );
     let mut add = |numbers: &[f64]| all.extend(numbers.iter().map(|x| x.to_bits()));
     add(&s.center);
     add(&s.span);

@@ -42,7 +42,7 @@ impl MapOutcome {
             specification: serde_json::from_str(&map.specification_json()).unwrap_or_default(),
             method: map.specification.method(),
             pixels: map.values.len() as u64,
-            of_points: map.points.is_some(),
+            of_points: map.points.as_ref().is_some_and(|points| !points.are_made()),
             report: map.report.clone(),
             quantity: map.specification.quantity,
             statistics: map.statistics,

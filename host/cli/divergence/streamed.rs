@@ -53,7 +53,7 @@ pub(super) fn run(
         checks: outcome.checks,
         certificate: None,
     };
-    let style = job.output.style();
+    let style = job.output.picture.style();
     let (last, others): (Vec<_>, Vec<_>) = outputs.iter().partition(|o| o.path() == main);
     // An npy file is the one in which the map has grown.
     let last = last.into_iter().filter(|output| !output.is_npy());
@@ -85,7 +85,7 @@ fn compute(
         statistics: Statistics::default(),
         computed_steps: 0,
         resumed: None,
-        of_points: valid.points().is_some(),
+        of_points: valid.points().is_some_and(|points| !points.are_made()),
         resolution: None,
         checks: Checks::default(),
         certificate: None,

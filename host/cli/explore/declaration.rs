@@ -14,9 +14,10 @@ use super::outcomes;
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
 
-/// Whether a parameter is on the page. Steps per period are those of the integrator, which have no number that suits all.
+/// Whether a parameter is on the page, whose maps span places of the grid body. Steps per period are those of the integrator, which have no
+/// number that suits all.
 fn is_shown(name: &str) -> bool {
-    !RECTANGLE.contains(&name) && name != "steps_per_period"
+    !RECTANGLE.contains(&name) && !["map", "draw", "seed", "steps_per_period"].contains(&name)
 }
 
 /// The part of the page on which a parameter appears.

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use kernels_gpu::physics::three_body::{MassTerms, Relative};
 
-use super::{MAX_PIXELS, MAX_STEPS, Specification, Validated};
+use super::{MAX_PIXELS, MAX_SEED, MAX_STEPS, Specification, Validated};
 use crate::method::{Precision, Start};
 use trisolar_bodies::start::doubtful_energies;
 use trisolar_spec::{Integrator, SpecError};
@@ -27,6 +27,10 @@ impl Specification {
         if !self.span.iter().all(|x| x.is_finite() && *x > 0.0) {
             let allowed = "must be finite and above 0 along both axes (length)";
             return Err(SpecError::new("span", list(&self.span), allowed));
+        }
+        if self.seed > MAX_SEED {
+            let allowed = "must be a whole number from 0 to 9223372036854775807";
+            return Err(SpecError::new("seed", self.seed, allowed));
         }
         if !(1..=3).contains(&self.body) {
             return Err(SpecError::new("body", self.body, "must be 1, 2 or 3"));
@@ -200,10 +204,21 @@ impl Specification {
 }
 
 impl Validated {
-    /// Pixels that together contain the extreme start positions of the map; all pixels if they are points.
+    /// Pixels that together contain the extreme start positions of the map; all pixels if they are points, of those that are made when
+    /// they are needed the corners and some thousands, because there may be 2^32.
     fn telling_pixels(&self) -> Box<dyn Iterator<Item = u64>> {
-        match self.points {
-            Some(_) => Box::new(0..self.pixels()),
+        const MOST: u64 = 5000;
+        let (pixels, width) = (self.pixels(), self.specification.size[0]);
+        match &self.points {
+            Some(points) if points.are_made() => {
+                let corners = [0, width - 1, pixels - width, pixels - 1];
+                Box::new(
+                    (0..pixels)
+                        .step_by(pixels.div_ceil(MOST) as usize)
+                        .chain(corners),
+                )
+            }
+            Some(_) => Box::new(0..pixels),
             None => Box::new([0, self.pixels() - 1].into_iter()),
         }
     }
@@ -526,7 +541,8 @@ impl Validated {
         let s = &self.specification;
         let grid_body = s.order()[0];
         if let Some(points) = &self.points {
-            let all = (0..points.len()).map(|i| s.state_of(points, i)[0][grid_body][axis]);
+            let all = self.telling_pixels();
+            let all = all.map(|i| s.state_of(points, i as usize)[0][grid_body][axis]);
             return nearest_and_farthest(all);
         }
         let Some(k) = s.plane.axes().into_iter().position(|a| a == axis) else {

@@ -36,8 +36,10 @@ impl Validated {
         let mut specification = self.specification.clone();
         change(&mut specification);
         let valid = match &self.points {
-            Some(points) => specification.validate_points(points.as_ref().clone()),
-            None => specification.validate(),
+            Some(points) if !points.are_made() => {
+                specification.validate_points(points.as_ref().clone())
+            }
+            _ => specification.validate(),
         };
         valid.ok()
     }
@@ -60,15 +62,6 @@ impl Validated {
     /// Start position of the grid body at a pixel of the map (length).
     pub fn start(&self, pixel: u64) -> [f64; 3] {
         self.job_in_lengths(0, 1).grid.start(pixel)
-    }
-
-    /// Start positions of the grid body in the first row and in the first column of the map (length).
-    pub fn edges(&self) -> [Vec<[f64; 3]>; 2] {
-        let [width, height] = self.size().map(u64::from);
-        let grid = self.job_in_lengths(0, 1).grid;
-        let row = (0..width).map(|pixel| grid.start(pixel)).collect();
-        let column = (0..height).map(|row| grid.start(row * width)).collect();
-        [row, column]
     }
 
     /// The engines' units of length per unit of the specification: a power of two.

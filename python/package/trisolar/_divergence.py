@@ -185,20 +185,22 @@ class DivergenceMap:
 
     @property
     def extent(self) -> Tuple[float, float, float, float]:
-        """The edges of the map for ``imshow(values, extent=map.extent, origin="lower")``: left, right, bottom, top; in length, or, of
-        points in rows and columns, in columns and rows. Each value is computed in the middle of its pixel, so that the edges are half a
+        """The edges of the map for ``imshow(values, extent=map.extent, origin="lower")``: left, right, bottom, top; in the units of its
+        axes, or, of points in rows and columns, in columns and rows. Each value is computed in the middle of its pixel, so that the edges are half a
         pixel before the places of :meth:`to_xarray`.
 
         :raises ValueError: points that are not in rows and columns.
         """
-        height, width = self._values.shape if self._values.ndim == 2 else (0, 0)
-        if self._map.points_shape is not None:
-            if self._values.ndim != 2:
-                raise ValueError("only points in rows and columns have edges")
-            return (-0.5, width - 0.5, -0.5, height - 0.5)
-        (cx, cy), (sx, sy) = self.spec["center"], self.spec["span"]
-        left, bottom = cx - sx / 2 - sx / width / 2, cy - sy / 2 - sy / height / 2
-        return (left, left + sx, bottom, bottom + sy)
+        if self._values.ndim != 2:
+            raise ValueError("only points in rows and columns have edges")
+        height, width = self._values.shape
+        edges: List[float] = []
+        for axis, count in zip(self._map.axes or (None, None), (width, height)):
+            low, span = (0.0, float(count)) if axis is None else axis[4]
+            first = low - span / count / 2
+            edges += [first, first + span]
+        left, right, bottom, top = edges
+        return (left, right, bottom, top)
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
@@ -321,13 +323,13 @@ class DivergenceMap:
         else:
             x, y = self._places()
             drawn = ax.scatter(x, y, c=left.ravel(), **{**options, "s": 4, **imshow})
-        if left.ndim == 2 and self._map.points_shape is not None:
-            ax.set_xlabel("column")
-            ax.set_ylabel("row")
+        if left.ndim == 2:
+            columns, rows = self._map.axes or (None, None)
+            ax.set_xlabel("column" if columns is None else f"{columns[1]} ({columns[2]})")
+            ax.set_ylabel("row" if rows is None else f"{rows[1]} ({rows[2]})")
         else:
-            first, second = spec.get("plane", "xy")
-            ax.set_xlabel(f"start {first} of body {spec['body']} (length)")
-            ax.set_ylabel(f"start {second} of body {spec['body']} (length)")
+            ax.set_xlabel(f"start x of body {spec['body']} (length)")
+            ax.set_ylabel(f"start y of body {spec['body']} (length)")
         ax.set_title(self._map.method if title is None else title)
         if colorbar:
             # As high as the map, whatever its shape; without a layout engine nobody would make room for it there.
@@ -338,7 +340,8 @@ class DivergenceMap:
 
     def to_xarray(self) -> xarray.Dataset:
         """The values as a dataset: the variable of the quantity's name (``divergence``, ``closest_approach``, ...) over the
-        start coordinates of the grid body (length), rows first, row 0 with the lowest; ``attrs`` has the specification as TOML text.
+        start coordinates of the grid body (length), or over the parameters of ``map``, rows first, row 0 with the lowest; ``attrs`` has the
+        specification as TOML text.
         Of points in rows and columns the dimensions are ``row`` and ``column``, without coordinates, otherwise ``point``.
 
         ``map.to_xarray().to_zarr("map.zarr")`` and ``to_netcdf`` keep it in a file.
@@ -347,19 +350,18 @@ class DivergenceMap:
         """
         name, _, unit, _ = self._map.quantity
         coordinates: Dict[str, Any] = {}
-        starts = self._map.starts
-        if starts is None:
+        axes = self._map.axes
+        if axes is None:
             shape = self._values.shape
             dims = ["row", "column"] if len(shape) == 2 else [f"point{k}" for k in range(len(shape))]
             dims = ["point"] if len(shape) == 1 else dims
         else:
-            spec = self.spec
-            plane = spec.get("plane", "xy")
-            dims = [plane[1], plane[0]]
-            for axis, along in zip(plane, starts):
-                places = np.array([position["xyz".index(axis)] for position in along])
-                about = {"units": "length", "long_name": f"start {axis} of body {spec['body']}"}
-                coordinates[axis] = (axis, places, about)
+            dims = [unnamed if axis is None else axis[0] for axis, unnamed in zip(axes, ("column", "row"))][::-1]
+            for axis in axes:
+                if axis is not None:
+                    name_of_axis, meaning, unit_of_axis, places, _ = axis
+                    about = {"units": unit_of_axis, "long_name": meaning}
+                    coordinates[name_of_axis] = (name_of_axis, np.array(places), about)
         values = (dims, self._values, {"units": unit, "long_name": self._map.array_label})
         made: xarray.Dataset = module().Dataset(
             {name.replace("-", "_"): values}, coords=coordinates, attrs={"specification": self.spec_toml}
@@ -395,6 +397,9 @@ def divergence(
     center: Optional[Numbers] = None,
     span: Union[float, Numbers, None] = None,
     plane: Optional[str] = None,
+    map: Union[str, Sequence[str], None] = None,
+    draw: Union[str, Sequence[str], None] = None,
+    seed: Optional[int] = None,
     body: Optional[int] = None,
     masses: Optional[npt.ArrayLike] = None,
     positions: Optional[npt.ArrayLike] = None,
@@ -444,6 +449,11 @@ def divergence(
     :param center: centre of the map along the two spanned axes, 2 numbers (length) [(0, 0)].
     :param span: extent along the two spanned axes, 2 numbers, or one, which makes pixels square (length) [40].
     :param plane: the two coordinates of the grid body that the map spans: "xy", "xz" or "yz" ["xy"].
+    :param map: one or two parameters of the start along the columns and the rows in place of the grid body's place, with their ranges:
+        "mass2=5:30" or ["mass2=5:30", "vx1=-5:0"]; x1 to z3, vx1 to vz3 and mass1 to mass3. ``center``, ``span`` and ``plane`` are then
+        not allowed.
+    :param draw: parameters that are drawn anew in each pixel: "mass3=uniform:20:40", or a list of such texts.
+    :param seed: seed of what is drawn [1].
     :param body: the grid body, whose start position depends on the pixel and whose twin is shifted: 1, 2 or 3 [1].
     :param masses: masses of the bodies, 3 numbers (mass); 0 for a test body [(10, 20, 30)]. With leading axes, (..., 3), each
         start state has masses of its own.
@@ -525,7 +535,7 @@ def _states(
     many = [name for name, value in given.items() if axes(name, value) > len(_PARTS[name])]
     if not many:
         return options, points
-    for name in ("size", "center", "span", "plane"):
+    for name in ("size", "center", "span", "plane", "map", "draw", "seed"):
         if options[name] is not None:
             raise ValueError(f"{many[0]} of many start states have no grid: remove '--{name}' or their leading axes")
     alike = {**options, **{name: None for name in many}}
