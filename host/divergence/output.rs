@@ -283,7 +283,7 @@ impl Drawable {
         values: ValueVec,
         shape: Vec<usize>,
     ) -> Result<Self, String> {
-        let valid = match points.clone() {
+        let valid = match points {
             None => specification.validate(),
             Some(points) => specification.validate_points(points),
         };
@@ -296,7 +296,7 @@ impl Drawable {
         }
         Ok(Self {
             specification: valid.specification().clone(),
-            points,
+            points: valid.points().map(|points| points.as_ref().clone()),
             values,
             shape,
         })

@@ -294,7 +294,10 @@ fn maps_over_parameters_stream_and_are_merged_from_parts() {
     with(&["--part", "1/2", "--out", "parts.npy"]);
     with(&["--part", "2/2", "--out", "parts.npy"]);
     let mut merge = Command::new(assert_cmd::cargo::cargo_bin!("trisolar"));
-    let merge = merge.current_dir(path).args(["merge", "parts.npy"]);
+    let merge =
+        merge
+            .current_dir(path)
+            .args(["merge", "parts.npy.1-of-2.part", "parts.npy.2-of-2.part"]);
     merge.assert().success();
     succeeds(path, &["--config", "map.toml", "--out", "again.npy"]);
     for name in ["streamed.npy", "parts.npy", "again.npy"] {
