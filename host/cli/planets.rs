@@ -67,8 +67,14 @@ impl Paths for OutputArgs {
 }
 
 impl OutputOptions for OutputArgs {
-    const OF_SPECIFICATION: &'static [&'static str] =
-        &["Start", "Integration", "Ends", "max_error", "config"];
+    const OF_SPECIFICATION: &'static [&'static str] = &[
+        "Start",
+        "Forces",
+        "Integration",
+        "Ends",
+        "max_error",
+        "config",
+    ];
 
     fields_of_outputs!();
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernels_gpu::kernels::{Planets, PlanetsJob};
-use kernels_gpu::planets::{Alone, Follow, MAX_PLANETS, Plan, Record, System, WithTangent};
+use kernels_gpu::planets::{
+    Alone, Follow, General, MAX_PLANETS, Plan, Record, System, WithTangent,
+};
 
 use super::Task;
 use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
@@ -84,6 +86,40 @@ where
     }
 }
 
+/// The kernel for systems of a plan with other physics than the gravity of points.
+fn general_entry<F: Follow>(plan: &Plan) -> Entry<Arguments>
+where
+    Planets<General<F>, MAX_PLANETS>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<General<F>, 2>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<General<F>, 3>: cuda_std::Kernel<Arguments = Arguments>,
+{
+    match plan.count {
+        2 => Entry::of::<Planets<General<F>, 2>>(),
+        3 => Entry::of::<Planets<General<F>, 3>>(),
+        _ => Entry::of::<Planets<General<F>, MAX_PLANETS>>(),
+    }
+}
+
+/// Divides spans of systems into lists of at most `most` systems.
+fn lists(spans: &[Range<u64>], most: u64) -> Vec<Vec<Range<u64>>> {
+    let mut lists: Vec<Vec<Range<u64>>> = Vec::new();
+    let mut room = 0;
+    for span in spans {
+        let mut first = span.start;
+        while first < span.end {
+            if room == 0 {
+                lists.push(Vec::new());
+                room = most;
+            }
+            let end = span.end.min(first + room);
+            room -= end - first;
+            lists.last_mut().expect("there is one").push(first..end);
+            first = end;
+        }
+    }
+    lists
+}
+
 /// The kernel with its buffers.
 struct Kernel<'a> {
     engine: &'a DeviceEngine,
@@ -94,6 +130,7 @@ struct Kernel<'a> {
     plan: Buffer<Plan>,
     systems: Buffer<System<f64, MAX_PLANETS>>,
     records: Buffer<Record>,
+    items: Buffer<u64>,
     open: Buffer<u64>,
     /// Systems that have ended.
     done: u64,
@@ -112,7 +149,9 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
         let device = &self.device;
         let room = task.items().clamp(1, self.most) as usize;
         let has_tangent = task.spec.specification().has_tangent();
-        let is_small = matches!((task.spec.plan().count, has_tangent), (2, _) | (3, false));
+        let plan = task.spec.plan();
+        let is_general = plan.physics.is_general();
+        let is_small = !is_general && matches!((plan.count, has_tangent), (2, _) | (3, false));
         let mut kernel = Kernel {
             engine: self,
             // 128 registers are few enough for eight blocks a multiprocessor, and enough for these.
@@ -122,24 +161,22 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
             }),
             task,
             share,
-            entry: match has_tangent {
-                true => entry::<WithTangent>(task.spec.plan()),
-                false => entry::<Alone>(task.spec.plan()),
+            entry: match (is_general, has_tangent) {
+                (false, true) => entry::<WithTangent>(plan),
+                (false, false) => entry::<Alone>(plan),
+                (true, true) => general_entry::<WithTangent>(plan),
+                (true, false) => general_entry::<Alone>(plan),
             },
-            plan: Buffer::of(device, &[*task.spec.plan()])?,
+            plan: Buffer::of(device, &[*plan])?,
             systems: Buffer::filled(device, room, 0)?,
             records: Buffer::filled(device, room, 0)?,
+            items: Buffer::filled(device, room, 0)?,
             open: Buffer::filled(device, 1, 0)?,
             done: 0,
         };
         in_portions(share, [1, self.most], |spans| {
-            for span in spans {
-                let mut first = span.start;
-                while first < span.end {
-                    let end = span.end.min(first + room as u64);
-                    kernel.follow(first..end)?;
-                    first = end;
-                }
+            for list in lists(&spans, room as u64) {
+                kernel.follow(&list)?;
             }
             Ok(())
         })
@@ -147,9 +184,11 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
 }
 
 impl Kernel<'_> {
-    /// Follows consecutive systems to their ends and delivers their records.
-    fn follow(&mut self, span: Range<u64>) -> Result<(), EngineError> {
-        let count = (span.end - span.start) as u32;
+    /// Follows systems to their ends and delivers their records.
+    fn follow(&mut self, spans: &[Range<u64>]) -> Result<(), EngineError> {
+        let items: Vec<u64> = spans.iter().cloned().flatten().collect();
+        self.items.upload(&items)?;
+        let count = items.len() as u32;
         let grid = Grid::new(count.div_ceil(BLOCK), BLOCK).residency(self.residency);
         let (mut begins, mut steps) = (1_u32, self.engine.steps);
         loop {
@@ -160,7 +199,7 @@ impl Kernel<'_> {
                 systems: self.systems.as_mut_ptr(),
                 records: self.records.as_mut_ptr(),
                 open: self.open.as_ptr().cast(),
-                first: span.start,
+                items: self.items.as_ptr(),
                 count,
                 steps,
             };
@@ -186,6 +225,27 @@ impl Kernel<'_> {
         let mut records = vec![Record::default(); count as usize];
         self.records.download(&mut records)?;
         self.done += u64::from(count);
-        self.task.deliver(self.share, span.start, &records)
+        let mut left = &records[..];
+        for span in spans {
+            let (now, later) = left.split_at((span.end - span.start) as usize);
+            self.task.deliver(self.share, span.start, now)?;
+            left = later;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scattered_systems_share_a_launch() {
+        assert_eq!(
+            lists(&[3..4, 7..12, 20..21], 4),
+            [vec![3..4, 7..10], vec![10..12, 20..21]]
+        );
+        assert_eq!(lists(&[0..8], 4), [vec![0..4], vec![4..8]]);
+        assert!(lists(&[], 4).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use kernels_gpu::number::Single;
 use kernels_gpu::number::bits::Bits;
-use kernels_gpu::planets::{Alone, Follow, MAX_PLANETS, Plan, Record, WithTangent, run};
+use kernels_gpu::planets::{Alone, Follow, General, MAX_PLANETS, Plan, Record, WithTangent, run};
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceEngine, Overrides, Task, Validated};
@@ -64,9 +64,12 @@ impl Ensemble for Validated {
         trisolar_ensemble::on_lanes(task, workers, share, |items| {
             let plan = task.spec.plan();
             let systems = &mut OfThread(items);
-            match task.spec.specification().has_tangent() {
-                true => lanes::<WithTangent>(simd, plan, systems),
-                false => lanes::<Alone>(simd, plan, systems),
+            let has_tangent = task.spec.specification().has_tangent();
+            match (plan.physics.is_general(), has_tangent) {
+                (false, true) => lanes::<WithTangent>(simd, plan, systems),
+                (false, false) => lanes::<Alone>(simd, plan, systems),
+                (true, true) => lanes::<General<WithTangent>>(simd, plan, systems),
+                (true, false) => lanes::<General<Alone>>(simd, plan, systems),
             }
         })
     }
@@ -102,6 +105,8 @@ impl<F: Follow> OnLanes for Following<'_, '_, '_, F> {
     #[inline(always)]
     fn on<D: Bits<Alone = f64>, S: Single>(self) {
         match self.plan.count {
+            // Few systems are general; they have no code of their own for each number of planets.
+            _ if F::GENERAL => run::run::<D, F, MAX_PLANETS>(self.plan, self.systems),
             2 => run::run::<D, F, 2>(self.plan, self.systems),
             3 => run::run::<D, F, 3>(self.plan, self.systems),
             _ => run::run::<D, F, MAX_PLANETS>(self.plan, self.systems),

@@ -18,7 +18,7 @@ pub use ensemble::PlanetContents;
 pub use kernels_gpu::planets::{Outcome, Record};
 pub use number::{ELEMENTS, Number, PlanetText, YEAR};
 pub use overrides::Overrides;
-pub use spec::{Observable, Specification, Step, Stop, Validated};
+pub use spec::{Form, Observable, Relativity, Specification, Step, Stop, Validated};
 pub use step_check::{CHECKED, StepCheck, step_check};
 pub use summary::Summary;
 pub use trisolar_ensemble::{Engine, Executor};

@@ -9,6 +9,13 @@ pub use kernels_gpu::planets::ELEMENTS;
 /// Units of time in a year: G = 1 with astronomical units and solar masses.
 pub const YEAR: f64 = std::f64::consts::TAU;
 
+/// An astronomical unit (m; IAU resolution B2 of 2012).
+const AU: f64 = 149_597_870_700.0;
+/// The nominal G M of the sun (m³ s⁻²; IAU resolution B3 of 2015).
+const SUN: f64 = 1.327_124_4e20;
+/// The square of the speed of light, in units in which G, an astronomical unit and the mass of the sun are 1.
+pub(super) const LIGHT2: f64 = 299_792_458.0 * 299_792_458.0 * AU / SUN;
+
 /// How a number gets its value in each system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
@@ -67,11 +74,15 @@ impl Number {
 }
 
 /// The units that may follow a number, with their values in those of the specification.
-const UNITS: [(&str, f64); 4] = [
+const UNITS: [(&str, f64); 8] = [
     ("msun", 1.0),
     // The nominal values of the IAU (resolution B3 of 2015).
-    ("mjup", 1.266_865_3e17 / 1.327_124_4e20),
-    ("mearth", 3.986_004e14 / 1.327_124_4e20),
+    ("mjup", 1.266_865_3e17 / SUN),
+    ("mearth", 3.986_004e14 / SUN),
+    ("rsun", 6.957e8 / AU),
+    ("rjup", 7.149_2e7 / AU),
+    ("km", 1e3 / AU),
+    ("au", 1.0),
     ("deg", std::f64::consts::PI / 180.0),
 ];
 

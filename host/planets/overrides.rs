@@ -1,6 +1,8 @@
 //! The values that a user gives, under the names of the command line, and the specification that they make.
 
-use super::{Number, Observable, PlanetText, Specification, Step, Stop, Validated};
+use super::{
+    Form, Number, Observable, PlanetText, Relativity, Specification, Step, Stop, Validated,
+};
 use trisolar_run::max_error;
 use trisolar_spec::{SpecError, parameters, read};
 
@@ -21,11 +23,24 @@ parameters! {
             /// Seed of all random numbers
             seed: Option<u64> = "SEED" => |text| read::whole(text, 0..=u64::MAX), default "1";
         }
+        "Forces" {
+            /// Relativity of the star to first order: potential, which has the precession of the pericentres (Nobili & Roxburgh 1986)
+            relativity: Option<Relativity> = "NAME" => read::parsed,
+                where { choices: Some(Relativity::names), aliases: &["pn", "gr"] };
+            /// Oblateness J2 of the star, whose axis is that of z; needs --radius
+            j2: Option<f64> = "X" => read::number;
+            /// Coefficient J4 of the star; needs --radius
+            j4: Option<f64> = "X" => read::number;
+            /// Equatorial radius of the star, to which J2 and J4 refer (au, or with rsun, rjup or km behind it)
+            radius: Option<Number> = "LENGTH" => read::parsed, where { aliases: &["star-radius"] };
+        }
         "Integration" {
             /// Time for which systems are followed
             years: Option<f64> = "YEARS" => read::number, unit "years", default "10000";
             /// Step of the integrator (Wisdom & Holman 1991, kick-drift-kick): years, or a share of the shortest period of each system
             step: Option<Step> = "YEARS or XP" => read::parsed, default "0.05P";
+            /// Order of the parts of a step: kdk (kick, drift, kick) or dkd (drift, kick, drift, as in WHFast, with two drifts for each step)
+            form: Option<Form> = "NAME" => read::parsed, default "kdk", where { choices: Some(Form::names) };
             /// What is observed: megno (its mean over time), lyapunov (exponent), time (of the end) or energy-error
             observable: Option<Observable> = "NAME" => read::parsed, default "megno",
                 where { choices: Some(Observable::names) };
@@ -60,6 +75,11 @@ impl Overrides {
             step: self.step.unwrap_or(Step::Periods(0.05)),
             stop: self.stop.clone(),
             observable: self.observable.unwrap_or_default(),
+            form: self.form.filter(|form| *form != Form::Kdk),
+            relativity: self.relativity,
+            j2: self.j2,
+            j4: self.j4,
+            radius: self.radius,
         };
         let n = match (self.n, spec.size()) {
             (Some(n), Some(_)) => {
@@ -85,6 +105,11 @@ impl Overrides {
             step: Some(spec.step),
             observable: Some(spec.observable),
             stop: spec.stop.clone(),
+            form: spec.form,
+            relativity: spec.relativity,
+            j2: spec.j2,
+            j4: spec.j4,
+            radius: spec.radius,
             max_error: None,
         }
     }
@@ -111,6 +136,14 @@ mod tests {
                 ..given(&["m=1mjup,a=5.2", "a=7:10:8,e=0:0.5:4"])
             },
             given(&["a=1,e=thermal(0,0.5),M=uniform(0,6)"]),
+            Overrides {
+                form: Some(Form::Dkd),
+                relativity: Some(Relativity::Potential),
+                j2: Some(2e-7),
+                j4: Some(-1e-9),
+                radius: Some("1 rsun".parse().unwrap()),
+                ..given(&["a=1"])
+            },
         ];
         for overrides in cases {
             let spec = overrides.validated().unwrap().specification().clone();
@@ -159,6 +192,23 @@ mod tests {
                 "--step 0.05P: must make 1 to 4e9 steps",
             ),
             (with(|o| o.n = Some(0)), "--n 0: must be from 1"),
+            (with(|o| o.j2 = Some(0.1)), "--j2 0.1: needs --radius"),
+            (with(|o| o.j4 = Some(0.1)), "--j4 0.1: needs --radius"),
+            (
+                with(|o| o.j2 = Some(f64::NAN)),
+                "--j2 NaN: must be from -1 to 1",
+            ),
+            (
+                with(|o| o.radius = Some(Number::Fixed(0.1))),
+                "--radius 0.1: is used with --j2",
+            ),
+            (
+                with(|o| {
+                    o.radius = Some(Number::Axis([0.1, 0.2], 4));
+                    o.j2 = Some(0.1);
+                }),
+                "--radius 0.1:0.2:4: must be one number",
+            ),
         ] {
             let error = overrides.validated().unwrap_err().to_string();
             assert!(error.contains(said), "{error} / {said}");

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use kernels_gpu::encounters::Law;
 use kernels_gpu::planets::start::Limits;
-use kernels_gpu::planets::{MAX_PLANETS, Plan, Record};
+use kernels_gpu::planets::{MAX_PLANETS, Physics, Plan, Record};
 use serde::{Deserialize, Serialize};
 
-use super::number::{ELEMENTS, Number, PlanetText, YEAR, as_text};
+use super::number::{ELEMENTS, LIGHT2, Number, PlanetText, YEAR, as_text};
 use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_spec::SpecError;
 
@@ -103,7 +103,62 @@ impl fmt::Display for Stop {
     }
 }
 
-as_text!(Step, Stop, Observable);
+as_text!(Step, Stop, Observable, Form, Relativity);
+
+/// A type whose values have names.
+macro_rules! named {
+    ($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $value:ident = $text:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$of])* $value,)+
+        }
+
+        impl $name {
+            /// The names.
+            pub fn names() -> Vec<String> {
+                [$($text),+].map(str::to_owned).to_vec()
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text.trim() {
+                    $($text => Ok(Self::$value),)+
+                    _ => Err(format!("must be one of {}", Self::names().join(", "))),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$value => $text,)+
+                })
+            }
+        }
+    };
+}
+
+named! {
+    /// The order of the parts of a Wisdom-Holman step.
+    Form {
+        /// Half a kick, a drift and half a kick.
+        Kdk = "kdk",
+        /// Half a drift, a kick and half a drift.
+        Dkd = "dkd",
+    }
+}
+
+named! {
+    /// How relativity acts.
+    Relativity {
+        /// By a potential of the star that has its precession to first order (Nobili & Roxburgh 1986).
+        Potential = "potential",
+    }
+}
 
 /// What is observed: the colour of a map, and the array of `.npy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -243,6 +298,21 @@ pub struct Specification {
     pub stop: Vec<Stop>,
     /// What is observed.
     pub observable: Observable,
+    /// The order of the parts of a step, if it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
+    /// How relativity acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relativity: Option<Relativity>,
+    /// J₂ of the star.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub j2: Option<f64>,
+    /// J₄ of the star.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub j4: Option<f64>,
+    /// The equatorial radius of the star (au).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radius: Option<Number>,
 }
 
 /// An axis of a map: its name, such as a2, its range, and its number of values.
@@ -288,6 +358,44 @@ impl Specification {
     /// As JSON text.
     pub fn json(&self) -> String {
         serde_json::to_string(self).expect("plain data")
+    }
+
+    /// What systems have beside the gravity of points.
+    fn physics(&self) -> Result<Physics, SpecError> {
+        let mut physics = Physics {
+            drift_first: u64::from(self.form == Some(Form::Dkd)),
+            ..Physics::default()
+        };
+        if self.relativity.is_some() {
+            physics.relativity = 6.0 / LIGHT2;
+        }
+        let moments = [("j2", self.j2), ("j4", self.j4)];
+        for (name, value) in moments {
+            if let Some(x) = value.filter(|x| !(-1.0..=1.0).contains(x)) {
+                return Err(SpecError::new(name, x, "must be from -1 to 1"));
+            }
+        }
+        let given = moments.iter().find(|(_, value)| value.is_some());
+        match (self.radius, given) {
+            (Some(Number::Fixed(radius)), Some(_)) if radius > 0.0 && radius <= 1e3 => {
+                physics.j2 = 1.5 * self.j2.unwrap_or(0.0) * radius.powi(2);
+                physics.j4 = 0.625 * self.j4.unwrap_or(0.0) * radius.powi(4);
+            }
+            (None, Some((name, value))) => {
+                let allowed = "needs --radius, the equatorial radius of the star";
+                return Err(SpecError::new(name, value.unwrap_or_default(), allowed));
+            }
+            (Some(radius), None) => {
+                let allowed = "is used with --j2 or --j4 only";
+                return Err(SpecError::new("radius", radius, allowed));
+            }
+            (Some(radius), Some(_)) => {
+                let allowed = "must be one number above 0 and at most 1000 (au, or with km, rjup or rsun behind it)";
+                return Err(SpecError::new("radius", radius, allowed));
+            }
+            (None, None) => {}
+        }
+        Ok(physics)
     }
 
     /// Checks everything.
@@ -387,6 +495,7 @@ impl Specification {
             seed: self.seed,
             size: self.size().unwrap_or([1, 1]),
             limits,
+            physics: self.physics()?,
             star: law(&self.star),
             planets: [[Law::default(); ELEMENTS.len()]; MAX_PLANETS],
         };
@@ -456,11 +565,16 @@ impl Validated {
     /// or whose orbits cross, which the integrator cannot follow.
     pub fn warnings(&self) -> Vec<String> {
         let sample = self.sample(SAMPLE);
-        let (mut long, mut crossing) = (0_u32, 0_u32);
+        let radius = match self.specification.radius {
+            Some(Number::Fixed(radius)) => radius,
+            _ => 0.0,
+        };
+        let (mut long, mut crossing, mut inside) = (0_u32, 0_u32, 0_u32);
         for &item in &sample {
             let (h, _) = self.plan.step(item);
             let mut inner = self.plan.star(item);
             let (mut is_long, mut crosses, mut apocentre) = (false, false, 0.0);
+            let mut is_inside = false;
             for i in 0..self.specification.planets.len() {
                 let of = |k| self.plan.element(i, k, item);
                 let (a, e) = (of(1), of(2));
@@ -470,10 +584,12 @@ impl Validated {
                 let passage = YEAR * (q * q * q / (inner * (1.0 + e))).sqrt();
                 is_long |= h > passage / 16.0;
                 crosses |= q <= apocentre;
+                is_inside |= q < radius;
                 apocentre = a * (1.0 + e);
             }
             long += u32::from(is_long);
             crossing += u32::from(crosses);
+            inside += u32::from(is_inside);
         }
         let share = |count: u32| 100.0 * f64::from(count) / sample.len() as f64;
         let mut warnings = Vec::new();
@@ -487,6 +603,12 @@ impl Validated {
             warnings.push(format!(
                 "orbits cross at the start of {:.1} % of the systems: a Wisdom-Holman step does not resolve encounters of planets, which --stop 'hill<1' ends",
                 share(crossing)
+            ));
+        }
+        if inside > 0 {
+            warnings.push(format!(
+                "a pericentre is inside of the star in {:.1} % of the systems",
+                share(inside)
             ));
         }
         warnings

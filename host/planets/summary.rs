@@ -27,6 +27,8 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Systems that were not solved.
     pub unsolved: u64,
+    /// Systems that were solved but have no relative error of the energy, as those without massive planets.
+    pub without_energy: u64,
 }
 
 /// The outcomes as an object of their names.
@@ -45,6 +47,8 @@ impl Summary {
         let is_regular =
             |r: &&Record| r.outcome == Outcome::STABLE.0 && (r.mean_megno - 2.0).abs() <= 1.0;
         let regular = records.iter().filter(is_regular).count() as u64;
+        let has_none = |r: &&Record| r.outcome != Outcome::UNSOLVED.0 && r.energy_error.is_nan();
+        let without_energy = records.iter().filter(has_none).count() as u64;
         let errors = records.iter().map(|r| r.energy_error.abs());
         let [energy_median, energy_largest] =
             median_and_largest(errors.filter(|e| e.is_finite()).collect());
@@ -69,16 +73,21 @@ impl Summary {
             step_check,
             warnings,
             unsolved,
+            without_energy,
         }
     }
 
-    /// Checks that all systems were solved and no relative energy error exceeds the user's limit, if there is one.
+    /// Checks that all systems were solved, have an energy, and no relative energy error exceeds the user's limit, if there is one.
     ///
     /// # Errors
     /// A message that names the numbers and the limit.
     pub fn check(&self, most: Option<f64>) -> Result<(), String> {
         let (unsolved, largest) = (self.unsolved, self.energy_largest);
         match most {
+            Some(most) if self.without_energy > 0 => Err(format!(
+                "{} systems have no massive planet and hence no relative energy error, which --max-error {most:e} would limit",
+                self.without_energy
+            )),
             Some(most) if unsolved > 0 || largest > most => Err(format!(
                 "{unsolved} systems were not solved, and the largest relative energy error is {largest:.1e}, above --max-error {most:e}"
             )),

@@ -68,6 +68,21 @@ fn invalid_options_are_rejected_by_name() {
         ("--planet a=1:2:4 --n 5", &["--n", "5", "map"]),
         ("--planet a=1 --max-error -1", &["--max-error", "-1"]),
         ("--planet a=1 --stream", &["--stream", "--out is missing"]),
+        (
+            "--planet a=1 --relativity x",
+            &["--relativity", "'x'", "potential"],
+        ),
+        ("--planet a=1 --form x", &["--form", "'x'", "kdk, dkd"]),
+        ("--planet a=1 --j2 0.1", &["--j2", "0.1", "--radius"]),
+        (
+            "--planet a=1 --j4 2 --radius 0.1",
+            &["--j4", "2", "-1 to 1"],
+        ),
+        ("--planet a=1 --radius 0.1", &["--radius", "0.1", "--j2"]),
+        (
+            "--planet a=1 --j2 0.1 --radius 0:1:4",
+            &["--radius", "0:1:4", "one number"],
+        ),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let output = planets(folder.path(), options);
@@ -153,4 +168,34 @@ fn a_single_system_is_reported_with_its_numbers_and_warnings() {
         "--planet m=1mjup,a=1 --planet m=1mjup,a=2 --years 100 --max-error 1e-14",
     );
     assert_eq!(failed.status.code(), Some(1));
+    // An error that does not exist is below no limit.
+    let options = "--planet a=1 --years 10 --max-error 1 --out kept.npz";
+    let massless = planets(folder.path(), options);
+    let message = String::from_utf8(massless.stderr).unwrap();
+    assert_eq!(massless.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains("1 systems have no massive planet"),
+        "{message}"
+    );
+    assert!(folder.path().join("kept.npz").exists());
+}
+
+#[test]
+fn forces_and_forms_are_options_that_other_specifications_do_not_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let specification = |options: &str| -> Value {
+        let options = format!("--planet m=1e-3,a=0.05,inc=0.2 --years 1 --json {options}");
+        let report: Value = serde_json::from_str(&printed(folder.path(), &options)).unwrap();
+        report["specification"].clone()
+    };
+    let plain = specification("");
+    for name in ["form", "relativity", "j2", "j4", "radius"] {
+        assert!(plain.get(name).is_none(), "{name}");
+    }
+    let all = specification(
+        "--pn potential --j2 2e-7 --j4 -1e-9 --radius 1rsun --form dkd --save-config all.toml",
+    );
+    assert_eq!(all["relativity"], "potential");
+    assert_eq!(all["form"], "dkd");
+    assert_eq!(all, specification("--config all.toml"));
 }

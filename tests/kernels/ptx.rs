@@ -261,7 +261,7 @@ fn may_spill(kernel: &str) -> usize {
         1700
     } else if kernel.starts_with("map_ftle_regularised_") {
         2000
-    } else if kernel.starts_with("planets_tangent_") {
+    } else if kernel.starts_with("planets_") && kernel.contains("tangent_") {
         // Systems of three and four planets with tangent vectors have more numbers than 255 registers hold.
         1000
     } else {

@@ -1,10 +1,14 @@
 //! Planetary systems: equal bits on all engines, and physics.
 
+use std::sync::Mutex;
+
 use trisolar::divergence::Unattended;
+use trisolar::ensemble::Sink;
 use trisolar::planets::{
-    CpuEngine, DeviceEngine, Devices, Engine, Outcome, Overrides, Record, Validated, step_check,
+    CpuEngine, DeviceEngine, Devices, Engine, Outcome, Overrides, Record, Task, Validated,
+    step_check,
 };
-use trisolar::run::RunOptions;
+use trisolar::run::{EngineError, RunOptions};
 use trisolar::simd::Simd;
 
 fn valid(planets: &[&str], change: impl FnOnce(&mut Overrides)) -> Validated {
@@ -24,6 +28,18 @@ fn fastest(spec: &Validated) -> Vec<Record> {
 fn bits(r: &Record) -> ([u64; 5], [u32; 2]) {
     let reals = [r.time, r.megno, r.mean_megno, r.lyapunov, r.energy_error];
     (reals.map(f64::to_bits), [r.steps, r.outcome])
+}
+
+/// Records by the numbers of their systems.
+#[derive(Default)]
+struct Found(Mutex<Vec<(u64, Record)>>);
+
+impl Sink<Validated> for Found {
+    fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
+        let mut all = self.0.lock().unwrap();
+        all.extend((first..).zip(records.iter().copied()));
+        Ok(())
+    }
 }
 
 const JUPITER: &str = "m=0.000954,a=5.204,e=0.048,omega=0.257,M=0.6";
@@ -61,8 +77,25 @@ fn all_engines_give_the_same_bits() {
         o.years = Some(5.0);
         o.observable = Some("energy-error".parse().unwrap());
     });
+    let forces = |change: fn(&mut Overrides)| {
+        let e = "m=1e-4,a=1.3,e=uniform(0,0.2),inc=uniform(0,0.3),omega=2";
+        valid(&["m=1e-3,a=1,M=uniform(0,6.28)", e], |o| {
+            o.n = Some(11);
+            o.years = Some(40.0);
+            o.relativity = Some("potential".parse().unwrap());
+            o.j2 = Some(0.01);
+            o.j4 = Some(-0.003);
+            o.radius = Some("0.1".parse().unwrap());
+            change(o);
+        })
+    };
+    let with_tangent = forces(|_| {});
+    let alone = forces(|o| {
+        o.form = Some("dkd".parse().unwrap());
+        o.observable = Some("time".parse().unwrap());
+    });
     let mut seen = [false; 6];
-    for valid in [one, map, three, many] {
+    for valid in [one, map, three, many, with_tangent, alone] {
         let reference = CpuEngine::with_simd(Some(1), Simd::Scalar).unwrap();
         let expected = reference.compute(&valid, &Unattended).unwrap().values;
         (expected.iter()).for_each(|r| seen[r.outcome as usize] = true);
@@ -90,6 +123,23 @@ fn all_engines_give_the_same_bits() {
         stable && chaotic && escape && !open && !unsolved,
         "{seen:?}"
     );
+}
+
+#[test]
+fn a_device_follows_scattered_systems_together() {
+    let map = valid(&[JUPITER, "m=0.000285,a=7:10:40"], |o| o.years = Some(30.0));
+    let expected = fastest(&map);
+    let (spans, found) = ([3..4, 7..20, 39..40], Found::default());
+    let engine = DeviceEngine::emulated(8, 50, None);
+    let task = Task::new(&map, &spans, &found);
+    engine.stream(&task, &Unattended).unwrap();
+    let mut found = found.0.into_inner().unwrap();
+    found.sort_unstable_by_key(|(item, _)| *item);
+    let items: Vec<u64> = found.iter().map(|(item, _)| *item).collect();
+    assert_eq!(items, spans.into_iter().flatten().collect::<Vec<_>>());
+    for (item, record) in &found {
+        assert_eq!(bits(record), bits(&expected[*item as usize]), "{item}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
 
-use crate::planets::{Alone, Follow, MAX_PLANETS, Plan, Record, System, WithTangent};
+use crate::planets::{Alone, Follow, General, MAX_PLANETS, Plan, Record, System, WithTangent};
 
 /// Systems to follow, and the destination of their records. Passed by value.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +18,8 @@ pub struct PlanetsJob {
     pub records: *mut Record,
     /// Systems that have not ended.
     pub open: *const AtomicU64,
-    /// The number of the first system.
-    pub first: u64,
+    /// Their numbers.
+    pub items: *const u64,
     /// Number of systems.
     pub count: u32,
     /// Steps of a launch.
@@ -27,18 +27,18 @@ pub struct PlanetsJob {
 }
 
 /// Takes up to `job.steps` steps of each system, and adds the number of systems that have not ended to `job.open`. `F` says whether they have
-/// a tangent vector, and `N` is their number of planets, or [`MAX_PLANETS`] for any number.
+/// a tangent vector and other [physics](crate::planets::Physics), and `N` is their number of planets, or [`MAX_PLANETS`] for any number.
 ///
 /// # Parameters
 /// - `job`: the systems, by value
 /// - `begins`: 1 in the first launch, which makes the starts; otherwise 0
 ///
 /// # Thread mapping
-/// Thread i of a one-dimensional grid has the system `job.first + i`; surplus threads return at once.
+/// Thread i of a one-dimensional grid has the system `job.items[i]`; surplus threads return at once.
 ///
 /// # Safety
-/// `job.plan` and `job.open` must be valid, `job.systems` and `job.records` for `job.count` elements, which nothing else uses during the
-/// launch, and the plan must have `N` planets, unless `N` is [`MAX_PLANETS`].
+/// `job.plan` and `job.open` must be valid, `job.systems`, `job.records` and `job.items` for `job.count` elements, of which nothing else uses
+/// the first two during the launch, and the plan must have `N` planets, unless `N` is [`MAX_PLANETS`].
 #[kernel(instances(
     alone: <Alone, MAX_PLANETS>,
     tangent: <WithTangent, MAX_PLANETS>,
@@ -48,6 +48,12 @@ pub struct PlanetsJob {
     tangent_3: <WithTangent, 3>,
     alone_4: <Alone, 4>,
     tangent_4: <WithTangent, 4>,
+    general_alone: <General<Alone>, MAX_PLANETS>,
+    general_tangent: <General<WithTangent>, MAX_PLANETS>,
+    general_alone_2: <General<Alone>, 2>,
+    general_tangent_2: <General<WithTangent>, 2>,
+    general_alone_3: <General<Alone>, 3>,
+    general_tangent_3: <General<WithTangent>, 3>,
 ))]
 pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
     let i = thread::index_1d();
@@ -63,14 +69,14 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
     let count = plan.count as usize;
     if begins == 1 {
         // SAFETY: as above.
-        unsafe { *place = plan.begin(job.first + i as u64) };
+        unsafe { *place = plan.begin(*job.items.add(i as usize)) };
     }
     // No function takes a reference to the system in progress, so that it can be in registers.
     // SAFETY: as above; the first launch has written it.
     let mut system = unsafe { *place };
     let mut step = 0;
     while step < job.steps && system.goes_on() {
-        system.step::<F>(count);
+        system.step::<F>(count, &plan.physics);
         step += 1;
     }
     let goes_on = system.goes_on();
@@ -82,7 +88,7 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
         if goes_on {
             (*job.open).fetch_add(1, Ordering::Relaxed);
         } else if step > 0 {
-            *record = (*place).record::<F>(count);
+            *record = (*place).record::<F>(count, &plan.physics);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Planetary systems: a star and planets that a Wisdom-Holman integrator follows, with a tangent vector for indicators of chaos.
 //!
 //! - [`kepler`]: the drift along a Kepler orbit of any energy, and its tangent map
+//! - [`physics`]: forces beside the gravity of points, and the form of steps
 //! - [`system`]: the state of a system, its steps, and what ends it
 //! - [`start`]: start states from orbital elements
 //! - [`run`]: systems in progress side by side in the lanes of a CPU; GPUs use [`kernels`](crate::kernels)
@@ -14,20 +15,24 @@
 )]
 
 pub mod kepler;
+pub mod physics;
 pub mod run;
 pub mod start;
 pub mod system;
 
+pub use physics::Physics;
 pub use start::{ELEMENTS, Limits, Plan};
 pub use system::{Outcome, Record, System};
 
 /// The largest number of planets.
 pub const MAX_PLANETS: usize = 15;
 
-/// Whether systems have a tangent vector.
+/// How systems are followed.
 pub trait Follow: 'static {
-    /// Whether they have one.
+    /// Whether they have a tangent vector.
     const TANGENT: bool;
+    /// Whether their [`Physics`] is used. Otherwise they have the gravity of points alone, and steps begin with a kick.
+    const GENERAL: bool;
 }
 
 /// Systems without a tangent vector.
@@ -38,10 +43,21 @@ pub struct Alone;
 #[derive(Clone, Copy, Debug)]
 pub struct WithTangent;
 
+/// Systems with any [`Physics`].
+#[derive(Clone, Copy, Debug)]
+pub struct General<F>(core::marker::PhantomData<F>);
+
 impl Follow for Alone {
     const TANGENT: bool = false;
+    const GENERAL: bool = false;
 }
 
 impl Follow for WithTangent {
     const TANGENT: bool = true;
+    const GENERAL: bool = false;
+}
+
+impl<F: Follow> Follow for General<F> {
+    const TANGENT: bool = F::TANGENT;
+    const GENERAL: bool = true;
 }

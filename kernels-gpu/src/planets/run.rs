@@ -50,7 +50,7 @@ pub fn run<R: Bits<Alone = f64>, F: Follow, const N: usize>(
         let mut steps = 0;
         while steps < STEPS_PER_LOOK {
             steps += 1;
-            all.step::<F>(count);
+            all.step::<F>(count, &plan.physics);
             if all.goes_on().all() {
                 continue;
             }
@@ -58,7 +58,7 @@ pub fn run<R: Bits<Alone = f64>, F: Follow, const N: usize>(
             while lane < R::LANES {
                 if !all.goes_on().lane(lane) {
                     if let Some(item) = items[lane] {
-                        systems.ended(item, &all.take(lane).record::<F>(count));
+                        systems.ended(item, &all.take(lane).record::<F>(count, &plan.physics));
                         busy -= 1;
                         items[lane] = if more { systems.next() } else { None };
                         more = items[lane].is_some();
@@ -88,7 +88,7 @@ mod tests {
     use crate::planets::kepler::Phase;
     use crate::planets::start::Limits;
     use crate::planets::system::Planet;
-    use crate::planets::{MAX_PLANETS, Outcome, WithTangent};
+    use crate::planets::{Alone, General, MAX_PLANETS, Outcome, Physics, WithTangent};
 
     /// Fixed elements.
     fn plan(star: f64, planets: &[[f64; 7]], h: f64, steps: f64) -> Plan {
@@ -109,6 +109,7 @@ mod tests {
                 hill: 0.0,
                 megno: f64::INFINITY,
             },
+            physics: Physics::default(),
             star: fixed(star),
             planets: [[Law::default(); 7]; MAX_PLANETS],
         };
@@ -127,9 +128,12 @@ mod tests {
     fn end<const N: usize>(plan: &Plan) -> (System<f64, N>, Record) {
         let mut system = plan.begin::<N>(0);
         while system.goes_on() {
-            system.step::<WithTangent>(plan.count as usize);
+            match plan.physics.is_general() {
+                true => system.step::<General<WithTangent>>(plan.count as usize, &plan.physics),
+                false => system.step::<WithTangent>(plan.count as usize, &plan.physics),
+            }
         }
-        let record = system.record::<WithTangent>(plan.count as usize);
+        let record = system.record::<WithTangent>(plan.count as usize, &plan.physics);
         (system, record)
     }
 
@@ -227,6 +231,125 @@ mod tests {
     }
 
     #[test]
+    fn drift_kick_drift_has_the_values_of_quadruple_precision() {
+        let mut a1 = plan(1.0, &[JUPITER, saturn(7.0, 0.1)], 5.0, 12_566.0);
+        a1.physics.drift_first = 1;
+        check(
+            &a1,
+            &[
+                [1.419_843_925_602_079_94, -5.267_712_806_295_705_07],
+                [4.099_525_117_786_651_22, 5.023_263_092_961_353_35],
+            ],
+            [
+                0.885_986_578_169_931_9,
+                2.065_851_807_351_322_9,
+                1.686_003_961_521_932e-4,
+            ],
+            1.2e-9,
+        );
+    }
+
+    /// The directions of the angular momentum and of the pericentre.
+    fn plane_and_pericentre(mass: f64, s: &Phase<f64>) -> [Vec3<f64>; 2] {
+        let cross = |a: Vec3<f64>, b: Vec3<f64>| Vec3 {
+            x: a.y * b.z - a.z * b.y,
+            y: a.z * b.x - a.x * b.z,
+            z: a.x * b.y - a.y * b.x,
+        };
+        let momentum = cross(s.x, s.v);
+        let r = s.x.dot(s.x).sqrt();
+        let pericentre = cross(s.v, momentum).scaled(1.0 / mass) - s.x.scaled(1.0 / r);
+        [momentum, pericentre]
+    }
+
+    #[test]
+    fn mercury_precesses_by_43_arc_seconds_in_a_century() {
+        // 6 G M / c² of the sun, with the nominal GM of the IAU and the exact speed of light, in astronomical units.
+        let relativity = 6.0 * 1.327_124_4e20 / 149_597_870_700.0 / 299_792_458.0_f64.powi(2);
+        let (a, e) = (0.387_098_31, 0.205_631_75);
+        let period = core::f64::consts::TAU * f64::powf(a, 1.5);
+        let century = 36_525.0 / 365.256_898 * core::f64::consts::TAU;
+        let mercury = [1e-12, a, e, 0.0, 0.0, 0.0, 0.0];
+        let angle = |relativity: f64| {
+            let mut plan = plan(1.0, &[mercury], period / 200.0, 400.0 * 200.0);
+            plan.physics.relativity = relativity;
+            let (system, record) = end::<MAX_PLANETS>(&plan);
+            assert!(record.energy_error.abs() < 1e-9, "{record:?}");
+            let [_, p] = plane_and_pericentre(1.0, &system.planets[0].state);
+            p.y.atan2(p.x).to_degrees() * 3600.0
+        };
+        // From pericentre to pericentre, because the precession depends on the place in the orbit.
+        let found = (angle(relativity) - angle(0.0)) * century / (400.0 * period);
+        assert!((found - 42.98).abs() < 0.01, "{found}");
+    }
+
+    #[test]
+    fn nodes_of_an_oblate_star_recede() {
+        // dΩ/dt = -3/2 n J₂ (R/p)² cos i.
+        // So small that osculating elements are mean elements.
+        let (moment, inc, turns) = (1e-6, 0.5_f64, 100.0);
+        let node = |e: f64, j2: f64, j4: f64| {
+            let planet = [0.0, 1.0, e, inc, 0.3, 0.2, 0.0];
+            let h = core::f64::consts::TAU / 200.0;
+            let mut plan = plan(1.0, &[planet], h, 200.0 * turns);
+            plan.physics.j2 = 1.5 * j2;
+            plan.physics.j4 = 0.625 * j4;
+            let (system, _) = end::<MAX_PLANETS>(&plan);
+            let [momentum, _] = plane_and_pericentre(1.0, &system.planets[0].state);
+            momentum.x.atan2(-momentum.y)
+        };
+        let rate =
+            |e, j2, j4| (node(e, j2, j4) - node(e, 0.0, 0.0)) / (core::f64::consts::TAU * turns);
+        let e = 0.3_f64;
+        let p2 = (1.0 - e * e).powi(2);
+        let expected = -1.5 * moment / p2 * inc.cos();
+        let found = rate(e, moment, 0.0);
+        assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
+        // 15/16 n J₄ (R/a)⁴ cos i (4 - 7 sin² i) without eccentricity (Kozai 1959).
+        let expected = 0.9375 * moment * inc.cos() * (4.0 - 7.0 * inc.sin().powi(2));
+        let found = rate(1e-3, 0.0, moment);
+        assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
+    }
+
+    #[test]
+    fn tangents_grow_with_all_forces_as_neighbours_do() {
+        let planets = [
+            [1e-3, 1.0, 0.1, 0.1, 0.0, 0.0, 0.0],
+            [2e-3, 1.8, 0.05, 0.2, 1.0, 0.0, 2.0],
+        ];
+        for drift_first in [0, 1] {
+            let mut plan = plan(1.0, &planets, 0.2, 200.0);
+            plan.physics = Physics {
+                relativity: 0.01,
+                j2: 0.01,
+                j4: -0.003,
+                drift_first,
+            };
+            let (end, _) = end::<2>(&plan);
+            let moved = |k: f64| {
+                let mut system = plan.begin::<2>(0);
+                for p in &mut system.planets {
+                    p.state.x = p.state.x.add_scaled(k, p.tangent.x);
+                    p.state.v = p.state.v.add_scaled(k, p.tangent.v);
+                }
+                system.kicks_anew(2, &plan.physics);
+                while system.goes_on() {
+                    system.step::<General<Alone>>(2, &plan.physics);
+                }
+                system.planets.map(|p| p.state)
+            };
+            let k = 1e-6;
+            for ((p, up), down) in end.planets.iter().zip(moved(k)).zip(moved(-k)) {
+                let size = 1.0 + p.tangent.x.dot(p.tangent.x).sqrt();
+                let off = p.tangent.x - (up.x - down.x).scaled(0.5 / k);
+                assert!(off.dot(off).sqrt() < 1e-5 * size, "{off:?} {size}");
+                let off = p.tangent.v - (up.v - down.v).scaled(0.5 / k);
+                assert!(off.dot(off).sqrt() < 1e-5 * size, "{off:?} {size}");
+            }
+        }
+    }
+
+    #[test]
     fn test_particles_pull_nothing() {
         let with = [
             JUPITER,
@@ -294,7 +417,7 @@ mod tests {
         };
         let (mut before, mut shortened, mut grown) = (length2(&system), 0, 0.0);
         while system.goes_on() {
-            system.step::<WithTangent>(2);
+            system.step::<WithTangent>(2, &chaotic.physics);
             let now = length2(&system);
             let is_short = now < 1e-60 * before;
             let factor = if is_short { 2.0_f64.powi(600) } else { 1.0 };
@@ -302,7 +425,7 @@ mod tests {
             grown += 0.5 * (now * factor / before).ln();
             before = now;
         }
-        let record = system.record::<WithTangent>(2);
+        let record = system.record::<WithTangent>(2, &chaotic.physics);
         assert!(shortened > 0, "{record:?}");
         let found = record.lyapunov * record.time;
         assert!((found / grown - 1.0).abs() < 1e-10, "{found} {grown}");

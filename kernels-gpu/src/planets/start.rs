@@ -4,7 +4,7 @@ use core::f64::consts::{PI, TAU};
 
 use super::kepler::Phase;
 use super::system::Conditions;
-use super::{MAX_PLANETS, System};
+use super::{MAX_PLANETS, Physics, System};
 use crate::Vec3;
 use crate::encounters::Law;
 use crate::encounters::orbit::eccentric_anomaly;
@@ -44,6 +44,8 @@ pub struct Plan {
     pub size: [u64; 2],
     /// See [`Limits`].
     pub limits: Limits,
+    /// See [`Physics`].
+    pub physics: Physics,
     /// The mass of the star.
     pub star: Law,
     /// The [`ELEMENTS`] of the planets.
@@ -112,7 +114,7 @@ impl Plan {
             bodies[i] = (mass, state(inner, &elements), near);
             i += 1;
         }
-        System::begin(star, i, |i| bodies[i], &conditions)
+        System::begin(star, i, |i| bodies[i], &conditions, &self.physics)
     }
 }
 

@@ -5,7 +5,7 @@
 use core::f64::consts::LN_2;
 
 use super::kepler::{Phase, drift};
-use super::{Follow, MAX_PLANETS, WithTangent};
+use super::{Follow, General, MAX_PLANETS, Physics, WithTangent};
 use crate::number::{Bits, Mask, divide, per_lane};
 use crate::{PerLane, Vec3};
 
@@ -158,6 +158,7 @@ impl<const N: usize> System<f64, N> {
         count: usize,
         planet: impl Fn(usize) -> (f64, Phase<f64>, f64),
         conditions: &Conditions,
+        physics: &Physics,
     ) -> Self {
         let one = Vec3 {
             x: 1.0,
@@ -192,16 +193,23 @@ impl<const N: usize> System<f64, N> {
             };
             i += 1;
         }
-        system.kicks::<WithTangent>(count);
+        system.kicks::<General<WithTangent>>(count, physics);
         system.course.outcome = 0.0;
-        system.course.energy = system.energy(count);
+        system.course.energy = system.energy(count, physics);
         let length = half_logarithm(system.length2(count));
         (system.course.start, system.course.now) = (length, length);
         system
     }
 
-    /// The energy: motion about the centres of mass, and the potential of all pairs.
-    fn energy(&self, count: usize) -> f64 {
+    /// The accelerations of another state.
+    #[cfg(test)]
+    pub(super) fn kicks_anew(&mut self, count: usize, physics: &Physics) {
+        self.kicks::<General<WithTangent>>(count, physics);
+        self.course.outcome = 0.0;
+    }
+
+    /// The energy: motion about the centres of mass, and the potential of all pairs and of other forces.
+    fn energy(&self, count: usize, physics: &Physics) -> f64 {
         let (mut energy, mut centre) = (0.0, Vec3::zero());
         let mut places = [Vec3::zero(); N];
         let mut i = 0;
@@ -216,6 +224,9 @@ impl<const N: usize> System<f64, N> {
                 divide(mass * p.mass, crate::number::root(d.dot(d)))
             };
             energy -= pull(Vec3::zero(), self.course.star);
+            if physics.has_forces() {
+                energy += p.mass * physics.potential(self.course.star, places[i]);
+            }
             let mut j = 0;
             while j < i {
                 energy -= pull(places[j], self.planets[j].mass);
@@ -228,7 +239,7 @@ impl<const N: usize> System<f64, N> {
 
     /// The result of a system that has ended.
     #[inline(always)]
-    pub fn record<F: Follow>(&self, count: usize) -> Record {
+    pub fn record<F: Follow>(&self, count: usize, physics: &Physics) -> Record {
         let c = &self.course;
         let time = c.taken * c.h;
         let mut record = Record {
@@ -243,7 +254,7 @@ impl<const N: usize> System<f64, N> {
         if record.outcome == Outcome::UNSOLVED.0 {
             return record;
         }
-        let change = self.energy(count) - c.energy;
+        let change = self.energy(count, physics) - c.energy;
         record.energy_error = divide(change, c.energy.abs());
         if F::TANGENT {
             record.megno = c.megno;
@@ -341,7 +352,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
 
     /// The accelerations by which kicks change the velocities. Pairs that are too close end the system.
     #[inline(always)]
-    fn kicks<F: Follow>(&mut self, count: usize) {
+    fn kicks<F: Follow>(&mut self, count: usize, physics: &Physics) {
         let c = R::from_f64;
         let zero = Vec3::<R>::zero();
         // Places relative to the star.
@@ -409,6 +420,23 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         self.course.outcome = near;
         // To Jacobi coordinates, without the pulls that the Kepler orbits contain.
         let (mut sum, mut dsum) = (sum.scaled(star), dsum.scaled(star));
+        if F::GENERAL && physics.has_forces() {
+            each_planet!(count, 0, |i| {
+                let p = &mut self.planets[i];
+                if F::TANGENT {
+                    let [own, tangent] = physics.with_tangent(star, places[i], dplaces[i]);
+                    p.kick = p.kick + own;
+                    p.tangent_kick = p.tangent_kick + tangent;
+                    // The star's part of the momentum.
+                    sum = sum.add_scaled(-p.mass, own);
+                    dsum = dsum.add_scaled(-p.mass, tangent);
+                } else {
+                    let own = physics.acceleration(star, places[i]);
+                    p.kick = p.kick + own;
+                    sum = sum.add_scaled(-p.mass, own);
+                }
+            });
+        }
         each_planet!(count, 0, |i| {
             let p = &mut self.planets[i];
             let own = p.kick;
@@ -457,26 +485,42 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
 
     /// Takes a step. Systems that have ended must not take another one.
     #[inline(always)]
-    pub fn step<F: Follow>(&mut self, count: usize) {
+    pub fn step<F: Follow>(&mut self, count: usize, physics: &Physics) {
         let c = R::from_f64;
         let h = self.course.h;
         let half = c(0.5) * h;
-        self.push::<F>(count, half);
         let mut solved = R::zero();
         let mut far = c(0.0);
-        each_planet!(count, 0, |i| {
-            let p = &mut self.planets[i];
-            let converged = drift::<R, F>(&mut p.state, &mut p.tangent, p.inner, h);
-            let unsolved = c(f64::from(Outcome::UNSOLVED.0));
-            solved = R::select(converged, solved, unsolved);
-            let r2 = p.state.x.dot(p.state.x);
-            solved = R::select(c(DISTANCES2[0]).at_most(r2), solved, unsolved);
-            solved = R::select(r2.at_most(c(DISTANCES2[1])), solved, unsolved);
-            let escape = c(f64::from(Outcome::ESCAPE.0));
-            far = R::select(r2.at_most(self.course.far2), far, escape);
-        });
-        self.kicks::<F>(count);
-        self.push::<F>(count, half);
+        let drift_first = F::GENERAL && physics.drift_first != 0;
+        let mut drifts = 0;
+        // Drift, kick, drift is half a drift with a kick after it, and another half.
+        loop {
+            let over = if drift_first { half } else { h };
+            if !drift_first {
+                self.push::<F>(count, half);
+            }
+            each_planet!(count, 0, |i| {
+                let p = &mut self.planets[i];
+                let converged = drift::<R, F>(&mut p.state, &mut p.tangent, p.inner, over);
+                let unsolved = c(f64::from(Outcome::UNSOLVED.0));
+                solved = R::select(converged, solved, unsolved);
+                let r2 = p.state.x.dot(p.state.x);
+                solved = R::select(c(DISTANCES2[0]).at_most(r2), solved, unsolved);
+                solved = R::select(r2.at_most(c(DISTANCES2[1])), solved, unsolved);
+                let escape = c(f64::from(Outcome::ESCAPE.0));
+                far = R::select(r2.at_most(self.course.far2), far, escape);
+            });
+            self.kicks::<F>(count, physics);
+            drifts += 1;
+            if !drift_first {
+                self.push::<F>(count, half);
+                break;
+            }
+            if drifts == 2 {
+                break;
+            }
+            self.push::<F>(count, h);
+        }
         let t = &mut self.course;
         t.taken = t.taken + c(1.0);
         let stable = c(f64::from(Outcome::STABLE.0));

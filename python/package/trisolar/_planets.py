@@ -153,8 +153,13 @@ def planets(
     planets: Union[Planet, Sequence[Planet], None] = None,
     n: Optional[float] = None,
     seed: Optional[int] = None,
+    relativity: Optional[str] = None,
+    j2: Optional[float] = None,
+    j4: Optional[float] = None,
+    radius: Union[float, str, None] = None,
     years: Optional[float] = None,
     step: Union[float, str, None] = None,
+    form: Optional[str] = None,
     observable: Optional[str] = None,
     stop: Union[str, Sequence[str], None] = None,
     max_error: Optional[float] = None,
@@ -191,13 +196,18 @@ def planets(
         except ``a``, is 0.
     :param n: number of systems, if they are not a map [1; with drawn numbers 1000].
     :param seed: seed of all draws [1].
+    :param relativity: "potential" for relativistic precession by the star (Nobili & Roxburgh 1986) [none].
+    :param j2: oblateness J2 of the star, whose axis is that of z; needs ``radius`` [0].
+    :param j4: coefficient J4 of the star; needs ``radius`` [0].
+    :param radius: equatorial radius of the star (au, or text with a unit, such as "1 rsun" or "7e5 km").
     :param years: time for which systems are followed (years) [10000].
     :param step: step of the integrator: years, or a share of the shortest period of each system, such as "0.05P" ["0.05P"].
+    :param form: order of the parts of a step: "kdk" (kick, drift, kick) or "dkd" (drift, kick, drift, as in WHFast) ["kdk"].
     :param observable: what pictures and ``.npy`` files show: "megno", "lyapunov", "time" or "energy-error". The last two need no
         tangent vector; with them, and without a limit of MEGNO, indicators of chaos are not a number ["megno"].
     :param stop: what ends systems sooner, one or a sequence: "r>DISTANCE" (au), "hill<NUMBER" (of Hill radii) or "megno>NUMBER".
     :param max_error: the relative energy error above which the computation fails with a ``RuntimeError``, as it then does if a system
-        was not solved [none].
+        was not solved or has no massive planet [none].
     :param backend: the engine: "auto" (GPUs, where there are any, for 4000 systems or more), "cpu", "gpu", or "gpu+cpu" (both).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
     :param simd: instruction set of the CPU engine: "scalar", "avx2", "avx512" or "neon"; the bits are the same [the fastest of this machine].
@@ -217,6 +227,7 @@ def planets(
         several = [planets] if isinstance(planets, (str, Mapping)) else list(planets)
         planet = [_planet(each) for each in several]
     star = None if star is None else _number(star)
+    radius = None if radius is None else _number(radius)
     step = None if step is None else step if isinstance(step, str) else _number(step)
     stop = [stop] if isinstance(stop, str) else stop if stop is None else list(stop)
     options = parameters("planets", locals())
