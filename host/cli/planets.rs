@@ -22,7 +22,7 @@ use super::records::{self, Again, Outcome, RecordArgs, RecordCommand, RecordJob,
 use super::report::{self, Lines};
 use super::resume::Typed;
 
-/// Follow planetary systems by a Wisdom-Holman integrator, each until its time is over or a condition ends it: a map over two numbers, an
+/// Follow planetary systems by a Wisdom-Holman or an adaptive integrator, each until its time is over or a condition ends it: a map over two numbers, an
 /// ensemble of drawn ones, or one system, with MEGNO, Lyapunov exponent, end and energy error of each.
 #[derive(Debug, clap::Args)]
 #[command(

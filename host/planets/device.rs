@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernels_gpu::kernels::{Planets, PlanetsJob};
+use kernels_gpu::planets::system::SOME;
 use kernels_gpu::planets::{
-    Alone, Follow, General, MAX_PLANETS, Plan, Record, System, WithTangent,
+    Adaptive, Alone, Follow, General, MAX_PLANETS, Physics, Plan, Record, System, WithTangent,
 };
 
 use super::Task;
@@ -77,11 +78,13 @@ where
     Planets<F, 2>: cuda_std::Kernel<Arguments = Arguments>,
     Planets<F, 3>: cuda_std::Kernel<Arguments = Arguments>,
     Planets<F, 4>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<F, SOME>: cuda_std::Kernel<Arguments = Arguments>,
 {
     match plan.count {
         2 => Entry::of::<Planets<F, 2>>(),
         3 => Entry::of::<Planets<F, 3>>(),
         4 => Entry::of::<Planets<F, 4>>(),
+        5..=8 => Entry::of::<Planets<F, SOME>>(),
         _ => Entry::of::<Planets<F, MAX_PLANETS>>(),
     }
 }
@@ -150,7 +153,8 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
         let room = task.items().clamp(1, self.most) as usize;
         let has_tangent = task.spec.specification().has_tangent();
         let plan = task.spec.plan();
-        let is_general = plan.physics.is_general();
+        let is_adaptive = plan.physics.integrator != Physics::WISDOM_HOLMAN;
+        let is_general = is_adaptive || plan.physics.is_general();
         let is_small = !is_general && matches!((plan.count, has_tangent), (2, _) | (3, false));
         let mut kernel = Kernel {
             engine: self,
@@ -162,6 +166,10 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
             task,
             share,
             entry: match (is_general, has_tangent) {
+                (_, true) if is_adaptive => {
+                    Entry::of::<Planets<Adaptive<WithTangent>, MAX_PLANETS>>()
+                }
+                (_, false) if is_adaptive => Entry::of::<Planets<Adaptive<Alone>, MAX_PLANETS>>(),
                 (false, true) => entry::<WithTangent>(plan),
                 (false, false) => entry::<Alone>(plan),
                 (true, true) => general_entry::<WithTangent>(plan),

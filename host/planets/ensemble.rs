@@ -2,7 +2,9 @@
 
 use kernels_gpu::number::Single;
 use kernels_gpu::number::bits::Bits;
-use kernels_gpu::planets::{Alone, Follow, General, MAX_PLANETS, Plan, Record, WithTangent, run};
+use kernels_gpu::planets::{
+    Adaptive, Alone, Follow, General, MAX_PLANETS, Physics, Plan, Record, WithTangent, run,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceEngine, Overrides, Task, Validated};
@@ -65,6 +67,12 @@ impl Ensemble for Validated {
             let plan = task.spec.plan();
             let systems = &mut OfThread(items);
             let has_tangent = task.spec.specification().has_tangent();
+            if plan.physics.integrator != Physics::WISDOM_HOLMAN {
+                return match has_tangent {
+                    true => lanes::<Adaptive<WithTangent>>(simd, plan, systems),
+                    false => lanes::<Adaptive<Alone>>(simd, plan, systems),
+                };
+            }
             match (plan.physics.is_general(), has_tangent) {
                 (false, true) => lanes::<WithTangent>(simd, plan, systems),
                 (false, false) => lanes::<Alone>(simd, plan, systems),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kernels_gpu::planets::{Outcome, Record};
 
-use super::{Observable, Specification, Validated, YEAR};
+use super::{Integrator, Observable, Specification, Validated, YEAR};
 use trisolar_io::npz::{Member, NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle, Theme, YDirection};
 use trisolar_io::{IoError, PictureFormat, npy};
@@ -205,10 +205,13 @@ pub fn picture(
     let [value, value_unit] = s.observable.label();
     let labels = Labels {
         title: format!(
-            "{} planets, {} years, Wisdom-Holman, step {}",
+            "{} planets, {} years, {}",
             s.planets.len(),
             s.years,
-            s.step
+            match s.integrator() {
+                Integrator::WisdomHolman => format!("Wisdom-Holman, step {}", s.step),
+                other => format!("{other} integrator"),
+            }
         ),
         x: axis(x, *x_range, *columns),
         y: axis(y, *y_range, *rows),

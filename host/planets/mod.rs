@@ -1,4 +1,4 @@
-//! Planetary systems: a star and planets, followed for a time by a Wisdom-Holman integrator, and whether they are stable.
+//! Planetary systems: a star and planets, followed for a time by a Wisdom-Holman or an adaptive integrator, and whether they are stable.
 //!
 //! A [`Specification`] says how the starts of all systems come about: each number of the star and of the planets is fixed, drawn or an axis of
 //! a map. Validated, an [`Engine`] follows every system until a limit ends it and brings back a [`Record`] for each, which [`files`] writes.
@@ -9,6 +9,7 @@ mod ensemble;
 pub mod files;
 mod number;
 mod overrides;
+mod preset;
 mod spec;
 mod step_check;
 mod summary;
@@ -16,9 +17,10 @@ mod summary;
 pub use device::DeviceEngine;
 pub use ensemble::PlanetContents;
 pub use kernels_gpu::planets::{Outcome, Record};
-pub use number::{ELEMENTS, Number, PlanetText, YEAR};
+pub use number::{ELEMENTS, Number, PROPERTIES, PlanetText, Setting, YEAR};
 pub use overrides::Overrides;
-pub use spec::{Form, Observable, Relativity, Specification, Step, Stop, Validated};
+pub use preset::Preset;
+pub use spec::{Form, Integrator, Observable, Relativity, Specification, Step, Stop, Validated};
 pub use step_check::{CHECKED, StepCheck, step_check};
 pub use summary::Summary;
 pub use trisolar_ensemble::{Engine, Executor};

@@ -16,6 +16,11 @@ const SUN: f64 = 1.327_124_4e20;
 /// The square of the speed of light, in units in which G, an astronomical unit and the mass of the sun are 1.
 pub(super) const LIGHT2: f64 = 299_792_458.0 * 299_792_458.0 * AU / SUN;
 
+/// The unit of time (s).
+pub(super) fn unit_of_time() -> f64 {
+    (AU.powi(3) / SUN).sqrt()
+}
+
 /// How a number gets its value in each system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
@@ -74,13 +79,14 @@ impl Number {
 }
 
 /// The units that may follow a number, with their values in those of the specification.
-const UNITS: [(&str, f64); 8] = [
+const UNITS: [(&str, f64); 9] = [
     ("msun", 1.0),
     // The nominal values of the IAU (resolution B3 of 2015).
     ("mjup", 1.266_865_3e17 / SUN),
     ("mearth", 3.986_004e14 / SUN),
     ("rsun", 6.957e8 / AU),
     ("rjup", 7.149_2e7 / AU),
+    ("rearth", 6.378_1e6 / AU),
     ("km", 1e3 / AU),
     ("au", 1.0),
     ("deg", std::f64::consts::PI / 180.0),
@@ -141,15 +147,19 @@ impl fmt::Display for Number {
     }
 }
 
-/// The [`ELEMENTS`] of a planet; those that are not given are 0.
+/// Numbers of a planet for other forces, which are fixed: the times in which its semi-major axis and its eccentricity shrink by e (years), the
+/// star's radiation pressure divided by its gravity, and Love number, time lag (s) and radius (au) of the tide on the planet.
+pub const PROPERTIES: [&str; 6] = ["tau_a", "tau_e", "beta", "k2", "lag", "radius"];
+
+/// The [`ELEMENTS`] of a planet and its [`PROPERTIES`]; those that are not given are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PlanetText(pub [Number; ELEMENTS.len()]);
+pub struct PlanetText(pub [Number; ELEMENTS.len()], pub [f64; PROPERTIES.len()]);
 
 impl FromStr for PlanetText {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut numbers = [None; ELEMENTS.len()];
+        let mut numbers = [None; ELEMENTS.len() + PROPERTIES.len()];
         // A comma inside of parentheses separates the ends of a range.
         let mut depth = 0_i32;
         let words = text.split(|c| {
@@ -161,10 +171,13 @@ impl FromStr for PlanetText {
                 .split_once('=')
                 .ok_or_else(|| format!("'{}' must be NAME=VALUE", word.trim()))?;
             let name = name.trim();
-            let place = ELEMENTS.iter().position(|known| *known == name);
+            let mut known = ELEMENTS.iter().chain(&PROPERTIES);
+            let place = known.position(|known| *known == name);
             let place = place.ok_or_else(|| {
-                let names = ELEMENTS.join(", ");
-                format!("there is no {name}; the elements are {names}")
+                let [names, others] = [&ELEMENTS[..], &PROPERTIES].map(|names| names.join(", "));
+                format!(
+                    "there is no {name}; the elements are {names}, and other properties {others}"
+                )
             })?;
             let number = value.parse().map_err(|e| format!("{name}: {e}"))?;
             if numbers[place].replace(number).is_some() {
@@ -174,15 +187,91 @@ impl FromStr for PlanetText {
         if numbers[1].is_none() {
             return Err("a planet needs a, its semi-major axis (au)".into());
         }
-        Ok(Self(numbers.map(|n| n.unwrap_or(Number::Fixed(0.0)))))
+        let (elements, others) = numbers.split_at(ELEMENTS.len());
+        let mut text = Self(
+            [Number::Fixed(0.0); ELEMENTS.len()],
+            [0.0; PROPERTIES.len()],
+        );
+        for (to, number) in text.0.iter_mut().zip(elements) {
+            *to = number.unwrap_or(*to);
+        }
+        for ((to, number), name) in text.1.iter_mut().zip(others).zip(PROPERTIES) {
+            match number {
+                Some(Number::Fixed(x)) => *to = *x,
+                Some(_) => return Err(format!("{name} must be one number")),
+                None => {}
+            }
+        }
+        Ok(text)
     }
 }
 
 impl fmt::Display for PlanetText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = ELEMENTS.iter().zip(&self.0);
-        let words: Vec<String> = words.map(|(name, x)| format!("{name}={x}")).collect();
+        let others = PROPERTIES.iter().zip(&self.1).filter(|(_, x)| **x != 0.0);
+        let words = words.map(|(name, x)| format!("{name}={x}"));
+        let others = others.map(|(name, x)| format!("{name}={x}"));
+        let words: Vec<String> = words.chain(others).collect();
         f.write_str(&words.join(","))
+    }
+}
+
+/// A number of the star or of a planet by its name, such as `a2`, in place of that of a preset.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    name: String,
+    number: Number,
+}
+
+impl Setting {
+    /// Replaces the number.
+    ///
+    /// # Errors
+    /// The names that there are, if it has another one.
+    pub(super) fn apply(
+        &self,
+        star: &mut Number,
+        planets: &mut [PlanetText],
+    ) -> Result<(), String> {
+        let name = self.name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let planet = self.name[name.len()..].parse::<usize>().ok();
+        let element = ELEMENTS.iter().position(|known| *known == name);
+        let there = match (planet, element) {
+            (Some(planet), Some(element)) => {
+                let planet = planet.checked_sub(1).and_then(|i| planets.get_mut(i));
+                planet.map(|planet| &mut planet.0[element])
+            }
+            (None, None) if name == "star" => Some(star),
+            _ => None,
+        };
+        match there {
+            Some(there) => *there = self.number,
+            None => {
+                let last = planets.len();
+                let names = ELEMENTS.map(|name| format!("{name}1 to {name}{last}"));
+                return Err(format!("the numbers are star, {}", names.join(", ")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, number) = text.split_once('=').ok_or("must be NAME=NUMBER")?;
+        Ok(Self {
+            name: name.trim().to_owned(),
+            number: number.parse()?,
+        })
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.number)
     }
 }
 
@@ -205,7 +294,7 @@ macro_rules! as_text {
 }
 pub(super) use as_text;
 
-as_text!(Number, PlanetText);
+as_text!(Number, PlanetText, Setting);
 
 #[cfg(test)]
 mod tests {
@@ -243,6 +332,9 @@ mod tests {
         let text = "m=0.001,a=7:10:8,e=0.1,inc=0,Omega=0,omega=0,M=uniform(0,6)";
         let planet: PlanetText = text.parse().unwrap();
         assert_eq!(planet.to_string(), text);
+        let planet: PlanetText = "a=1,tau_e=100,beta=0.1".parse().unwrap();
+        let text = "m=0,a=1,e=0,inc=0,Omega=0,omega=0,M=0,tau_e=100,beta=0.1";
+        assert_eq!(planet.to_string(), text);
         assert_eq!(
             "a=1".parse::<PlanetText>().unwrap().0[0],
             Number::Fixed(0.0)
@@ -254,6 +346,7 @@ mod tests {
                 "a=1,w=2",
                 "there is no w; the elements are m, a, e, inc, Omega, omega, M",
             ),
+            ("a=1,beta=0:1:4", "beta must be one number"),
             ("a", "must be NAME=VALUE"),
             ("a=b", "a: 'b' is not a finite number"),
         ] {

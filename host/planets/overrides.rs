@@ -1,7 +1,8 @@
 //! The values that a user gives, under the names of the command line, and the specification that they make.
 
 use super::{
-    Form, Number, Observable, PlanetText, Relativity, Specification, Step, Stop, Validated,
+    Form, Integrator, Number, Observable, PlanetText, Preset, Relativity, Setting, Specification,
+    Step, Stop, Validated,
 };
 use trisolar_run::max_error;
 use trisolar_spec::{SpecError, parameters, read};
@@ -10,13 +11,21 @@ parameters! {
     /// Values of a [`Specification`], all of them optional: the options of `trisolar planets`.
     pub struct Overrides {
         "Start" {
+            /// A known system in place of --star and --planet: solar-system, giants (from Jupiter on), trappist-1 (Agol et al. 2021) or kepler-36
+            /// (like those of Carter et al. 2012, on circular orbits)
+            preset: Option<Preset> = "NAME" => read::parsed,
+                where { choices: Some(Preset::names), conflicts: &["star", "planet"] };
+            /// Replaces a number of the preset or of the planets, such as a2=7:10:96 or star=0.9; can be repeated
+            set: Vec<Setting> = "NAME=NUMBER" => read::parsed, where { separator: Some(';') };
             /// Mass of the star (solar masses, or with mjup or mearth behind it). Every number of the star and the planets is fixed, an axis of
             /// a map LOW:HIGH:N (the first one along the columns, the second one along the rows), or drawn: uniform(LOW,HIGH) or
             /// thermal(LOW,HIGH), uniform in its square
             star: Option<Number> = "MASS" => read::parsed, default "1";
             /// A planet, from the inside out; repeat it for each, up to 15 times: mass m (0 for a test particle), semi-major axis a (au),
             /// eccentricity e, inclination inc, longitude of the node Omega, argument of the pericentre omega, mean anomaly M (radians, or
-            /// with deg behind it), about the star and the planets further in; what is not given is 0
+            /// with deg behind it), about the star and the planets further in; and for --integrator adaptive the times tau_a and tau_e in which
+            /// a and e shrink by a factor e (years), radiation pressure beta as a share of gravity, and Love number k2, time lag (s) and radius
+            /// (au, or with rjup, rearth or km behind it) of the tide on it; what is not given is 0
             planet: Vec<PlanetText> = "m=MASS,a=AU,e=E,..." => read::parsed, where { separator: Some(';') };
             /// Number of systems, if they are not a map
             n: Option<u64> = "N" => |text| read::whole(text, 1..=1 << 32), default "1; with drawn numbers 1000";
@@ -24,20 +33,34 @@ parameters! {
             seed: Option<u64> = "SEED" => |text| read::whole(text, 0..=u64::MAX), default "1";
         }
         "Forces" {
-            /// Relativity of the star to first order: potential, which has the precession of the pericentres (Nobili & Roxburgh 1986)
+            /// Relativity of the star to first order: potential, which has the precession of the pericentres (Nobili & Roxburgh 1986), or full,
+            /// its post-Newtonian acceleration, which needs --integrator adaptive
             relativity: Option<Relativity> = "NAME" => read::parsed,
                 where { choices: Some(Relativity::names), aliases: &["pn", "gr"] };
             /// Oblateness J2 of the star, whose axis is that of z; needs --radius
             j2: Option<f64> = "X" => read::number;
             /// Coefficient J4 of the star; needs --radius
             j4: Option<f64> = "X" => read::number;
-            /// Equatorial radius of the star, to which J2 and J4 refer (au, or with rsun, rjup or km behind it)
+            /// Equatorial radius of the star, to which J2, J4 and k2 refer (au, or with rsun, rjup or km behind it)
             radius: Option<Number> = "LENGTH" => read::parsed, where { aliases: &["star-radius"] };
+            /// Love number k2 of the tides that planets raise on the star; needs --radius and --integrator adaptive
+            k2: Option<f64> = "X" => read::number;
+            /// Time by which these tides lag
+            lag: Option<f64> = "SECONDS" => read::number, unit "s", default "0";
+            /// Period of the star's rotation about the axis of z; negative if it turns backwards
+            spin: Option<f64> = "DAYS" => read::number, unit "days", default "it does not turn";
         }
         "Integration" {
             /// Time for which systems are followed
             years: Option<f64> = "YEARS" => read::number, unit "years", default "10000";
-            /// Step of the integrator (Wisdom & Holman 1991, kick-drift-kick): years, or a share of the shortest period of each system
+            /// Integrator: wisdom-holman (1991; fixed steps), adaptive (steps of each system's own length, for close encounters, high
+            /// eccentricities and forces that depend on velocities) or hybrid (wisdom-holman, and adaptive where planets are within four Hill
+            /// radii)
+            integrator: Option<Integrator> = "NAME" => read::parsed, default "wisdom-holman",
+                where { choices: Some(Integrator::names) };
+            /// Largest relative error of an adaptive step
+            tolerance: Option<f64> = "X" => read::number, default "1e-12";
+            /// Step of the integrator: years, or a share of the shortest period of each system; adaptive steps are powers of two times this
             step: Option<Step> = "YEARS or XP" => read::parsed, default "0.05P";
             /// Order of the parts of a step: kdk (kick, drift, kick) or dkd (drift, kick, drift, as in WHFast, with two drifts for each step)
             form: Option<Form> = "NAME" => read::parsed, default "kdk", where { choices: Some(Form::names) };
@@ -66,20 +89,39 @@ impl Overrides {
         if let Some(most) = self.max_error {
             max_error(most).map_err(|allowed| SpecError::new("max-error", most, allowed))?;
         }
+        let (star, planets) = match self.preset {
+            Some(preset) => preset.system(),
+            None => (1.0, Vec::new()),
+        };
+        let mut star = self.star.unwrap_or(Number::Fixed(star));
+        let mut planets = if self.planet.is_empty() {
+            planets
+        } else {
+            self.planet.clone()
+        };
+        for setting in &self.set {
+            let refuse = |allowed| SpecError::new("set", setting, allowed);
+            setting.apply(&mut star, &mut planets).map_err(refuse)?;
+        }
         let spec = Specification {
-            star: self.star.unwrap_or(Number::Fixed(1.0)),
-            planets: self.planet.clone(),
+            star,
+            planets,
             n: 1,
             seed: self.seed.unwrap_or(1),
             years: self.years.unwrap_or(10_000.0),
             step: self.step.unwrap_or(Step::Periods(0.05)),
             stop: self.stop.clone(),
             observable: self.observable.unwrap_or_default(),
+            integrator: (self.integrator).filter(|which| *which != Integrator::WisdomHolman),
+            tolerance: self.tolerance,
             form: self.form.filter(|form| *form != Form::Kdk),
             relativity: self.relativity,
             j2: self.j2,
             j4: self.j4,
             radius: self.radius,
+            k2: self.k2,
+            lag: self.lag,
+            spin: self.spin,
         };
         let n = match (self.n, spec.size()) {
             (Some(n), Some(_)) => {
@@ -97,6 +139,8 @@ impl Overrides {
     /// Every value of a specification.
     pub fn of(spec: &Specification) -> Self {
         Self {
+            preset: None,
+            set: Vec::new(),
             star: Some(spec.star),
             planet: spec.planets.clone(),
             n: spec.size().is_none().then_some(spec.n),
@@ -105,11 +149,16 @@ impl Overrides {
             step: Some(spec.step),
             observable: Some(spec.observable),
             stop: spec.stop.clone(),
+            integrator: spec.integrator,
+            tolerance: spec.tolerance,
             form: spec.form,
             relativity: spec.relativity,
             j2: spec.j2,
             j4: spec.j4,
             radius: spec.radius,
+            k2: spec.k2,
+            lag: spec.lag,
+            spin: spec.spin,
             max_error: None,
         }
     }
@@ -123,6 +172,30 @@ mod tests {
         Overrides {
             planet: planets.iter().map(|p| p.parse().unwrap()).collect(),
             ..Overrides::default()
+        }
+    }
+
+    #[test]
+    fn presets_are_systems_of_which_numbers_can_be_set() {
+        for (name, count, period) in [
+            ("solar-system", 8, 87.97),
+            ("giants", 4, 4332.6),
+            ("trappist-1", 7, 1.510_82),
+            ("kepler-36", 2, 13.8399),
+        ] {
+            let overrides = Overrides {
+                preset: Some(name.parse().unwrap()),
+                set: vec!["e2=0:0.1:8".parse().unwrap()],
+                ..Overrides::default()
+            };
+            let valid = overrides.validated().unwrap();
+            let spec = valid.specification();
+            assert_eq!(spec.planets.len(), count);
+            assert_eq!(spec.planets[1].0[2], Number::Axis([0.0, 0.1], 8));
+            let plan = valid.plan();
+            let (a, mass) = (plan.element(0, 1, 0), plan.star(0) + plan.element(0, 0, 0));
+            let days = 365.256_898 * (a.powi(3) / mass).sqrt();
+            assert!((days / period - 1.0).abs() < 1e-4, "{name}: {days}");
         }
     }
 
@@ -143,6 +216,24 @@ mod tests {
                 j4: Some(-1e-9),
                 radius: Some("1 rsun".parse().unwrap()),
                 ..given(&["a=1"])
+            },
+            Overrides {
+                integrator: Some(Integrator::Adaptive),
+                tolerance: Some(1e-10),
+                relativity: Some(Relativity::Full),
+                radius: Some("1 rsun".parse().unwrap()),
+                k2: Some(0.03),
+                lag: Some(0.1),
+                spin: Some(-25.0),
+                ..given(&[
+                    "m=1mjup,a=0.05,tau_a=1e6,tau_e=1e4,k2=0.5,lag=100,radius=1rjup",
+                    "a=1,beta=0.3",
+                ])
+            },
+            Overrides {
+                integrator: Some(Integrator::Hybrid),
+                relativity: Some(Relativity::Potential),
+                ..given(&["a=1", "a=1.1"])
             },
         ];
         for overrides in cases {
@@ -192,6 +283,79 @@ mod tests {
                 "--step 0.05P: must make 1 to 4e9 steps",
             ),
             (with(|o| o.n = Some(0)), "--n 0: must be from 1"),
+            (
+                with(|o| o.set = vec!["a3=1".parse().unwrap()]),
+                "--set a3=1: the numbers are star, m1 to m2, a1 to a2",
+            ),
+            (
+                with(|o| o.set = vec!["a1=3".parse().unwrap()]),
+                "from the inside out",
+            ),
+            (
+                with(|o| o.relativity = Some(Relativity::Full)),
+                "--relativity full: depends on velocities",
+            ),
+            (
+                with(|o| {
+                    o.relativity = Some(Relativity::Full);
+                    o.integrator = Some(Integrator::Hybrid);
+                }),
+                "--relativity full: depends on velocities",
+            ),
+            (
+                with(|o| o.tolerance = Some(1e-9)),
+                "--tolerance 0.000000001: is used with --integrator",
+            ),
+            (
+                with(|o| {
+                    o.integrator = Some(Integrator::Adaptive);
+                    o.tolerance = Some(1.0);
+                }),
+                "--tolerance 1: must be from 1e-15",
+            ),
+            (
+                with(|o| {
+                    o.integrator = Some(Integrator::Adaptive);
+                    o.form = Some(Form::Dkd);
+                }),
+                "--form dkd: is a form of steps of --integrator wisdom-holman",
+            ),
+            (
+                with(|o| o.k2 = Some(0.1)),
+                "--k2 0.1: depends on velocities",
+            ),
+            (
+                with(|o| {
+                    o.integrator = Some(Integrator::Adaptive);
+                    o.k2 = Some(0.1);
+                }),
+                "--k2 0.1: needs --radius",
+            ),
+            (
+                with(|o| {
+                    o.integrator = Some(Integrator::Adaptive);
+                    o.lag = Some(0.1);
+                }),
+                "--lag 0.1: is used with --k2 only",
+            ),
+            (
+                given(&["a=1,beta=0.1"]),
+                "planet 1: beta depends on velocities",
+            ),
+            (
+                Overrides {
+                    integrator: Some(Integrator::Adaptive),
+                    ..given(&["a=1", "a=2,k2=0.1"])
+                },
+                "planet 2: a tide needs k2 and radius",
+            ),
+            (
+                Overrides {
+                    integrator: Some(Integrator::Adaptive),
+                    ..given(&["a=1,k2=0.1,radius=1e-4"])
+                },
+                "planet 1: a tide needs a mass",
+            ),
             (with(|o| o.j2 = Some(0.1)), "--j2 0.1: needs --radius"),
             (with(|o| o.j4 = Some(0.1)), "--j4 0.1: needs --radius"),
             (

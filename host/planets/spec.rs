@@ -4,11 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use kernels_gpu::encounters::Law;
+use kernels_gpu::planets::physics::Body;
 use kernels_gpu::planets::start::Limits;
 use kernels_gpu::planets::{MAX_PLANETS, Physics, Plan, Record};
 use serde::{Deserialize, Serialize};
 
-use super::number::{ELEMENTS, LIGHT2, Number, PlanetText, YEAR, as_text};
+use super::Preset;
+use super::number::{
+    ELEMENTS, LIGHT2, Number, PROPERTIES, PlanetText, YEAR, as_text, unit_of_time,
+};
 use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_spec::SpecError;
 
@@ -103,7 +107,7 @@ impl fmt::Display for Stop {
     }
 }
 
-as_text!(Step, Stop, Observable, Form, Relativity);
+as_text!(Step, Stop, Observable, Form, Integrator, Preset, Relativity);
 
 /// A type whose values have names.
 macro_rules! named {
@@ -121,7 +125,7 @@ macro_rules! named {
             }
         }
 
-        impl FromStr for $name {
+        impl std::str::FromStr for $name {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, String> {
@@ -132,8 +136,8 @@ macro_rules! named {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(match self {
                     $(Self::$value => $text,)+
                 })
@@ -141,6 +145,8 @@ macro_rules! named {
         }
     };
 }
+
+pub(super) use named;
 
 named! {
     /// The order of the parts of a Wisdom-Holman step.
@@ -157,6 +163,20 @@ named! {
     Relativity {
         /// By a potential of the star that has its precession to first order (Nobili & Roxburgh 1986).
         Potential = "potential",
+        /// By the first post-Newtonian acceleration of the star in harmonic coordinates (Anderson et al. 1975).
+        Full = "full",
+    }
+}
+
+named! {
+    /// How systems are integrated.
+    Integrator {
+        /// Fixed steps of Wisdom & Holman.
+        WisdomHolman = "wisdom-holman",
+        /// Steps of each system's own length by the scheme of Dormand & Prince of order 8.
+        Adaptive = "adaptive",
+        /// Steps of Wisdom & Holman, and adaptive ones where planets are within four Hill radii.
+        Hybrid = "hybrid",
     }
 }
 
@@ -298,6 +318,12 @@ pub struct Specification {
     pub stop: Vec<Stop>,
     /// What is observed.
     pub observable: Observable,
+    /// How systems are integrated, if not by Wisdom & Holman's steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integrator: Option<Integrator>,
+    /// The largest relative error of an adaptive step, if it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
     /// The order of the parts of a step, if it is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
@@ -313,7 +339,19 @@ pub struct Specification {
     /// The equatorial radius of the star (au).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radius: Option<Number>,
+    /// The Love number of the tides on the star.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k2: Option<f64>,
+    /// The time by which they lag (s).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<f64>,
+    /// The period of the star's rotation (days).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spin: Option<f64>,
 }
+
+/// The largest relative error of a step that is usually allowed.
+const TOLERANCE: f64 = 1e-12;
 
 /// An axis of a map: its name, such as a2, its range, and its number of values.
 pub type MapAxis = (String, [f64; 2], u64);
@@ -360,41 +398,153 @@ impl Specification {
         serde_json::to_string(self).expect("plain data")
     }
 
-    /// What systems have beside the gravity of points.
+    /// The integrator.
+    pub fn integrator(&self) -> Integrator {
+        self.integrator.unwrap_or(Integrator::WisdomHolman)
+    }
+
+    /// The radius of the star, if there is one.
+    fn radius(&self) -> f64 {
+        match self.radius {
+            Some(Number::Fixed(radius)) => radius,
+            _ => 0.0,
+        }
+    }
+
+    /// What systems have beside the gravity of points, and their integrator.
     fn physics(&self) -> Result<Physics, SpecError> {
+        let refuse = |name: &'static str, value: &dyn fmt::Display, allowed: &str| {
+            Err(SpecError::new(name, value, allowed))
+        };
+        let integrator = self.integrator();
         let mut physics = Physics {
             drift_first: u64::from(self.form == Some(Form::Dkd)),
+            integrator: match integrator {
+                Integrator::WisdomHolman => Physics::WISDOM_HOLMAN,
+                Integrator::Adaptive => Physics::ADAPTIVE,
+                Integrator::Hybrid => Physics::HYBRID,
+            },
+            tolerance: self.tolerance.unwrap_or(TOLERANCE),
             ..Physics::default()
         };
-        if self.relativity.is_some() {
-            physics.relativity = 6.0 / LIGHT2;
+        if let Some(form) = self.form.filter(|_| integrator != Integrator::WisdomHolman) {
+            let allowed = "is a form of steps of --integrator wisdom-holman only";
+            return refuse("form", &form, allowed);
         }
-        let moments = [("j2", self.j2), ("j4", self.j4)];
-        for (name, value) in moments {
-            if let Some(x) = value.filter(|x| !(-1.0..=1.0).contains(x)) {
-                return Err(SpecError::new(name, x, "must be from -1 to 1"));
+        if let Some(tolerance) = self.tolerance {
+            if !(1e-15..=1e-3).contains(&tolerance) {
+                return refuse("tolerance", &tolerance, "must be from 1e-15 to 1e-3");
+            }
+            if integrator == Integrator::WisdomHolman {
+                let allowed = "is used with --integrator adaptive or hybrid";
+                return refuse("tolerance", &tolerance, allowed);
             }
         }
-        let given = moments.iter().find(|(_, value)| value.is_some());
+        let only_adaptive = "depends on velocities, which a Wisdom-Holman step cannot follow; it needs --integrator adaptive";
+        let is_adaptive = integrator == Integrator::Adaptive;
+        match self.relativity {
+            Some(Relativity::Potential) => physics.relativity = 6.0 / LIGHT2,
+            Some(full) if !is_adaptive => return refuse("relativity", &full, only_adaptive),
+            Some(Relativity::Full) => physics.post_newtonian = 1.0 / LIGHT2,
+            None => {}
+        }
+        for (name, value, range) in [
+            ("j2", self.j2, -1.0..=1.0),
+            ("j4", self.j4, -1.0..=1.0),
+            ("k2", self.k2, 0.0..=1.5),
+            ("lag", self.lag, 0.0..=1e9),
+            ("spin", self.spin, -1e9..=1e9),
+        ] {
+            if let Some(x) = value.filter(|x| !range.contains(x)) {
+                let allowed = format!("must be from {} to {}", range.start(), range.end());
+                return refuse(name, &x, &allowed);
+            }
+        }
+        for (name, value) in [("k2", self.k2), ("lag", self.lag), ("spin", self.spin)] {
+            let Some(x) = value else {
+                continue;
+            };
+            if !is_adaptive {
+                return refuse(name, &x, only_adaptive);
+            }
+            if self.k2.is_none() {
+                return refuse(name, &x, "is used with --k2 only");
+            }
+        }
+        if let Some(spin) = self.spin.filter(|spin| *spin == 0.0) {
+            let allowed = "must not be 0; a star without --spin does not turn";
+            return refuse("spin", &spin, allowed);
+        }
+        let given = [("j2", self.j2), ("j4", self.j4), ("k2", self.k2)];
+        let given = given.iter().find(|(_, value)| value.is_some());
         match (self.radius, given) {
             (Some(Number::Fixed(radius)), Some(_)) if radius > 0.0 && radius <= 1e3 => {
                 physics.j2 = 1.5 * self.j2.unwrap_or(0.0) * radius.powi(2);
                 physics.j4 = 0.625 * self.j4.unwrap_or(0.0) * radius.powi(4);
+                physics.tide = 3.0 * self.k2.unwrap_or(0.0) * radius.powi(5);
             }
             (None, Some((name, value))) => {
                 let allowed = "needs --radius, the equatorial radius of the star";
-                return Err(SpecError::new(name, value.unwrap_or_default(), allowed));
+                return refuse(name, &value.unwrap_or_default(), allowed);
             }
             (Some(radius), None) => {
-                let allowed = "is used with --j2 or --j4 only";
-                return Err(SpecError::new("radius", radius, allowed));
+                return refuse("radius", &radius, "is used with --j2, --j4 or --k2 only");
             }
             (Some(radius), Some(_)) => {
                 let allowed = "must be one number above 0 and at most 1000 (au, or with km, rjup or rsun behind it)";
-                return Err(SpecError::new("radius", radius, allowed));
+                return refuse("radius", &radius, allowed);
             }
             (None, None) => {}
         }
+        let second = 1.0 / unit_of_time();
+        physics.lag = self.lag.unwrap_or(0.0) * second;
+        physics.spin = self
+            .spin
+            .map_or(0.0, |days| YEAR / (days * 86_400.0 * second));
+        physics.slowness = LIGHT2.sqrt().recip();
+        for ((i, planet), body) in self.planets.iter().enumerate().zip(&mut physics.bodies) {
+            let [tau_a, tau_e, beta, k2, lag, radius] = planet.1;
+            if planet.1 == [0.0; PROPERTIES.len()] {
+                continue;
+            }
+            let number = i + 1;
+            let refuse = |reason: &str| {
+                let allowed = format!("planet {number}: {reason}");
+                Err(SpecError::new("planet", planet, allowed))
+            };
+            if !is_adaptive {
+                let names = PROPERTIES.iter().zip(planet.1);
+                let mut names = names.filter(|(_, x)| *x != 0.0).map(|(name, _)| *name);
+                let name = names.next().unwrap_or_default();
+                return refuse(&format!("{name} {only_adaptive}"));
+            }
+            if !(0.0..=1e15).contains(&tau_a) || !(0.0..=1e15).contains(&tau_e) {
+                return refuse("tau_a and tau_e must be from 0 (none) to 1e15 (years)");
+            }
+            if !(0.0..1.0).contains(&beta) {
+                return refuse("beta must be from 0 and below 1");
+            }
+            if !(0.0..=1.5).contains(&k2) || !(0.0..=1e9).contains(&lag) {
+                return refuse("k2 must be from 0 to 1.5, and lag from 0 to 1e9 (s)");
+            }
+            if (k2 > 0.0) != (radius > 0.0) || (lag > 0.0 && k2 == 0.0) || !(radius <= 1e3) {
+                return refuse("a tide needs k2 and radius (au), and may have a lag (s)");
+            }
+            if k2 > 0.0 && planet.0[0].range()[0] <= 0.0 {
+                return refuse("a tide needs a mass m above 0");
+            }
+            let rate = |time: f64| if time > 0.0 { 1.0 / (time * YEAR) } else { 0.0 };
+            *body = Body {
+                beta,
+                shrinks: 0.5 * rate(tau_a),
+                circularises: 2.0 * rate(tau_e),
+                tide: 3.0 * k2 * radius.powi(5),
+                lag: lag * second,
+            };
+        }
+        let has_body = physics.bodies.iter().any(|body| *body != Body::default());
+        physics.has_drags =
+            u64::from(has_body || physics.tide != 0.0 || physics.post_newtonian != 0.0);
         Ok(physics)
     }
 
@@ -565,10 +715,7 @@ impl Validated {
     /// or whose orbits cross, which the integrator cannot follow.
     pub fn warnings(&self) -> Vec<String> {
         let sample = self.sample(SAMPLE);
-        let radius = match self.specification.radius {
-            Some(Number::Fixed(radius)) => radius,
-            _ => 0.0,
-        };
+        let (radius, integrator) = (self.specification.radius(), self.specification.integrator());
         let (mut long, mut crossing, mut inside) = (0_u32, 0_u32, 0_u32);
         for &item in &sample {
             let (h, _) = self.plan.step(item);
@@ -593,15 +740,15 @@ impl Validated {
         }
         let share = |count: u32| 100.0 * f64::from(count) / sample.len() as f64;
         let mut warnings = Vec::new();
-        if long > 0 {
+        if long > 0 && integrator != Integrator::Adaptive {
             warnings.push(format!(
                 "the step is longer than 1/16 of a pericentre passage in {:.1} % of the systems (a smaller --step resolves it)",
                 share(long)
             ));
         }
-        if crossing > 0 {
+        if crossing > 0 && integrator == Integrator::WisdomHolman {
             warnings.push(format!(
-                "orbits cross at the start of {:.1} % of the systems: a Wisdom-Holman step does not resolve encounters of planets, which --stop 'hill<1' ends",
+                "orbits cross at the start of {:.1} % of the systems: a Wisdom-Holman step does not resolve encounters of planets; --integrator hybrid follows them, and --stop 'hill<1' ends them",
                 share(crossing)
             ));
         }
@@ -614,10 +761,14 @@ impl Validated {
         warnings
     }
 
-    /// The same systems with half the step.
+    /// The same systems with half the step, and a 32nd of the tolerance.
     pub(super) fn with_half_step(&self) -> Result<Self, SpecError> {
         let mut finer = self.specification.clone();
         finer.step = finer.step.half();
+        if finer.integrator.is_some() {
+            let tolerance = finer.tolerance.unwrap_or(TOLERANCE) / 32.0;
+            finer.tolerance = Some(tolerance.max(1e-15));
+        }
         finer.validate()
     }
 }

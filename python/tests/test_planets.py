@@ -65,6 +65,27 @@ def test_axes_are_coordinates(found: trisolar.Planets) -> None:
     assert row["outcome"].dims == ("a1",)
 
 
+def test_presets_forces_and_integrators_are_options() -> None:
+    found = trisolar.planets(
+        preset="kepler-36", set={"a2": (0.127, 0.13, 3)}, years=2, integrator="adaptive", relativity="full"
+    )
+    assert found.records.shape == (1, 3) and found.spec["relativity"] == "full"
+    assert trisolar.planets(found.spec).records.tobytes() == found.records.tobytes()
+    giant = {"m": "1 mjup", "a": 0.05, "k2": 0.4, "lag": 100, "radius": "1 rjup"}
+    star = {"radius": "1 rsun", "k2": 0.03, "lag": 0.1, "spin": 25}
+    tidal = trisolar.planets(planets=giant, **star, integrator="adaptive", tolerance=1e-10, years=1)
+    assert tidal.records["outcome"][0] == 1
+    oblate = trisolar.planets(planets={"a": 1}, j2=0.01, j4=-1e-4, radius=0.1, form="dkd", years=5)
+    assert oblate.spec["form"] == "dkd"
+
+
+def test_progress_ends_with_the_systems() -> None:
+    seen: list[tuple[int, int]] = []
+    trisolar.planets(planets={"a": (1, 2, 40)}, years=2000, progress=lambda *of: seen.append(of))
+    assert all(now >= before for (before, _), (now, _) in zip(seen, seen[1:])), seen
+    assert {total for _, total in seen} <= {40}
+
+
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
@@ -74,6 +95,8 @@ def test_axes_are_coordinates(found: trisolar.Planets) -> None:
         ({"planets": {"a": None}}, TypeError, "NoneType"),
         ({"planets": 3}, TypeError, "int"),
         ({"planets": {"a": 1}, "stop": "r<5"}, ValueError, "r>DISTANCE"),
+        ({"planets": {"a": 1}, "relativity": "full"}, ValueError, "adaptive"),
+        ({"preset": "giants", "set": {"a5": 1}}, ValueError, "a1 to a4"),
         ({"planets": {"a": 1}, "backend": "x"}, ValueError, "--backend"),
     ],
 )

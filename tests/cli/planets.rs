@@ -70,8 +70,39 @@ fn invalid_options_are_rejected_by_name() {
         ("--planet a=1 --stream", &["--stream", "--out is missing"]),
         (
             "--planet a=1 --relativity x",
-            &["--relativity", "'x'", "potential"],
+            &["--relativity", "'x'", "potential, full"],
         ),
+        (
+            "--planet a=1 --relativity full",
+            &["--relativity", "full", "velocities", "adaptive"],
+        ),
+        (
+            "--planet a=1,beta=0.1 --integrator hybrid",
+            &["--planet", "planet 1", "beta", "velocities"],
+        ),
+        (
+            "--planet a=1 --integrator x",
+            &["--integrator", "'x'", "wisdom-holman, adaptive, hybrid"],
+        ),
+        (
+            "--planet a=1 --tolerance 1e-9",
+            &["--tolerance", "--integrator adaptive or hybrid"],
+        ),
+        (
+            "--planet a=1 --form dkd --integrator hybrid",
+            &["--form", "dkd", "wisdom-holman"],
+        ),
+        (
+            "--planet a=1 --integrator adaptive --k2 0.1",
+            &["--k2", "0.1", "--radius"],
+        ),
+        (
+            "--preset x",
+            &["--preset", "'x'", "solar-system", "trappist-1"],
+        ),
+        ("--preset giants --planet a=1", &["--preset", "--planet"]),
+        ("--preset giants --set a5=1", &["--set", "a5=1", "a1 to a4"]),
+        ("--preset giants --set a", &["--set", "NAME=NUMBER"]),
         ("--planet a=1 --form x", &["--form", "'x'", "kdk, dkd"]),
         ("--planet a=1 --j2 0.1", &["--j2", "0.1", "--radius"]),
         (
@@ -189,7 +220,18 @@ fn forces_and_forms_are_options_that_other_specifications_do_not_have() {
         report["specification"].clone()
     };
     let plain = specification("");
-    for name in ["form", "relativity", "j2", "j4", "radius"] {
+    for name in [
+        "form",
+        "integrator",
+        "tolerance",
+        "relativity",
+        "j2",
+        "j4",
+        "radius",
+        "k2",
+        "lag",
+        "spin",
+    ] {
         assert!(plain.get(name).is_none(), "{name}");
     }
     let all = specification(
@@ -198,4 +240,25 @@ fn forces_and_forms_are_options_that_other_specifications_do_not_have() {
     assert_eq!(all["relativity"], "potential");
     assert_eq!(all["form"], "dkd");
     assert_eq!(all, specification("--config all.toml"));
+    let drags = specification("--integrator adaptive --relativity full --save-config drags.toml");
+    assert_eq!(drags["relativity"], "full");
+    assert_eq!(drags, specification("--config drags.toml"));
+}
+
+#[test]
+fn a_preset_is_resumed_and_saved_with_its_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "--preset kepler-36 --set a2=0.127:0.13:6 --set e1=0.01 --years 1 -q";
+    printed(
+        folder.path(),
+        &format!("{options} --out one.npz --save-config one.toml"),
+    );
+    printed(
+        folder.path(),
+        &format!("{options} --out other.npz --stream"),
+    );
+    printed(folder.path(), "--config one.toml --out again.npz -q");
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert!(read("one.npz") == read("other.npz"));
+    assert!(read("one.npz") == read("again.npz"));
 }

@@ -261,9 +261,13 @@ fn may_spill(kernel: &str) -> usize {
         1700
     } else if kernel.starts_with("map_ftle_regularised_") {
         2000
-    } else if kernel.starts_with("planets_") && kernel.contains("tangent_") {
-        // Systems of three and four planets with tangent vectors have more numbers than 255 registers hold.
-        1000
+    } else if let Some(rest) = kernel.strip_prefix("planets_") {
+        // Systems of three planets and more with tangent vectors have more numbers than 255 registers hold, and so have kicks of eight planets and
+        // the stages of adaptive steps.
+        match rest {
+            "alone" | "alone_2" | "alone_3" | "alone_4" | "tangent" => 0,
+            _ => 1000,
+        }
     } else {
         0
     }

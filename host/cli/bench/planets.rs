@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use serde_json::json;
-use trisolar::bodies::solar_planets;
 use trisolar::ensemble::Engine;
-use trisolar::planets::{Observable, Overrides, Record, Validated, YEAR};
+use trisolar::planets::{Number, Observable, Overrides, Preset, Record, Validated, YEAR};
 use trisolar::run::EngineError;
 use trisolar::spec::read;
 
@@ -14,8 +13,6 @@ use crate::progress::Progress;
 use crate::report::{self, Common};
 use crate::{Failure, interrupt};
 
-/// The innermost of the giant planets of the solar system.
-const JUPITER: usize = 4;
 /// The number of the giant planets.
 const GIANTS: usize = 4;
 
@@ -129,18 +126,16 @@ fn specification(
     steps: u64,
 ) -> Result<Validated, Failure> {
     let failed = |e: String| Failure::Failed(format!("the benchmark's planets: {e}"));
-    let first = if count <= GIANTS { JUPITER } else { 0 };
-    let mut planet = Vec::new();
-    for elements in solar_planets().skip(first).take(count) {
-        let ([mass, a, e], [inc, node, argument, _]) = (elements.shape, elements.angles);
-        let text = format!(
-            "m={mass},a={a},e={e},inc={inc}deg,Omega={node}deg,omega={argument}deg,M=uniform(0,{YEAR})"
-        );
-        planet.push(text.parse().map_err(failed)?);
+    let preset = match count <= GIANTS {
+        true => Preset::Giants,
+        false => Preset::SolarSystem,
+    };
+    let (_, mut planet) = preset.system();
+    planet.truncate(count);
+    for planet in &mut planet {
+        planet.0[6] = Number::Uniform([0.0, YEAR]);
     }
-    let [mass, a, _] = solar_planets()
-        .nth(first)
-        .map_or([0.0, 1.0, 0.0], |p| p.shape);
+    let [mass, a] = [0, 1].map(|k| planet[0].0[k].range()[0]);
     let period = (a * a * a / (1.0 + mass)).sqrt();
     let overrides = Overrides {
         planet,

@@ -1,6 +1,6 @@
 //! Planetary systems of the self test.
 
-use trisolar::planets::{Observable, Overrides, Validated};
+use trisolar::planets::{Integrator, Number, Observable, Overrides, Relativity, Validated};
 use trisolar::spec::SpecError;
 
 use super::ensembles::Case;
@@ -10,7 +10,12 @@ use super::{Failure, Sizes};
 const COUNTS: [usize; 6] = [1, 2, 3, 4, 8, 15];
 
 /// Systems of drawn starts, each with every number of planets, that are stable, meet, escape or are chaotic.
-fn systems(count: usize, observable: Observable, n: u64) -> Result<Validated, SpecError> {
+fn systems(
+    count: usize,
+    observable: Observable,
+    n: u64,
+    change: fn(&mut Overrides),
+) -> Result<Validated, SpecError> {
     let planet = |i: usize| {
         let (a, e) = (1.25_f64.powi(i as i32), if count == 1 { 0.99 } else { 0.3 });
         let angle = "uniform(0,6.28)";
@@ -26,7 +31,7 @@ fn systems(count: usize, observable: Observable, n: u64) -> Result<Validated, Sp
     };
     let stops = ["r>20", "hill<0.5", "megno>8"];
     let stops = &stops[..if observable.has_tangent() { 3 } else { 2 }];
-    let overrides = Overrides {
+    let mut overrides = Overrides {
         planet: (0..count).map(planet).collect::<Result<_, _>>()?,
         n: Some(n),
         years: Some(15.0),
@@ -34,20 +39,41 @@ fn systems(count: usize, observable: Observable, n: u64) -> Result<Validated, Sp
         stop: stops.iter().map(read).collect::<Result<_, _>>()?,
         ..Overrides::default()
     };
+    change(&mut overrides);
     overrides.validated()
 }
 
 pub(super) fn cases(sizes: &Sizes) -> Result<Vec<Case<Validated>>, Failure> {
-    let kernels = [
-        ("planets_alone", Observable::Time),
-        ("planets_tangent", Observable::Megno),
+    type Change = fn(&mut Overrides);
+    let general: Change = |o| {
+        o.relativity = Some(Relativity::Potential);
+        o.j2 = Some(0.01);
+        o.radius = Some(Number::Fixed(0.1));
+    };
+    let adaptive: Change = |o| {
+        o.integrator = Some(Integrator::Adaptive);
+        o.relativity = Some(Relativity::Full);
+    };
+    let hybrid: Change = |o| o.integrator = Some(Integrator::Hybrid);
+    let (alone, tangent) = (Observable::Time, Observable::Megno);
+    // What adaptive kernels and those for any physics do does not depend on the number of planets.
+    let few: &[usize] = &[2, 3, 4];
+    let kernels: [(&str, Observable, &[usize], Change); 8] = [
+        ("planets_alone", alone, &COUNTS, |_| ()),
+        ("planets_tangent", tangent, &COUNTS, |_| ()),
+        ("planets_general_alone", alone, few, general),
+        ("planets_general_tangent", tangent, few, general),
+        ("planets_adaptive_alone", alone, &[2], adaptive),
+        ("planets_adaptive_tangent", tangent, &[2], adaptive),
+        ("planets_adaptive_alone, hybrid", alone, &[4], hybrid),
+        ("planets_adaptive_tangent, hybrid", tangent, &[4], hybrid),
     ];
     let mut cases = Vec::new();
-    for (kernel, observable) in kernels {
-        for count in COUNTS {
+    for (kernel, observable, counts, change) in kernels {
+        for &count in counts {
             let s = if count == 1 { "" } else { "s" };
             let name = format!("{kernel}, {count} planet{s}");
-            let of = |n| systems(count, observable, n);
+            let of = |n| systems(count, observable, n, change);
             cases.push(Case::new(
                 name,
                 of(sizes.systems),

@@ -4,7 +4,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
 
-use crate::planets::{Alone, Follow, General, MAX_PLANETS, Plan, Record, System, WithTangent};
+use crate::planets::system::SOME;
+use crate::planets::{
+    Adaptive, Alone, Follow, General, MAX_PLANETS, Plan, Record, System, WithTangent,
+};
 
 /// Systems to follow, and the destination of their records. Passed by value.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +30,7 @@ pub struct PlanetsJob {
 }
 
 /// Takes up to `job.steps` steps of each system, and adds the number of systems that have not ended to `job.open`. `F` says whether they have
-/// a tangent vector and other [physics](crate::planets::Physics), and `N` is their number of planets, or [`MAX_PLANETS`] for any number.
+/// a tangent vector and other [physics](crate::planets::Physics) or another integrator, and `N` is their number of planets, [`SOME`] for 5 to 8, or [`MAX_PLANETS`] for any number.
 ///
 /// # Parameters
 /// - `job`: the systems, by value
@@ -38,7 +41,7 @@ pub struct PlanetsJob {
 ///
 /// # Safety
 /// `job.plan` and `job.open` must be valid, `job.systems`, `job.records` and `job.items` for `job.count` elements, of which nothing else uses
-/// the first two during the launch, and the plan must have `N` planets, unless `N` is [`MAX_PLANETS`].
+/// the first two during the launch, and the plan must have `N` planets, or at most as many if `N` is above 4.
 #[kernel(instances(
     alone: <Alone, MAX_PLANETS>,
     tangent: <WithTangent, MAX_PLANETS>,
@@ -48,12 +51,16 @@ pub struct PlanetsJob {
     tangent_3: <WithTangent, 3>,
     alone_4: <Alone, 4>,
     tangent_4: <WithTangent, 4>,
+    alone_8: <Alone, SOME>,
+    tangent_8: <WithTangent, SOME>,
     general_alone: <General<Alone>, MAX_PLANETS>,
     general_tangent: <General<WithTangent>, MAX_PLANETS>,
     general_alone_2: <General<Alone>, 2>,
     general_tangent_2: <General<WithTangent>, 2>,
     general_alone_3: <General<Alone>, 3>,
     general_tangent_3: <General<WithTangent>, 3>,
+    adaptive_alone: <Adaptive<Alone>, MAX_PLANETS>,
+    adaptive_tangent: <Adaptive<WithTangent>, MAX_PLANETS>,
 ))]
 pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
     let i = thread::index_1d();

@@ -1,7 +1,8 @@
 //! Planetary systems: a star and planets that a Wisdom-Holman integrator follows, with a tangent vector for indicators of chaos.
 //!
+//! - [`adaptive`]: steps of their own length for each system
 //! - [`kepler`]: the drift along a Kepler orbit of any energy, and its tangent map
-//! - [`physics`]: forces beside the gravity of points, and the form of steps
+//! - [`physics`]: forces beside the gravity of points, and the integrator
 //! - [`system`]: the state of a system, its steps, and what ends it
 //! - [`start`]: start states from orbital elements
 //! - [`run`]: systems in progress side by side in the lanes of a CPU; GPUs use [`kernels`](crate::kernels)
@@ -14,6 +15,7 @@
     reason = "comparisons are written so that NaN takes the branch of insufficient numbers"
 )]
 
+pub mod adaptive;
 pub mod kepler;
 pub mod physics;
 pub mod run;
@@ -33,6 +35,8 @@ pub trait Follow: 'static {
     const TANGENT: bool;
     /// Whether their [`Physics`] is used. Otherwise they have the gravity of points alone, and steps begin with a kick.
     const GENERAL: bool;
+    /// Whether they have an [`integrator`](Physics::integrator) other than that of Wisdom & Holman.
+    const ADAPTIVE: bool = false;
 }
 
 /// Systems without a tangent vector.
@@ -47,6 +51,10 @@ pub struct WithTangent;
 #[derive(Clone, Copy, Debug)]
 pub struct General<F>(core::marker::PhantomData<F>);
 
+/// Systems with any [`Physics`] and any integrator.
+#[derive(Clone, Copy, Debug)]
+pub struct Adaptive<F>(core::marker::PhantomData<F>);
+
 impl Follow for Alone {
     const TANGENT: bool = false;
     const GENERAL: bool = false;
@@ -60,4 +68,10 @@ impl Follow for WithTangent {
 impl<F: Follow> Follow for General<F> {
     const TANGENT: bool = F::TANGENT;
     const GENERAL: bool = true;
+}
+
+impl<F: Follow> Follow for Adaptive<F> {
+    const TANGENT: bool = F::TANGENT;
+    const GENERAL: bool = true;
+    const ADAPTIVE: bool = true;
 }

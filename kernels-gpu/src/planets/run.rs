@@ -86,9 +86,10 @@ mod tests {
     use crate::Vec3;
     use crate::encounters::Law;
     use crate::planets::kepler::Phase;
+    use crate::planets::physics::Body;
     use crate::planets::start::Limits;
-    use crate::planets::system::Planet;
-    use crate::planets::{Alone, General, MAX_PLANETS, Outcome, Physics, WithTangent};
+    use crate::planets::system::{self, Planet};
+    use crate::planets::{Adaptive, General, MAX_PLANETS, Outcome, Physics, WithTangent};
 
     /// Fixed elements.
     fn plan(star: f64, planets: &[[f64; 7]], h: f64, steps: f64) -> Plan {
@@ -125,15 +126,28 @@ mod tests {
         [0.000_285, a, e, 0.0, 0.0, 1.616, 0.871]
     }
 
-    fn end<const N: usize>(plan: &Plan) -> (System<f64, N>, Record) {
-        let mut system = plan.begin::<N>(0);
+    /// Follows a system to its end.
+    fn follow<const N: usize>(system: &mut System<f64, N>, plan: &Plan) {
+        let (count, physics) = (plan.count as usize, &plan.physics);
         while system.goes_on() {
-            match plan.physics.is_general() {
-                true => system.step::<General<WithTangent>>(plan.count as usize, &plan.physics),
-                false => system.step::<WithTangent>(plan.count as usize, &plan.physics),
+            if physics.integrator != Physics::WISDOM_HOLMAN {
+                system.step::<Adaptive<WithTangent>>(count, physics);
+            } else if physics.is_general() {
+                system.step::<General<WithTangent>>(count, physics);
+            } else {
+                system.step::<WithTangent>(count, physics);
             }
         }
-        let record = system.record::<WithTangent>(plan.count as usize, &plan.physics);
+    }
+
+    fn end<const N: usize>(plan: &Plan) -> (System<f64, N>, Record) {
+        let mut system = plan.begin::<N>(0);
+        follow(&mut system, plan);
+        let (count, physics) = (plan.count as usize, &plan.physics);
+        let record = match physics.integrator {
+            Physics::WISDOM_HOLMAN => system.record::<WithTangent>(count, physics),
+            _ => system.record::<Adaptive<WithTangent>>(count, physics),
+        };
         (system, record)
     }
 
@@ -270,17 +284,38 @@ mod tests {
         let period = core::f64::consts::TAU * f64::powf(a, 1.5);
         let century = 36_525.0 / 365.256_898 * core::f64::consts::TAU;
         let mercury = [1e-12, a, e, 0.0, 0.0, 0.0, 0.0];
-        let angle = |relativity: f64| {
+        let angle = |physics: Physics| {
             let mut plan = plan(1.0, &[mercury], period / 200.0, 400.0 * 200.0);
-            plan.physics.relativity = relativity;
+            plan.physics = physics;
             let (system, record) = end::<MAX_PLANETS>(&plan);
             assert!(record.energy_error.abs() < 1e-9, "{record:?}");
             let [_, p] = plane_and_pericentre(1.0, &system.planets[0].state);
             p.y.atan2(p.x).to_degrees() * 3600.0
         };
-        // From pericentre to pericentre, because the precession depends on the place in the orbit.
-        let found = (angle(relativity) - angle(0.0)) * century / (400.0 * period);
-        assert!((found - 42.98).abs() < 0.01, "{found}");
+        let before = angle(Physics::default());
+        let adaptive = Physics {
+            integrator: Physics::ADAPTIVE,
+            ..Physics::default()
+        };
+        for physics in [
+            Physics {
+                relativity,
+                ..Physics::default()
+            },
+            Physics {
+                relativity,
+                ..adaptive
+            },
+            Physics {
+                post_newtonian: relativity / 6.0,
+                has_drags: 1,
+                ..adaptive
+            },
+        ] {
+            // From pericentre to pericentre, because the precession depends on the place in the orbit.
+            let found = (angle(physics) - before) * century / (400.0 * period);
+            assert!((found - 42.98).abs() < 0.01, "{found}");
+        }
     }
 
     #[test]
@@ -317,36 +352,266 @@ mod tests {
             [1e-3, 1.0, 0.1, 0.1, 0.0, 0.0, 0.0],
             [2e-3, 1.8, 0.05, 0.2, 1.0, 0.0, 2.0],
         ];
-        for drift_first in [0, 1] {
+        let conservative = Physics {
+            relativity: 0.01,
+            j2: 0.01,
+            j4: -0.003,
+            ..Physics::default()
+        };
+        let mut bodies = [Body::default(); MAX_PLANETS];
+        bodies[1] = Body {
+            beta: 0.01,
+            shrinks: 1e-3,
+            circularises: 2e-3,
+            tide: 1e-7,
+            lag: 0.1,
+        };
+        for physics in [
+            conservative,
+            Physics {
+                drift_first: 1,
+                ..conservative
+            },
+            Physics {
+                integrator: Physics::ADAPTIVE,
+                has_drags: 1,
+                post_newtonian: 1e-3,
+                slowness: 1e-2,
+                tide: 1e-4,
+                lag: 0.1,
+                spin: 0.3,
+                bodies,
+                ..conservative
+            },
+        ] {
             let mut plan = plan(1.0, &planets, 0.2, 200.0);
-            plan.physics = Physics {
-                relativity: 0.01,
-                j2: 0.01,
-                j4: -0.003,
-                drift_first,
-            };
-            let (end, _) = end::<2>(&plan);
+            plan.physics = physics;
+            let (end, record) = end::<MAX_PLANETS>(&plan);
+            assert_eq!(record.outcome, Outcome::STABLE.0);
             let moved = |k: f64| {
-                let mut system = plan.begin::<2>(0);
-                for p in &mut system.planets {
+                let mut system = plan.begin::<MAX_PLANETS>(0);
+                for p in &mut system.planets[..2] {
                     p.state.x = p.state.x.add_scaled(k, p.tangent.x);
                     p.state.v = p.state.v.add_scaled(k, p.tangent.v);
                 }
                 system.kicks_anew(2, &plan.physics);
-                while system.goes_on() {
-                    system.step::<General<Alone>>(2, &plan.physics);
-                }
+                follow(&mut system, &plan);
                 system.planets.map(|p| p.state)
             };
             let k = 1e-6;
-            for ((p, up), down) in end.planets.iter().zip(moved(k)).zip(moved(-k)) {
-                let size = 1.0 + p.tangent.x.dot(p.tangent.x).sqrt();
-                let off = p.tangent.x - (up.x - down.x).scaled(0.5 / k);
-                assert!(off.dot(off).sqrt() < 1e-5 * size, "{off:?} {size}");
-                let off = p.tangent.v - (up.v - down.v).scaled(0.5 / k);
-                assert!(off.dot(off).sqrt() < 1e-5 * size, "{off:?} {size}");
+            // The tangent vector has been shortened.
+            let grown = (record.lyapunov * record.time).exp() * f64::sqrt(12.0);
+            let length = |of: &[Phase<f64>]| {
+                let squares = of.iter().map(|p| p.x.dot(p.x) + p.v.dot(p.v));
+                squares.sum::<f64>().sqrt()
+            };
+            let tangents: Vec<_> = end.planets[..2].iter().map(|p| p.tangent).collect();
+            let scale = grown / length(&tangents);
+            let (up, down) = (moved(k), moved(-k));
+            for i in 0..2 {
+                let t = tangents[i];
+                for (t, up, down) in [(t.x, up[i].x, down[i].x), (t.v, up[i].v, down[i].v)] {
+                    let off = t.scaled(scale) - (up - down).scaled(0.5 / k);
+                    assert!(off.dot(off).sqrt() < 1e-5 * grown, "{off:?} {grown}");
+                }
             }
         }
+    }
+
+    /// A plan with steps of each system's own length.
+    fn adaptive(planets: &[[f64; 7]], h: f64, steps: f64) -> Plan {
+        let mut plan = plan(1.0, planets, h, steps);
+        plan.physics.integrator = Physics::ADAPTIVE;
+        plan
+    }
+
+    #[test]
+    fn steps_of_their_own_length_follow_the_exact_flow() {
+        // Taylor series with 113 bits: places about the centre of mass, and the growth of the tangent vector that begins as a shift of Saturn.
+        for (saturn, jupiter_at, saturn_at, grown, megno) in [
+            (
+                saturn(7.0, 0.1),
+                [-5.409_632_752_581_324_4, 0.012_347_410_800_955_386],
+                [3.015_071_234_925_082_6, 5.953_886_970_502_655_7],
+                4.369_368_532_718_743,
+                1.529_815_777_430_121,
+            ),
+            (
+                saturn(8.0, 0.3),
+                [-4.433_168_658_972_662_6, -2.911_357_195_948_733_9],
+                [-2.817_260_985_360_834_7, 5.022_027_196_990_525],
+                6.517_236_066_662_222,
+                4.839_775_702_083_183,
+            ),
+        ] {
+            let plan = adaptive(&[JUPITER, saturn], 0.25, 4000.0);
+            let mut system = plan.begin::<MAX_PLANETS>(0);
+            let (m1, m2) = (system.planets[0].mass, system.planets[1].mass);
+            let share = m1 / (1.0 + m1);
+            let total = 1.0 + m1 + m2;
+            let shift = Vec3 {
+                x: 1.0,
+                y: 0.0,
+                z: 0.0,
+            };
+            for p in &mut system.planets {
+                p.tangent = Phase::default();
+            }
+            system.planets[1].tangent.x = shift;
+            system.kicks_anew(2, &plan.physics);
+            // The star, Jupiter and Saturn about the centre of mass, which has moved with the tangent vector.
+            let bodies = |a: Vec3<f64>, b: Vec3<f64>, centre: Vec3<f64>| {
+                let b = b.add_scaled(share, a);
+                let star = centre - (a.scaled(m1) + b.scaled(m2)).scaled(1.0 / total);
+                [star, star + a, star + b]
+            };
+            let length = |system: &System<f64, MAX_PLANETS>| {
+                let [a, b] = [0, 1].map(|k| system.planets[k].tangent);
+                let x = bodies(a.x, b.x, shift.scaled(m2 / total));
+                let v = bodies(a.v, b.v, Vec3::zero());
+                let squares = x.iter().chain(&v).map(|d| d.dot(*d));
+                0.5 * squares.sum::<f64>().ln() + system.shortened()
+            };
+            assert!(length(&system).abs() < 1e-15);
+            let (mut before, mut sum, mut time) = (0.0, 0.0, 0.0);
+            while system.goes_on() {
+                system.step::<Adaptive<WithTangent>>(2, &plan.physics);
+                let now = length(&system);
+                let end = system.record::<Adaptive<WithTangent>>(2, &plan.physics);
+                sum += 0.5 * (end.time - time) * (before + now);
+                (before, time) = (now, end.time);
+            }
+            assert_eq!(time, 1000.0);
+            let [a, b] = [0, 1].map(|k| system.planets[k].state.x);
+            let [_, a, b] = bodies(a, b, Vec3::zero());
+            for (found, [x, y]) in [(a, jupiter_at), (b, saturn_at)] {
+                let off = (found.x - x).hypot(found.y - y);
+                assert!(off < 1e-9, "{off:e}");
+            }
+            assert!((before - grown).abs() < 1e-8, "{before} {grown}");
+            let found = 2.0 * (before - sum / 1000.0);
+            assert!((found - megno).abs() < 2e-3, "{found} {megno}");
+            let record = system.record::<Adaptive<WithTangent>>(2, &plan.physics);
+            assert!(record.energy_error.abs() < 1e-11, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn indicators_do_not_depend_on_the_length_of_steps() {
+        let planets = [JUPITER, saturn(8.0, 0.1)];
+        let (_, long) = end::<MAX_PLANETS>(&adaptive(&planets, 8.0, 500.0));
+        let (_, short) = end::<MAX_PLANETS>(&adaptive(&planets, 0.031_25, 128_000.0));
+        assert!(long.steps * 3 < short.steps, "{long:?} {short:?}");
+        for (a, b) in [
+            (long.megno, short.megno),
+            (long.mean_megno, short.mean_megno),
+            (long.lyapunov * 1e3, short.lyapunov * 1e3),
+        ] {
+            assert!((a - b).abs() < 1e-4, "{long:?} {short:?}");
+        }
+        assert_eq!(long.time, short.time);
+    }
+
+    #[test]
+    fn comets_and_encounters_keep_their_energy_with_steps_of_their_own_length() {
+        let comet = [1e-3, 1.0, 0.99, 0.3, 0.0, 0.0, 3.0];
+        let (_, record) = end::<MAX_PLANETS>(&adaptive(&[comet], 0.3, 2000.0));
+        assert_eq!(record.outcome, Outcome::STABLE.0);
+        assert!(record.energy_error.abs() < 1e-9, "{record:?}");
+        // The step is given up where a planet falls into the star.
+        let falling = [1e-3, 1.0, 0.999_999_999_999, 0.0, 0.0, 0.0, 3.0];
+        let (_, record) = end::<MAX_PLANETS>(&adaptive(&[falling], 0.3, 2000.0));
+        assert_eq!(record.outcome, Outcome::UNSOLVED.0);
+        let meeting = [JUPITER, saturn(7.3, 0.45)];
+        let error = |integrator: u64| {
+            let mut plan = plan(1.0, &meeting, 2.0, 2000.0);
+            plan.physics.integrator = integrator;
+            let (_, record) = end::<MAX_PLANETS>(&plan);
+            assert_eq!(record.outcome, Outcome::STABLE.0);
+            record.energy_error.abs()
+        };
+        let fixed = error(Physics::WISDOM_HOLMAN);
+        assert!(error(Physics::ADAPTIVE) < 1e-9);
+        let hybrid = error(Physics::HYBRID);
+        assert!(
+            hybrid < 1e-4 && hybrid < 1e-3 * fixed,
+            "{hybrid:e} {fixed:e}"
+        );
+    }
+
+    #[test]
+    fn a_hybrid_of_distant_planets_takes_the_steps_of_wisdom_and_holman() {
+        let planets = [JUPITER, saturn(9.6, 0.05)];
+        let mut plan = plan(1.0, &planets, 5.0, 1000.0);
+        let (alone, one) = end::<MAX_PLANETS>(&plan);
+        plan.physics.integrator = Physics::HYBRID;
+        let (hybrid, other) = end::<MAX_PLANETS>(&plan);
+        for k in 0..2 {
+            assert_eq!(alone.planets[k].state, hybrid.planets[k].state);
+        }
+        assert_eq!(
+            (one.steps, one.energy_error),
+            (other.steps, other.energy_error)
+        );
+        assert!((one.lyapunov / other.lyapunov - 1.0).abs() < 1e-12);
+        // The rule of Hermite for the integral differs from the trapezoidal one.
+        let off = one.mean_megno - other.mean_megno;
+        assert!(off.abs() < 0.05, "{off}");
+    }
+
+    #[test]
+    fn drags_shrink_and_circularise_orbits_at_their_rates() {
+        // Semi-major axis and eccentricity of a planet after 20 revolutions.
+        let after = |e: f64, mass: f64, change: &dyn Fn(&mut Physics)| {
+            let h = core::f64::consts::TAU / 20.0;
+            let mut plan = adaptive(&[[mass, 1.0, e, 0.0, 0.0, 0.0, 0.0]], h, 400.0);
+            plan.physics.has_drags = 1;
+            change(&mut plan.physics);
+            let (system, record) = end::<MAX_PLANETS>(&plan);
+            assert_eq!(record.outcome, Outcome::STABLE.0);
+            let s = &system.planets[0].state;
+            let m = 1.0 + mass;
+            let a = 1.0 / (2.0 / s.x.dot(s.x).sqrt() - s.v.dot(s.v) / m);
+            let [_, p] = plane_and_pericentre(m, s);
+            (a, p.dot(p).sqrt(), record.time)
+        };
+        let near = |found: f64, expected: f64, share: f64| {
+            assert!((found / expected - 1.0).abs() < share, "{found} {expected}");
+        };
+        let (beta, slowness) = (1e-3, 0.05);
+        let (a, _, time) = after(0.0, 0.0, &|p| {
+            p.bodies[0].beta = beta;
+            p.slowness = slowness;
+        });
+        // Burns, Lamy & Soter 1979: da/dt = -2 β M/(c a). The radiation also changes the osculating orbit at once.
+        let (still, _, _) = after(0.0, 0.0, &|p| p.bodies[0].beta = beta);
+        near(a - still, -2.0 * beta * slowness * time, 0.05);
+        let tau = 1e5;
+        let (a, _, time) = after(0.0, 0.0, &|p| p.bodies[0].shrinks = 0.5 / tau);
+        near(a.ln(), -time / tau, 1e-3);
+        let (_, e, time) = after(0.02, 0.0, &|p| p.bodies[0].circularises = 2.0 / tau);
+        near((e / 0.02).ln(), -time / tau, 1e-2);
+        // Hut 1981, with a star that does not turn: d ln a/dt = -6 k₂ τ n² (m/M) (1 + m/M) (R/a)⁵.
+        let (mass, k2r5, lag) = (1e-2, 1e-3, 1e-2);
+        let of_star = |p: &mut Physics| {
+            p.tide = 3.0 * k2r5;
+            p.lag = lag;
+        };
+        let (a, _, time) = after(0.0, mass, &of_star);
+        let (still, _, _) = after(0.0, mass, &|p| p.tide = 3.0 * k2r5);
+        let n2 = 1.0 + mass;
+        near(
+            (a / still).ln(),
+            -6.0 * k2r5 * lag * n2 * mass * n2 * time,
+            0.02,
+        );
+        // d ln e/dt = -21/2 k₂ τ n² (M/m) (R/a)⁵ of a planet that turns with its mean motion.
+        let (e0, k2r5) = (0.02, 1e-8);
+        let (_, e, time) = after(e0, 1e-3, &|p| {
+            p.bodies[0].tide = 3.0 * k2r5;
+            p.bodies[0].lag = lag;
+        });
+        near((e / e0).ln(), -10.5 * k2r5 * lag * 1e3 * time, 0.05);
     }
 
     #[test]
@@ -362,6 +627,21 @@ mod tests {
             assert_eq!(alone.planets[k].state, beside.planets[k].state);
         }
         assert_eq!(one.energy_error, two.energy_error);
+    }
+
+    #[test]
+    fn systems_with_room_for_eight_planets_have_the_bits_of_others() {
+        for count in [5, 6, 8] {
+            let planet = |i: usize| {
+                let i = i as f64;
+                [1e-4, 1.3_f64.powf(i), 0.05, 0.02 * i, i, 2.0 * i, 3.0 * i]
+            };
+            let planets: Vec<_> = (0..count).map(planet).collect();
+            let plan = plan(1.0, &planets, 0.3, 300.0);
+            let (_, few) = end::<{ system::SOME }>(&plan);
+            let (_, any) = end::<MAX_PLANETS>(&plan);
+            assert_eq!(few, any);
+        }
     }
 
     #[test]

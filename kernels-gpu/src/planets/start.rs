@@ -98,6 +98,7 @@ impl Plan {
             steps,
             far: self.limits.far,
             megno: self.limits.megno,
+            hill: self.limits.hill,
         };
         let mut bodies = [(0.0, Phase::default(), 0.0); N];
         let (mut i, mut inner) = (0, star);
@@ -110,8 +111,7 @@ impl Plan {
             }
             let [mass, a, ..] = elements;
             inner += mass;
-            let near = self.limits.hill * (a * libm::cbrt(divide(mass, 3.0 * star)));
-            bodies[i] = (mass, state(inner, &elements), near);
+            bodies[i] = (mass, state(inner, &elements), a);
             i += 1;
         }
         System::begin(star, i, |i| bodies[i], &conditions, &self.physics)

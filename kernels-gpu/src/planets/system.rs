@@ -5,7 +5,7 @@
 use core::f64::consts::LN_2;
 
 use super::kepler::{Phase, drift};
-use super::{Follow, General, MAX_PLANETS, Physics, WithTangent};
+use super::{Adaptive, Follow, MAX_PLANETS, Physics, WithTangent};
 use crate::number::{Bits, Mask, divide, per_lane};
 use crate::{PerLane, Vec3};
 
@@ -58,10 +58,11 @@ pub struct Record {
 
 /// The squared distances within which the arithmetic of the steps is exact to rounding errors.
 const DISTANCES2: [f64; 2] = [1e-18, 1e18];
-/// The squared length of the tangent vector above which it is multiplied by 2^-[`SHIFT`].
-const LONG: f64 = 1e180;
-/// See [`LONG`].
-const SHIFT: u32 = 300;
+/// The squared length above which a tangent vector is multiplied by 2⁻ⁿ, and n. Steps of their own length divide by the squared length, which
+/// must be an [ordinary](crate::number::inv_cube) number.
+const fn lengths<F: Follow>() -> (f64, u32) {
+    if F::ADAPTIVE { (1e9, 15) } else { (1e180, 300) }
+}
 
 /// A planet in Jacobi coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -72,22 +73,26 @@ pub struct Planet<R> {
     /// Its part of the tangent vector.
     pub tangent: Phase<R>,
     /// The acceleration by which kicks change the velocity.
-    kick: Vec3<R>,
+    pub(super) kick: Vec3<R>,
     /// That of the tangent vector.
-    tangent_kick: Vec3<R>,
+    pub(super) tangent_kick: Vec3<R>,
     /// Its mass.
     pub mass: R,
     /// The mass of the star and of the planets up to this one.
-    inner: R,
+    pub(super) inner: R,
     /// Its mass divided by that.
     share: R,
     /// 1 / (the mass of the star and of the planets before this one).
     reciprocal: R,
     /// The squared distance within which another planet has an encounter with it; 0 for none.
     near2: R,
+    /// The square of some Hill radii, relative to its squared distance from the star.
+    reach2: R,
 }
 
-per_lane!(Planet<R> { state, tangent, kick, tangent_kick, mass, inner, share, reciprocal, near2 });
+per_lane!(Planet<R> {
+    state, tangent, kick, tangent_kick, mass, inner, share, reciprocal, near2, reach2
+});
 
 /// Everything of a system besides its planets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -98,13 +103,13 @@ pub struct Course<R> {
     /// The squared distance beyond which a planet has escaped.
     far2: R,
     /// The step.
-    h: R,
+    pub(super) h: R,
     /// Steps to take.
-    steps: R,
+    pub(super) steps: R,
     /// Largest MEGNO.
     most: R,
-    /// Steps taken.
-    taken: R,
+    /// Steps taken: the time in units of h.
+    pub(super) taken: R,
     /// The logarithm of the tangent vector's length at the start.
     start: R,
     /// The same now.
@@ -120,11 +125,24 @@ pub struct Course<R> {
     /// The energy at the start.
     energy: R,
     /// The [`Outcome`], as a number.
-    outcome: R,
+    pub(super) outcome: R,
+    /// With an integrator other than that of Wisdom & Holman: the next step of the system's own length in units of h.
+    pub(super) size: R,
+    /// 1 / `size`.
+    pub(super) inverse: R,
+    /// Steps tried.
+    pub(super) tries: R,
+    /// The growth of the tangent vector, see [`System::growth`].
+    growth: R,
+    /// 1 while steps have their own length.
+    pub(super) fine: R,
+    /// 1 if two planets are close.
+    pub(super) close: R,
 }
 
 per_lane!(Course<R> {
-    star, far2, h, steps, most, taken, start, now, sum, megno, megno_sum, shifts, energy, outcome
+    star, far2, h, steps, most, taken, start, now, sum, megno, megno_sum, shifts, energy, outcome, size, inverse, tries,
+    growth, fine, close
 });
 
 /// A system with at most `N` planets, in the order of their Jacobi coordinates.
@@ -133,7 +151,7 @@ per_lane!(Course<R> {
 pub struct System<R, const N: usize> {
     /// The planets; those beyond the number of planets are not used.
     pub planets: [Planet<R>; N],
-    course: Course<R>,
+    pub(super) course: Course<R>,
 }
 
 /// What a system needs besides its masses and its start.
@@ -147,11 +165,15 @@ pub struct Conditions {
     pub far: f64,
     /// Largest MEGNO.
     pub megno: f64,
+    /// The number of Hill radii within which planets have an encounter.
+    pub hill: f64,
 }
 
+/// The number of Hill radii within which a hybrid system has steps of its own length.
+const CLOSE: f64 = 4.0;
+
 impl<const N: usize> System<f64, N> {
-    /// A system with this star and these planets: mass, state and distance within which other planets have an encounter. The tangent vector
-    /// has the components 1.
+    /// A system with this star and these planets: mass, state and semi-major axis. The tangent vector has the components 1.
     #[inline(always)]
     pub fn begin(
         star: f64,
@@ -178,7 +200,9 @@ impl<const N: usize> System<f64, N> {
         };
         let (mut i, mut inner) = (0, star);
         while i < count {
-            let (mass, state, near) = planet(i);
+            let (mass, state, a) = planet(i);
+            let radius = libm::cbrt(divide(mass, 3.0 * star));
+            let near = conditions.hill * (a * radius);
             let reciprocal = divide(1.0, inner);
             inner += mass;
             system.planets[i] = Planet {
@@ -189,23 +213,39 @@ impl<const N: usize> System<f64, N> {
                 share: divide(mass, inner),
                 reciprocal,
                 near2: near * near,
+                reach2: CLOSE * CLOSE * (radius * radius),
                 ..Planet::default()
             };
             i += 1;
         }
-        system.kicks::<General<WithTangent>>(count, physics);
+        system.kicks::<Adaptive<WithTangent>>(count, physics);
         system.course.outcome = 0.0;
         system.course.energy = system.energy(count, physics);
-        let length = half_logarithm(system.length2(count));
+        let length2 = system.length2(count);
+        let length = half_logarithm(length2);
         (system.course.start, system.course.now) = (length, length);
+        system.course.growth = system.growth::<Adaptive<WithTangent>>(count, length2);
+        (system.course.size, system.course.inverse) = (1.0, 1.0);
+        system.course.fine = match physics.integrator {
+            Physics::WISDOM_HOLMAN => 0.0,
+            Physics::HYBRID => system.course.close,
+            _ => 1.0,
+        };
         system
     }
 
     /// The accelerations of another state.
     #[cfg(test)]
     pub(super) fn kicks_anew(&mut self, count: usize, physics: &Physics) {
-        self.kicks::<General<WithTangent>>(count, physics);
+        self.kicks::<Adaptive<WithTangent>>(count, physics);
         self.course.outcome = 0.0;
+    }
+
+    /// The logarithm of the factor by which the tangent vector has been shortened with steps of the system's own length.
+    #[cfg(test)]
+    pub(super) fn shortened(&self) -> f64 {
+        let (_, shift) = lengths::<Adaptive<WithTangent>>();
+        LN_2 * f64::from(shift) * self.course.shifts
     }
 
     /// The energy: motion about the centres of mass, and the potential of all pairs and of other forces.
@@ -225,7 +265,15 @@ impl<const N: usize> System<f64, N> {
             };
             energy -= pull(Vec3::zero(), self.course.star);
             if physics.has_forces() {
-                energy += p.mass * physics.potential(self.course.star, places[i]);
+                energy += p.mass
+                    * physics.potential(
+                        self.course.star,
+                        i,
+                        &Phase {
+                            x: places[i],
+                            v: p.state.v,
+                        },
+                    );
             }
             let mut j = 0;
             while j < i {
@@ -256,9 +304,16 @@ impl<const N: usize> System<f64, N> {
         }
         let change = self.energy(count, physics) - c.energy;
         record.energy_error = divide(change, c.energy.abs());
+        if F::ADAPTIVE {
+            record.steps = c.tries as u32;
+        }
         if F::TANGENT {
             record.megno = c.megno;
-            record.mean_megno = divide(c.megno_sum - 0.5 * c.megno, c.taken);
+            // The trapezoidal rule: the first value is 0.
+            record.mean_megno = match F::ADAPTIVE {
+                true => divide(c.megno_sum, c.taken),
+                false => divide(c.megno_sum - 0.5 * c.megno, c.taken),
+            };
             record.lyapunov = divide(c.now - c.start, time);
         }
         // Systems without mass have no energy; all numbers that do not exist have the same bits.
@@ -271,16 +326,19 @@ impl<const N: usize> System<f64, N> {
     }
 }
 
-/// The largest number of planets whose systems have code of their own.
-pub const MAX_UNROLLED: usize = 4;
+/// The largest number of planets whose systems have code of their own for exactly that many.
+pub const MAX_EXACT: usize = 4;
 
-/// Does something for each planet, from a given one on. Where the system has room for a few, it has exactly that many, and their numbers are
-/// constants, so that a GPU keeps the planets in registers.
+/// The room of systems whose planets have numbers that are constants, except in the drift, although they may be fewer.
+pub const SOME: usize = 8;
+
+/// Does something for each planet, from a given one on. Where the system has room for a few, their numbers are constants, so that a GPU keeps
+/// what changes in registers.
 macro_rules! each_planet {
     ($count:expr, $from:expr, |$i:ident| $what:expr) => {
         if const { N < MAX_PLANETS } {
-            const { assert!(N <= MAX_UNROLLED || N == MAX_PLANETS) };
-            each_planet!(@ $from, $i, $what, 0 1 2 3);
+            const { assert!(N <= MAX_EXACT || N == SOME || N == MAX_PLANETS) };
+            each_planet!(@ $count, $from, $i, $what, 0 1 2 3 4 5 6 7);
         } else {
             let count = if $count > N { N } else { $count };
             let mut $i = $from;
@@ -290,12 +348,12 @@ macro_rules! each_planet {
             }
         }
     };
-    (@ $from:expr, $i:ident, $what:expr, $($number:literal)*) => {$(
+    (@ $count:expr, $from:expr, $i:ident, $what:expr, $($number:literal)*) => {$(
         if const { $number < N } {
             let $i: usize = $number;
             // The last planet's copy changes what no other needs.
             #[allow(unused_assignments)]
-            if $from < $i + 1 {
+            if $from < $i + 1 && (N <= MAX_EXACT || $i < $count) {
                 $what;
             }
         }
@@ -352,7 +410,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
 
     /// The accelerations by which kicks change the velocities. Pairs that are too close end the system.
     #[inline(always)]
-    fn kicks<F: Follow>(&mut self, count: usize, physics: &Physics) {
+    pub(super) fn kicks<F: Follow>(&mut self, count: usize, physics: &Physics) {
         let c = R::from_f64;
         let zero = Vec3::<R>::zero();
         // Places relative to the star.
@@ -386,11 +444,17 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
             }
         });
         let mut near = R::zero();
+        let mut close = R::zero();
         each_planet!(count, 0, |i| {
             each_planet!(count, i + 1, |j| {
                 let d = places[j] - places[i];
                 let d2 = d.dot(d);
                 let (a, b) = (self.planets[i], self.planets[j]);
+                if F::ADAPTIVE {
+                    let (of_a, of_b) = (places[i].dot(places[i]), places[j].dot(places[j]));
+                    close = R::select(d2.at_most(a.reach2 * of_a), c(1.0), close);
+                    close = R::select(d2.at_most(b.reach2 * of_b), c(1.0), close);
+                }
                 near = R::select(
                     d2.at_most(a.near2),
                     c(f64::from(Outcome::ENCOUNTER.0)),
@@ -418,22 +482,30 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
             });
         });
         self.course.outcome = near;
+        if F::ADAPTIVE {
+            self.course.close = close;
+        }
         // To Jacobi coordinates, without the pulls that the Kepler orbits contain.
         let (mut sum, mut dsum) = (sum.scaled(star), dsum.scaled(star));
         if F::GENERAL && physics.has_forces() {
+            let (mut centre, mut dcentre) = (zero, zero);
             each_planet!(count, 0, |i| {
                 let p = &mut self.planets[i];
+                // Places and velocities relative to the star.
+                let (mut state, mut tangent) = (p.state, p.tangent);
+                (state.x, state.v) = (places[i], state.v + centre);
+                centre = centre.add_scaled(p.share, p.state.v);
                 if F::TANGENT {
-                    let [own, tangent] = physics.with_tangent(star, places[i], dplaces[i]);
-                    p.kick = p.kick + own;
-                    p.tangent_kick = p.tangent_kick + tangent;
-                    // The star's part of the momentum.
-                    sum = sum.add_scaled(-p.mass, own);
-                    dsum = dsum.add_scaled(-p.mass, tangent);
-                } else {
-                    let own = physics.acceleration(star, places[i]);
-                    p.kick = p.kick + own;
-                    sum = sum.add_scaled(-p.mass, own);
+                    (tangent.x, tangent.v) = (dplaces[i], tangent.v + dcentre);
+                    dcentre = dcentre.add_scaled(p.share, p.tangent.v);
+                }
+                let [own, down] = physics.forces::<R, F>(i, [star, p.mass], &state, &tangent);
+                p.kick = p.kick + own;
+                // The star's part of the momentum.
+                sum = sum.add_scaled(-p.mass, own);
+                if F::TANGENT {
+                    p.tangent_kick = p.tangent_kick + down;
+                    dsum = dsum.add_scaled(-p.mass, down);
                 }
             });
         }
@@ -486,11 +558,42 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     /// Takes a step. Systems that have ended must not take another one.
     #[inline(always)]
     pub fn step<F: Follow>(&mut self, count: usize, physics: &Physics) {
+        match F::ADAPTIVE {
+            true => self.any_step::<F>(count, physics),
+            false => self.wisdom_holman::<F>(count, physics),
+        }
+    }
+
+    /// The outcomes of a planet that is out of the range of the arithmetic, and of one that has escaped; or those that are given.
+    #[inline(always)]
+    pub(super) fn inspect(&self, i: usize, [solved, far]: [R; 2]) -> [R; 2] {
+        let c = R::from_f64;
+        let unsolved = c(f64::from(Outcome::UNSOLVED.0));
+        let x = self.planets[i].state.x;
+        let r2 = x.dot(x);
+        let solved = R::select(c(DISTANCES2[0]).at_most(r2), solved, unsolved);
+        let solved = R::select(r2.at_most(c(DISTANCES2[1])), solved, unsolved);
+        let escape = c(f64::from(Outcome::ESCAPE.0));
+        [solved, R::select(r2.at_most(self.course.far2), far, escape)]
+    }
+
+    /// Moves a planet along its Kepler orbit; returns how that ends the system, or what is given.
+    #[inline(always)]
+    fn drift_planet<F: Follow>(&mut self, i: usize, h: R, mut ends: [R; 2]) -> [R; 2] {
+        let p = &mut self.planets[i];
+        let converged = drift::<R, F>(&mut p.state, &mut p.tangent, p.inner, h);
+        let unsolved = R::from_f64(f64::from(Outcome::UNSOLVED.0));
+        ends[0] = R::select(converged, ends[0], unsolved);
+        self.inspect(i, ends)
+    }
+
+    /// Takes a step of the integrator of Wisdom & Holman.
+    #[inline(always)]
+    pub(super) fn wisdom_holman<F: Follow>(&mut self, count: usize, physics: &Physics) {
         let c = R::from_f64;
         let h = self.course.h;
         let half = c(0.5) * h;
-        let mut solved = R::zero();
-        let mut far = c(0.0);
+        let mut ends = [R::zero(); 2];
         let drift_first = F::GENERAL && physics.drift_first != 0;
         let mut drifts = 0;
         // Drift, kick, drift is half a drift with a kick after it, and another half.
@@ -499,17 +602,16 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
             if !drift_first {
                 self.push::<F>(count, half);
             }
-            each_planet!(count, 0, |i| {
-                let p = &mut self.planets[i];
-                let converged = drift::<R, F>(&mut p.state, &mut p.tangent, p.inner, over);
-                let unsolved = c(f64::from(Outcome::UNSOLVED.0));
-                solved = R::select(converged, solved, unsolved);
-                let r2 = p.state.x.dot(p.state.x);
-                solved = R::select(c(DISTANCES2[0]).at_most(r2), solved, unsolved);
-                solved = R::select(r2.at_most(c(DISTANCES2[1])), solved, unsolved);
-                let escape = c(f64::from(Outcome::ESCAPE.0));
-                far = R::select(r2.at_most(self.course.far2), far, escape);
-            });
+            if const { N <= MAX_EXACT } {
+                each_planet!(count, 0, |i| ends = self.drift_planet::<F>(i, over, ends));
+            } else {
+                // One copy of the code, as a GPU reads it from memory.
+                let mut i = 0;
+                while i < count && i < N {
+                    ends = self.drift_planet::<F>(i, over, ends);
+                    i += 1;
+                }
+            }
             self.kicks::<F>(count, physics);
             drifts += 1;
             if !drift_first {
@@ -521,24 +623,47 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
             }
             self.push::<F>(count, h);
         }
+        self.observe::<F>(count, ends, c(1.0));
+    }
+
+    /// Counts a step of this size in units of h, with its indicators of chaos, and finds whether it ends the system.
+    #[inline(always)]
+    pub(super) fn observe<F: Follow>(&mut self, count: usize, [solved, far]: [R; 2], size: R) {
+        let c = R::from_f64;
         let t = &mut self.course;
-        t.taken = t.taken + c(1.0);
+        t.taken = t.taken + size;
         let stable = c(f64::from(Outcome::STABLE.0));
         let mut outcome = R::select(t.steps.at_most(t.taken), stable, R::zero());
         let near = t.outcome;
         if F::TANGENT {
             let length2 = self.length2(count);
+            let growth = match F::ADAPTIVE {
+                true => self.growth::<F>(count, length2),
+                false => R::zero(),
+            };
+            let (long, shift) = const { lengths::<F>() };
             let t = &mut self.course;
-            let now = half_logarithm(length2) + c(LN_2 * SHIFT as f64) * t.shifts;
-            t.sum = c(0.5).mul_add(now + t.now, t.sum);
+            let now = half_logarithm(length2) + c(LN_2 * shift as f64) * t.shifts;
+            let weight = c(0.5) * size;
+            t.sum = weight.mul_add(now + t.now, t.sum);
+            if F::ADAPTIVE {
+                // The rule of Hermite, as these steps are long.
+                let corrected = (t.growth - growth) * (size * size);
+                t.sum = c(1.0 / 12.0).mul_add(corrected, t.sum);
+                t.growth = growth;
+            }
             t.now = now;
             let megno = now - t.sum * t.taken.divides(c(1.0));
+            let before = t.megno;
             t.megno = megno + megno;
-            t.megno_sum = t.megno_sum + t.megno;
+            t.megno_sum = match F::ADAPTIVE {
+                true => weight.mul_add(before + t.megno, t.megno_sum),
+                false => t.megno_sum + t.megno,
+            };
             let chaotic = c(f64::from(Outcome::CHAOTIC.0));
             outcome = R::select(t.megno.at_most(t.most), outcome, chaotic);
-            if !length2.at_most(c(LONG)).all() {
-                self.shorten(count, length2);
+            if !length2.at_most(c(long)).all() {
+                self.shorten::<F>(count, length2);
             }
         }
         // The later ones are the more serious ones.
@@ -550,11 +675,12 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     /// Multiplies the tangent vectors that are too long by a power of two, in the lanes that have them.
     #[cfg_attr(not(target_arch = "nvptx64"), cold)]
     #[inline(always)]
-    fn shorten(&mut self, count: usize, length2: R) {
+    fn shorten<F: Follow>(&mut self, count: usize, length2: R) {
         let c = R::from_f64;
-        let factor = c(f64::from_bits((1023 - SHIFT as u64) << 52));
-        let factor = R::select(length2.at_most(c(LONG)), c(1.0), factor);
-        let more = R::select(length2.at_most(c(LONG)), c(0.0), c(1.0));
+        let (long, shift) = const { lengths::<F>() };
+        let factor = c(f64::from_bits((1023 - shift as u64) << 52));
+        let factor = R::select(length2.at_most(c(long)), c(1.0), factor);
+        let more = R::select(length2.at_most(c(long)), c(0.0), c(1.0));
         self.course.shifts = self.course.shifts + more;
         each_planet!(count, 0, |i| {
             let p = &mut self.planets[i];
@@ -567,7 +693,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
 
 /// r⁻³ and r⁻² from r².
 #[inline(always)]
-fn pull<R: Bits>(r2: R) -> (R, R) {
+pub(super) fn pull<R: Bits>(r2: R) -> (R, R) {
     let ri = r2.reciprocal_root();
     let ri2 = ri * ri;
     (ri2 * ri, ri2)
@@ -575,7 +701,7 @@ fn pull<R: Bits>(r2: R) -> (R, R) {
 
 /// The derivative of d |d|⁻³ along δ, times |d|³: δ - 3 d (d·δ)/d².
 #[inline(always)]
-fn turned<R: Bits>(d: Vec3<R>, delta: Vec3<R>, ri2: R) -> Vec3<R> {
+pub(super) fn turned<R: Bits>(d: Vec3<R>, delta: Vec3<R>, ri2: R) -> Vec3<R> {
     delta.add_scaled((R::from_f64(-3.0) * d.dot(delta)) * ri2, d)
 }
 

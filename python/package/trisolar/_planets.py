@@ -149,6 +149,8 @@ def _planet(given: Planet) -> str:
 def planets(
     spec: Optional[Spec] = None,
     *,
+    preset: Optional[str] = None,
+    set: Optional[Mapping[str, Number]] = None,
     star: Optional[Number] = None,
     planets: Union[Planet, Sequence[Planet], None] = None,
     n: Optional[float] = None,
@@ -157,7 +159,12 @@ def planets(
     j2: Optional[float] = None,
     j4: Optional[float] = None,
     radius: Union[float, str, None] = None,
+    k2: Optional[float] = None,
+    lag: Optional[float] = None,
+    spin: Optional[float] = None,
     years: Optional[float] = None,
+    integrator: Optional[str] = None,
+    tolerance: Optional[float] = None,
     step: Union[float, str, None] = None,
     form: Optional[str] = None,
     observable: Optional[str] = None,
@@ -169,8 +176,8 @@ def planets(
     gpus: Optional[int] = None,
     progress: Progress = None,
 ) -> Planets:
-    """Follows planetary systems by a Wisdom-Holman integrator: a map over two numbers, an ensemble of drawn ones, or one system, with
-    MEGNO, Lyapunov exponent, end and energy error of each.
+    """Follows planetary systems by a Wisdom-Holman or an adaptive integrator: a map over two numbers, an ensemble of drawn ones, or one
+    system, with MEGNO, Lyapunov exponent, end and energy error of each.
 
     >>> jupiter = {"m": 0.000954, "a": 5.204, "e": 0.048, "omega": 0.257, "M": 0.6}
     >>> saturn = {"m": 0.000285, "a": (7, 10, 96), "e": (0, 0.5, 96), "omega": 1.616, "M": 0.871}
@@ -189,6 +196,9 @@ def planets(
 
     :param spec: the source of values that are not given below: a mapping with the same names (such as another result's
         ``spec``), TOML text, or the path of a TOML file.
+    :param preset: a known system in place of ``star`` and ``planets``: "solar-system", "giants" (from Jupiter on), "trappist-1" (Agol et al.
+        2021) or "kepler-36" (like those of Carter et al. 2012, on circular orbits) [none].
+    :param set: numbers by their names, in place of those of the preset or of the planets, such as ``{"a2": (7, 10, 96)}``.
     :param star: mass of the star (solar masses) [1].
     :param planets: 1 to 15 planets, from the inside out, each a mapping (or text as on the command line) of mass ``m`` (0 for a test
         particle), semi-major axis ``a``, eccentricity ``e``, inclination ``inc``, longitude of the node ``Omega``, argument of the
@@ -196,11 +206,19 @@ def planets(
         except ``a``, is 0.
     :param n: number of systems, if they are not a map [1; with drawn numbers 1000].
     :param seed: seed of all draws [1].
-    :param relativity: "potential" for relativistic precession by the star (Nobili & Roxburgh 1986) [none].
+    :param relativity: "potential" for relativistic precession by the star (Nobili & Roxburgh 1986), or "full" for its post-Newtonian
+        acceleration, which needs ``integrator="adaptive"`` [none].
     :param j2: oblateness J2 of the star, whose axis is that of z; needs ``radius`` [0].
     :param j4: coefficient J4 of the star; needs ``radius`` [0].
     :param radius: equatorial radius of the star (au, or text with a unit, such as "1 rsun" or "7e5 km").
+    :param k2: Love number of the tides that planets raise on the star; needs ``radius`` and ``integrator="adaptive"`` [0].
+    :param lag: time by which these tides lag (s) [0].
+    :param spin: period of the star's rotation about the axis of z (days) [it does not turn].
     :param years: time for which systems are followed (years) [10000].
+    :param integrator: "wisdom-holman" (fixed steps), "adaptive" (steps of each system's own length, for close encounters, high
+        eccentricities and forces that depend on velocities) or "hybrid" (the first, and the second where planets are within four Hill
+        radii) ["wisdom-holman"].
+    :param tolerance: largest relative error of an adaptive step [1e-12].
     :param step: step of the integrator: years, or a share of the shortest period of each system, such as "0.05P" ["0.05P"].
     :param form: order of the parts of a step: "kdk" (kick, drift, kick) or "dkd" (drift, kick, drift, as in WHFast) ["kdk"].
     :param observable: what pictures and ``.npy`` files show: "megno", "lyapunov", "time" or "energy-error". The last two need no
@@ -228,6 +246,7 @@ def planets(
         planet = [_planet(each) for each in several]
     star = None if star is None else _number(star)
     radius = None if radius is None else _number(radius)
+    set = None if set is None else [f"{name}={_number(value)}" for name, value in set.items()]  # type: ignore[assignment]
     step = None if step is None else step if isinstance(step, str) else _number(step)
     stop = [stop] if isinstance(stop, str) else stop if stop is None else list(stop)
     options = parameters("planets", locals())
