@@ -194,6 +194,7 @@ const SCALED: &[Scale] = &[
     scale("trisolar encounters --n 1e8 --stream", LONG_ENSEMBLE, &[]),
     scale("trisolar planets --planet", &[("--years", "2")], &[]),
     scale("trisolar planets --preset", &[("--years", "1")], &[]),
+    scale("trisolar atlas", &[("--box", "2")], &[]),
     scale("trisolar explore", &[], &[("--port", "0")]),
 ];
 

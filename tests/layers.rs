@@ -33,7 +33,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-cluster", BELOW_TIME_RUNS),
     ("trisolar-encounters", ENSEMBLE),
     ("trisolar-planets", ENSEMBLE),
-    // This is the only system that depends on others.
+    // These are the only ones that depend on other systems.
+    (
+        "trisolar-atlas",
+        &[
+            "kernels-gpu",
+            "trisolar-encounters",
+            "trisolar-ensemble",
+            "trisolar-io",
+            "trisolar-planets",
+            "trisolar-run",
+        ],
+    ),
     (
         "trisolar-zoom",
         &[

@@ -153,6 +153,19 @@ const EXAMPLES: &[(&str, Examples)] = &[
         ],
     ),
     (
+        "atlas",
+        &[
+            (
+                "trisolar atlas map.npz --plots map",
+                "the outcomes of trisolar encounters --map ... --out map.npz, with pictures",
+            ),
+            (
+                "trisolar atlas megno.npy --limits 2.5",
+                "regular and chaotic systems of trisolar planets",
+            ),
+        ],
+    ),
+    (
         "merge",
         &[
             (

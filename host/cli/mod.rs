@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use trisolar::io::older::Replaced;
 
+mod atlas;
 mod bench;
 mod cluster;
 mod compare;
@@ -87,6 +88,8 @@ enum Command {
     Planets(Box<planets::Args>),
     /// Draw a result again, with another look
     Draw(Box<draw::Args>),
+    /// Analyse a map of outcomes: shares, entropies, exponents and the boundaries of its basins
+    Atlas(Box<atlas::Args>),
     /// Make one result of the parts that commands with --part have computed
     Merge(merge::Args),
     /// Show maps and orbits in the browser
@@ -194,6 +197,7 @@ fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
         Command::Man(args) => ranks::refuse("man").and_then(|()| shell::man(&args, command())),
         Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),
         Command::Draw(args) => ranks::refuse("draw").and_then(|()| draw::run(&args)),
+        Command::Atlas(args) => ranks::refuse("atlas").and_then(|()| atlas::run(&args)),
         Command::Merge(args) => ranks::refuse("merge").and_then(|()| merge::run(&args)),
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use trisolar::ensemble::{Portion, Report};
+use trisolar::ensemble::{ClassShare, Portion, Report};
 
 use super::Failure;
 pub(crate) use super::failure::to_stderr;
@@ -191,6 +191,27 @@ impl Lines {
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
+}
+
+/// A table of shares with their intervals, each indented by a text, and an empty line below it.
+pub(crate) fn shares_table<'a>(
+    title: &str,
+    items: &str,
+    shares: impl IntoIterator<Item = (&'a str, &'a ClassShare)>,
+) -> String {
+    let mut text = format!("{title:<32} {items:>13} {:>10}   95 % interval\n", "share");
+    for (indent, share) in shares {
+        text.push_str(&format!(
+            "{:<32} {:>13} {:>9.3}%   {:.3} to {:.3}\n",
+            format!("{indent}{}", share.what),
+            grouped(share.count),
+            100.0 * share.share,
+            100.0 * share.interval[0],
+            100.0 * share.interval[1]
+        ));
+    }
+    text.push('\n');
+    text
 }
 
 /// 1234567 as `1 234 567`.

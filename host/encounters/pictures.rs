@@ -32,11 +32,16 @@ pub fn is_shaded(class: usize) -> bool {
 
 /// The class of a record, an index of [`CLASSES`].
 pub fn class(record: &Record) -> u8 {
-    match Outcome(record.outcome) {
-        Outcome::ESCAPE => record.body.min(2),
+    class_of(Outcome(record.outcome), record.body)
+}
+
+/// The class of a run with this outcome, from which this body escapes, counted from 0.
+pub fn class_of(outcome: Outcome, body: u8) -> u8 {
+    match outcome {
+        Outcome::ESCAPE => body.min(2),
         Outcome::IONISATION => 3,
         Outcome::COLLISION => 4,
-        _ if is_open(record) => 5,
+        Outcome::TIME | Outcome::STEPS => 5,
         _ => 6,
     }
 }

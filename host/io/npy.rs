@@ -146,14 +146,17 @@ impl<T: Element> RowWriter<T> {
 pub fn read<T: Element>(path: impl AsRef<Path>) -> Result<Array<T>, IoError> {
     let path = path.as_ref();
     let file = read::stream(path)?;
-    read_from(BufReader::new(file), path, usize::MAX).map_err(|e| match e {
-        ReadError::System(e) => IoError::system(path, "read", e),
-        ReadError::Malformed(reason) => IoError::Malformed {
-            path: path.to_owned(),
-            reason,
-        },
-        ReadError::Refused(error) => error,
-    })
+    read_from(BufReader::new(file), path, usize::MAX).map_err(|e| e.of_file(path))
+}
+
+/// Reads an array of booleans, integers or real numbers of any size, as f64.
+///
+/// # Errors
+/// As [`read`], and [`IoError::Malformed`] for an integer that f64 cannot represent.
+pub fn read_numbers(path: impl AsRef<Path>) -> Result<Array<f64>, IoError> {
+    let path = path.as_ref();
+    let file = read::stream(path)?;
+    read_numbers_from(BufReader::new(file), path).map_err(|e| e.of_file(path))
 }
 
 /// The reason why [`read_from`] failed; the caller adds the path.
@@ -162,6 +165,19 @@ pub(super) enum ReadError {
     System(io::Error),
     Malformed(String),
     Refused(IoError),
+}
+
+impl ReadError {
+    fn of_file(self, path: &Path) -> IoError {
+        match self {
+            Self::System(e) => IoError::system(path, "read", e),
+            Self::Malformed(reason) => IoError::Malformed {
+                path: path.to_owned(),
+                reason,
+            },
+            Self::Refused(error) => error,
+        }
+    }
 }
 
 impl From<io::Error> for ReadError {
@@ -194,6 +210,79 @@ pub(super) fn read_from<T: Element>(
     Ok(Array { shape, values })
 }
 
+/// Reads an array of numbers of any type from the file at `path`, or a member of it.
+pub(super) fn read_numbers_from(
+    mut reader: impl Read,
+    path: &Path,
+) -> Result<Array<f64>, ReadError> {
+    const INTEGERS_BEYOND_F64: &str = "it holds integers that 64-bit real numbers cannot represent";
+    let header = NpyHeader::read(&mut reader)?;
+    let (shape, n) = shape_of(&header)?;
+    // Whole numbers from here on are not all real numbers.
+    let exact = |x: i128| x.unsigned_abs() <= 1 << 53;
+    macro_rules! numbers {
+        ($($descr:literal, $t:ty, $fits:expr;)*) => {
+            match &*header.descr {
+                $($descr => converted(reader, path, n, |bytes| {
+                    let x = <$t>::from_le_bytes(bytes);
+                    $fits(x).then_some(x as f64)
+                })
+                .and_then(|values| {
+                    values.ok_or_else(|| ReadError::Malformed(INTEGERS_BEYOND_F64.to_owned()))
+                }),)*
+                other => Err(ReadError::Malformed(format!(
+                    "it holds {other}; booleans, integers and real numbers in little-endian order can be read"
+                ))),
+            }
+        };
+    }
+    let values = numbers! {
+        "|b1", u8, |_| true;
+        "|u1", u8, |_| true;
+        "|i1", i8, |_| true;
+        "<u2", u16, |_| true;
+        "<i2", i16, |_| true;
+        "<u4", u32, |_| true;
+        "<i4", i32, |_| true;
+        "<u8", u64, |x| exact(i128::from(x));
+        "<i8", i64, |x| exact(i128::from(x));
+        "<f4", f32, |_| true;
+        "<f8", f64, |_| true;
+    }?;
+    Ok(Array { shape, values })
+}
+
+/// Reads `n` values of `N` bytes in pieces; `None` if one of them has no conversion.
+fn converted<const N: usize>(
+    mut reader: impl Read,
+    path: &Path,
+    n: usize,
+    convert: impl Fn([u8; N]) -> Option<f64>,
+) -> Result<Option<Vec<f64>>, ReadError> {
+    const VALUES_PER_READ: usize = 1 << 17;
+    let mut values = Vec::new();
+    let mut piece = vec![0; n.min(VALUES_PER_READ) * N];
+    while values.len() < n {
+        let count = (n - values.len()).min(VALUES_PER_READ);
+        let bytes = &mut piece[..count * N];
+        reader.read_exact(bytes)?;
+        // A header with a wrong length has failed by now.
+        if values.capacity() < n {
+            read::check_memory(path, n as u64 * 8).map_err(ReadError::Refused)?;
+            let refused = |_| ReadError::System(io::ErrorKind::OutOfMemory.into());
+            values.try_reserve_exact(n).map_err(refused)?;
+        }
+        for bytes in bytes.as_chunks().0 {
+            let Some(value) = convert(*bytes) else {
+                return Ok(None);
+            };
+            values.push(value);
+        }
+    }
+    at_end(reader, n)?;
+    Ok(Some(values))
+}
+
 /// Reads an array of numbers from the file at `path`, or a member of it, into rows.
 pub(super) fn read_rows(
     mut reader: impl Read,
@@ -224,7 +313,12 @@ fn read_header<T: Element>(reader: impl Read) -> Result<(Vec<usize>, usize), Rea
             T::NAME
         )));
     }
-    let shape = header.shape;
+    shape_of(&header)
+}
+
+/// The shape that a header claims, and the number of its values.
+fn shape_of(header: &NpyHeader) -> Result<(Vec<usize>, usize), ReadError> {
+    let shape = header.shape.clone();
     let n = count(&shape)
         .ok_or_else(|| ReadError::Malformed(format!("its shape {shape:?} is too large")))?;
     if header.fortran_order && shape.iter().filter(|&&n| n > 1).count() > 1 {

@@ -374,6 +374,18 @@ impl NpzReader {
         npy::read_from(member, &self.path, most).map_err(|e| array_error(&self.path, name, e))
     }
 
+    /// Reads the array `name` of booleans, integers or real numbers of any size, as f64.
+    ///
+    /// # Errors
+    /// As [`npy::read_numbers`].
+    pub fn numbers(&mut self, name: &str) -> Result<Array<f64>, IoError> {
+        let member = self
+            .zip
+            .by_name(&format!("{name}.npy"))
+            .map_err(|e| unreadable(&self.path, &format!("array {name}"), e))?;
+        npy::read_numbers_from(member, &self.path).map_err(|e| array_error(&self.path, name, e))
+    }
+
     /// Reads the array `name` into rows, one for each index of its first axis, and returns its shape.
     ///
     /// # Errors

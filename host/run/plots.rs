@@ -7,8 +7,19 @@ use trisolar_io::PictureFormat;
 use super::Names;
 
 /// The pictures that `--plots` of any command may draw into its folder.
-const NAMES: [&str; 8] = [
-    "energy", "orbits", "density", "radii", "steps", "e2", "v-inf", "lifetime",
+const NAMES: [&str; 12] = [
+    "energy",
+    "orbits",
+    "density",
+    "radii",
+    "steps",
+    "e2",
+    "v-inf",
+    "lifetime",
+    "entropy",
+    "uncertainty",
+    "dimension",
+    "wada",
 ];
 
 /// The files in the folder that belong to a run.

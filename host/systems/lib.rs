@@ -10,6 +10,7 @@
 //! - [`accuracy`]: errors of results, and the limits above which they are reported
 //! - [`encounters`]: complete three-body encounters by a regularised integrator
 //! - [`planets`]: planetary systems by a Wisdom-Holman integrator, with indicators of chaos
+//! - [`atlas`]: analyses of maps of outcomes
 //! - [`ensemble`]: what maps, encounters and planetary systems have in common
 //! - [`bodies`]: bodies, start models, files and diagnostics
 //! - [`spec`]: what all specifications have in common
@@ -24,6 +25,7 @@ pub mod accuracy;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 
+pub use trisolar_atlas as atlas;
 pub use trisolar_bodies as bodies;
 pub use trisolar_cluster as hermite;
 pub use trisolar_device as gpu;

@@ -4,6 +4,7 @@
 use pyo3::prelude::*;
 
 mod array;
+mod atlas;
 mod cluster;
 mod encounters;
 mod errors;
@@ -21,6 +22,8 @@ mod watch;
 mod _trisolar {
     #[pymodule_export]
     use super::array::Array;
+    #[pymodule_export]
+    use super::atlas::atlas_json;
     #[pymodule_export]
     use super::cluster::{ClusterProblem, ClusterState, lagrange_fractions};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod agreement;
+mod atlas;
 mod bad_input;
 mod bench_solvers;
 mod body_files;

@@ -174,29 +174,14 @@ impl RecordCommand for Overrides {
 /// The shares of outcomes, and the lines below them.
 fn table(ensemble: &Encounters, summary: &Summary) -> (String, Lines) {
     let spec = &ensemble.specification;
-    let mut text = format!(
-        "{:<32} {:>13} {:>10}   95 % interval\n",
-        spec.setup.name(),
-        "runs",
-        "share"
-    );
-    let mut row = |indent: &str, share: &trisolar::ensemble::ClassShare| {
-        text.push_str(&format!(
-            "{:<32} {:>13} {:>9.3}%   {:.3} to {:.3}\n",
-            format!("{indent}{}", share.what),
-            report::grouped(share.count),
-            100.0 * share.share,
-            100.0 * share.interval[0],
-            100.0 * share.interval[1]
-        ));
-    };
+    let mut shares = Vec::new();
     for share in &summary.outcomes {
-        row("  ", share);
+        shares.push(("  ", share));
         if share.what == "escape" {
-            summary.escapers.iter().for_each(|share| row("    ", share));
+            shares.extend(summary.escapers.iter().map(|share| ("    ", share)));
         }
     }
-    text.push('\n');
+    let text = report::shares_table(spec.setup.name(), "runs", shares);
     let mut lines = Lines::default();
     let time = |t: Option<f64>| t.map_or("open".to_owned(), |t| format!("{t:.6}"));
     let lives = &summary.lifetimes;

@@ -11,6 +11,7 @@
 A GPU is used where there is one; nothing of CUDA is needed to install or import this.
 """
 
+from ._atlas import atlas
 from ._cluster import LAGRANGE_FRACTIONS, Cluster, ClusterState, cluster
 from ._divergence import DivergenceMap, divergence
 from ._encounters import (
@@ -49,6 +50,7 @@ __all__ = [
     "TrisolarWarning",
     "Zoom",
     "__version__",
+    "atlas",
     "cluster",
     "devices",
     "divergence",
