@@ -193,10 +193,7 @@ impl RecordCommand for Overrides {
         let text = format!("median {median:.1e}, largest {largest:.1e}");
         lines.add("energy error", &text);
         if let Some(check) = check {
-            let text = format!(
-                "{} of {} systems have another verdict with half the step",
-                check.changed, check.sample
-            );
+            let text = check.in_words("systems", "have another verdict with half the step");
             lines.add("step check", &text);
         }
         Reported {

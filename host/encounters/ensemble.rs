@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use kernels_gpu::encounters::Record;
 
+use super::pictures::class;
 use super::store::EncounterContents;
 use super::{DeviceEngine, Devices, Executor, Specification, Task, Validated, cpu};
 use trisolar_bodies::Points;
-use trisolar_ensemble::{Computed, Ensemble, Report};
+use trisolar_ensemble::{Computed, Ensemble, Report, StepCheck, repeated};
 use trisolar_run::queue::Share;
 use trisolar_run::{EngineError, Monitor, RunOptions, Workers};
 use trisolar_spec::SpecError;
@@ -24,6 +25,8 @@ pub struct Encounters {
     pub records: Records,
     /// How they were integrated.
     pub report: Report,
+    /// How many outcomes of a sample change with twice the steps, if it was determined.
+    pub step_check: Option<StepCheck>,
 }
 
 impl Encounters {
@@ -108,9 +111,36 @@ pub fn run_on(
     monitor: &dyn Monitor,
 ) -> Result<Encounters, EngineError> {
     let Computed { values, report } = trisolar_ensemble::compute(executor, spec, options, monitor)?;
+    let step_check = step_check(executor, spec, &values, options, monitor)?;
     Ok(Encounters {
         specification: spec.specification().clone(),
         records: values.into(),
         report,
+        step_check,
     })
+}
+
+/// The largest sample of runs that are integrated again.
+const CHECKED: u64 = 256;
+/// Of this many runs one is integrated again, in twice the steps: a tenth of the time.
+const RUNS_PER_CHECK: u64 = 20;
+
+/// Integrates a sample of these runs, which depends on their number alone, again with twice the steps on the CPU: how many have another
+/// outcome, or another body that escapes? `None` if there are fewer than 20 runs, or twice the steps are too many.
+///
+/// # Errors
+/// Those of the computation, also if it is interrupted.
+pub fn step_check(
+    executor: &dyn Executor<Validated>,
+    spec: &Validated,
+    records: &[Record],
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Option<StepCheck>, EngineError> {
+    let most = CHECKED.min(records.len() as u64 / RUNS_PER_CHECK);
+    let Some(finer) = spec.with_twice_the_steps().filter(|_| most > 0) else {
+        return Ok(None);
+    };
+    let same = |a: &Record, b: &Record| class(a) == class(b);
+    repeated(executor, &finer, records, most, same, options, monitor).map(Some)
 }

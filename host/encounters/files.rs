@@ -204,6 +204,7 @@ pub fn read_npz(path: &Path) -> Result<Encounters, IoError> {
         specification,
         records: records.into(),
         report: Report::nothing("read from a file"),
+        step_check: None,
     })
 }
 

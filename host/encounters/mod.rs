@@ -22,14 +22,14 @@ pub use adjustable::Adjustable;
 pub use course::{Course, Place};
 pub use cpu::kicks_limit;
 pub use device::{DeviceEngine, device_kicks_limit};
-pub use ensemble::{Encounters, Records, run, run_on};
+pub use ensemble::{Encounters, Records, run, run_on, step_check};
 pub use files::same_bits;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use overrides::Overrides;
 pub use parameter::Setup;
 pub use spec::{Jump, Limits, Order, Precision, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Summary};
-pub use trisolar_ensemble::{Engine, Executor, Sink};
+pub use trisolar_ensemble::{Engine, Executor, Sink, StepCheck};
 pub use trisolar_spec::read::whole_number;
 pub use trisolar_spec::{Choice, Parameter};
 

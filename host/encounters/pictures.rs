@@ -90,8 +90,14 @@ pub fn outcome_map(path: &Path, ensemble: &Encounters, look: &Look) -> Result<()
 fn title(ensemble: &Encounters) -> String {
     let (spec, runs) = (&ensemble.specification, ensemble.records.len());
     let (order, steps) = (u32::from(spec.order), spec.steps_per_period);
+    let changed = ensemble.step_check.map_or(String::new(), |check| {
+        format!(
+            "\noutcomes that change: {:.1} % with twice the steps",
+            100.0 * check.share
+        )
+    });
     format!(
-        "{}, {runs} encounters\norder {order}, {steps} steps per period",
+        "{}, {runs} encounters\norder {order}, {steps} steps per period{changed}",
         spec.setup
     )
 }

@@ -308,6 +308,8 @@ fn named<'de, D: Deserializer<'de>>(
 /// Largest number of runs.
 pub const MAX_RUNS: u64 = 1 << 32;
 
+/// The largest of [`Limits::max_steps`].
+const MOST_STEPS: u32 = 4_000_000_000;
 /// The allowed values of [`Limits::max_steps`].
 pub(super) const STEPS_ALLOWED: &str = "must be a whole number from 1 to 4000000000";
 
@@ -547,7 +549,7 @@ impl Specification {
                 "must be a finite number above 0 (time)",
             ));
         }
-        if !(1..=4_000_000_000).contains(&self.limits.max_steps) {
+        if !(1..=MOST_STEPS).contains(&self.limits.max_steps) {
             return Err(wrong("max-steps", self.limits.max_steps, STEPS_ALLOWED));
         }
         let settings = Settings {
@@ -658,6 +660,18 @@ const BURRAU: BodiesStart = BodiesStart {
 };
 
 impl Validated {
+    /// The same runs with twice the steps in a period; `None` if that is not allowed.
+    pub(super) fn with_twice_the_steps(&self) -> Option<Self> {
+        let mut finer = self.specification.clone();
+        finer.steps_per_period *= 2.0;
+        finer.limits.max_steps = finer.limits.max_steps.saturating_mul(2).min(MOST_STEPS);
+        let finer = finer.validated(self.plan, self.bodies.clone()).ok()?;
+        Some(Self {
+            checksum: self.checksum,
+            ..finer
+        })
+    }
+
     /// The specification.
     pub fn specification(&self) -> &Specification {
         &self.specification

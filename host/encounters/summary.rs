@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Encounters, Setup};
-use trisolar_ensemble::ClassShare;
 use trisolar_ensemble::statistics::median_and_largest;
+use trisolar_ensemble::{ClassShare, StepCheck};
 
 /// The lifetimes of runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,6 +71,9 @@ pub struct Summary {
     pub jumps: f64,
     /// Errors of energy and angular momentum.
     pub errors: Errors,
+    /// How many outcomes of a sample change with twice the steps, if it was determined.
+    #[serde(default)]
+    pub step_check: Option<StepCheck>,
 }
 
 /// Name of an outcome.
@@ -211,6 +214,7 @@ impl Summary {
                 energy_limit: ENERGY_LIMIT,
                 momentum_largest: tally.momentum_largest.unwrap_or(f64::NAN),
             },
+            step_check: ensemble.step_check,
         }
     }
 }

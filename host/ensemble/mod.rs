@@ -28,5 +28,5 @@ pub use lanes::{LaneItems, on_lanes};
 pub use lease::Lease;
 pub use plain::Records;
 pub use ranks::{Leader, Local, ReadPoints, lead, serve};
-pub use repeat::StepCheck;
+pub use repeat::{StepCheck, evenly_spaced, repeated};
 pub use shares::ClassShare;

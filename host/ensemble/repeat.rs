@@ -1,11 +1,15 @@
 //! Whether values depend on how they were computed: a sample of the items is computed again.
 
-use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions};
 
 use super::statistics::wilson;
+use super::{Ensemble, Executor, Sink, Task};
 
 /// How many values of a sample change when they are computed again.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepCheck {
     /// Items in the sample.
     pub sample: u64,
@@ -43,5 +47,74 @@ impl StepCheck {
             "{:.1} % ({changed} of {compared} sampled {what}; 95 % interval {low:.0} to {high:.0} %) {change}",
             100.0 * self.share,
         )
+    }
+}
+
+/// The numbers of up to `most` of so many items, evenly spaced.
+pub fn evenly_spaced(items: u64, most: u64) -> Vec<u64> {
+    let count = items.min(most);
+    let place = |k| (u128::from(k) * u128::from(items) / u128::from(count)) as u64;
+    (0..count).map(place).collect()
+}
+
+/// Values with the numbers of their items.
+struct Found<V>(Mutex<Vec<(u64, V)>>);
+
+impl<E, V: Copy + Send + 'static> Sink<E> for Found<V>
+where
+    E: for<'a> Ensemble<Slice<'a> = &'a [V]>,
+{
+    fn put(&self, first: u64, values: &[V]) -> Result<(), EngineError> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend((first..).zip(values.iter().copied()));
+        Ok(())
+    }
+}
+
+/// Computes up to `most` items, evenly spaced, again on the CPU by a changed ensemble, and counts those whose value is not the `same` as
+/// in `all`.
+///
+/// # Errors
+/// Those of the computation, also if it is interrupted.
+pub fn repeated<E, V: Copy + Send + 'static>(
+    executor: &dyn Executor<E>,
+    changed: &E,
+    all: &[V],
+    most: u64,
+    same: impl Fn(&V, &V) -> bool,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<StepCheck, EngineError>
+where
+    E: for<'a> Ensemble<Slice<'a> = &'a [V]>,
+{
+    let sample = evenly_spaced(all.len() as u64, most);
+    let spans: Vec<_> = sample.iter().map(|&item| item..item + 1).collect();
+    let found = Found(Mutex::default());
+    // A GPU would compute items that are not neighbours one after another.
+    let cpu = RunOptions {
+        backend: Backend::Cpu,
+        with_cpu: false,
+        gpus: GpuChoice::Auto,
+        ..*options
+    };
+    executor.stream(&Task::new(changed, &spans, &found), &cpu, monitor)?;
+    let found = found.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let differs = |(item, again): &&(u64, V)| !same(&all[*item as usize], again);
+    let count = found.len() as u64;
+    let differing = found.iter().filter(differs).count() as u64;
+    Ok(StepCheck::new(count, count, differing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::evenly_spaced;
+
+    #[test]
+    fn samples_are_evenly_spaced_and_no_larger_than_what_there_is() {
+        assert_eq!(evenly_spaced(10, 4), [0, 2, 5, 7]);
+        assert_eq!(evenly_spaced(3, 4), [0, 1, 2]);
+        assert_eq!(evenly_spaced(0, 4), [0; 0]);
+        assert_eq!(evenly_spaced(1 << 40, 2), [0, 1 << 39]);
     }
 }

@@ -685,13 +685,8 @@ impl Validated {
     }
 
     /// Up to `most` systems, evenly spaced.
-    pub(super) fn sample(&self, most: u64) -> Vec<u64> {
-        let n = self.specification.n;
-        let count = n.min(most);
-        // A stride that is prime to the width of common maps visits all columns.
-        (0..count)
-            .map(|k| (u128::from(k) * u128::from(n) / u128::from(count)) as u64)
-            .collect()
+    fn sample(&self, most: u64) -> Vec<u64> {
+        trisolar_ensemble::evenly_spaced(self.specification.n, most)
     }
 
     /// Checks that systems take at least one step and not too many.

@@ -56,7 +56,7 @@ impl Summary {
         if let Some(check) = step_check.filter(|check| check.changed > 0) {
             warnings.push(format!(
                 "with half the step, {} of {} systems that were checked have another verdict",
-                check.changed, check.sample
+                check.changed, check.compared
             ));
         }
         if unsolved > 0 {

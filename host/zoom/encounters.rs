@@ -192,6 +192,7 @@ impl Framed for Validated {
             specification: spec.specification().clone(),
             records: values.mapped.into(),
             report: Report::default(),
+            step_check: None,
         };
         let ((), written) = stage(|| {
             if style.npy {

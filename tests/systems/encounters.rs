@@ -7,9 +7,10 @@ use kernels_gpu::encounters::{Pairs, Record, Settings};
 use kernels_gpu::number::{Bits, Fast};
 use trisolar::divergence::{Points, Unattended};
 use trisolar::encounters::{
-    Choice, Course, CpuEngine, DeviceEngine, Engine, Jump, Limits, Order, Outcome, Precision,
-    Setup, Specification, Validated, same_bits,
+    self, Choice, Course, CpuEngine, DeviceEngine, Devices, Engine, Jump, Limits, Order, Outcome,
+    Precision, Setup, Specification, Summary, Validated, same_bits,
 };
+use trisolar::run::{Backend, RunOptions};
 use trisolar::simd::Simd;
 
 fn fastest(spec: &Validated) -> Vec<Record> {
@@ -1112,4 +1113,63 @@ fn pairs_keep_the_digits_of_close_bodies() {
         let sum = m.length[0] * s.x[0][k] + m.length[1] * s.x[1][k];
         assert!((sum - m.length[2] * s.x[2][k]).abs() < 1e-14);
     }
+}
+
+/// A monitor that cancels at once.
+struct Impatient;
+
+impl trisolar::run::Monitor for Impatient {
+    fn cancelled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn the_step_check_counts_the_outcomes_that_change_with_twice_the_steps() {
+    let few = Specification {
+        n: 700,
+        steps_per_period: 10.0,
+        ..Specification::default()
+    };
+    let options = RunOptions {
+        backend: Backend::Cpu,
+        ..RunOptions::default()
+    };
+    let valid = few.clone().validate().unwrap();
+    let found = encounters::run(&valid, &options, &Unattended).unwrap();
+    let check = found.step_check.expect("there are enough runs");
+    let finer = Specification {
+        steps_per_period: 20.0,
+        limits: Limits {
+            max_steps: 2 * few.limits.max_steps,
+            ..few.limits
+        },
+        ..few.clone()
+    };
+    let finer = fastest(&finer.validate().unwrap());
+    // One of 20 runs, by their numbers.
+    let sample = (0..35).map(|k| 20 * k);
+    let end = |r: &Record| {
+        (
+            r.outcome,
+            (r.outcome == Outcome::ESCAPE.0).then_some(r.body),
+        )
+    };
+    let changed = sample.filter(|i| end(&found.records[*i]) != end(&finer[*i]));
+    assert_eq!(check.sample, 35);
+    assert_eq!(
+        (check.compared, check.changed),
+        (35, changed.count() as u64)
+    );
+    assert!(
+        check.changed > 0,
+        "chaos amplifies the errors of such steps"
+    );
+    assert_eq!(Summary::of(&found).step_check, Some(check));
+    // Fewer runs than 20 have no check, and an interrupted one has no result.
+    let check = |records: &[Record], monitor: &dyn trisolar::run::Monitor| {
+        encounters::step_check(&Devices::new(), &valid, records, &options, monitor)
+    };
+    assert_eq!(check(&found.records[..19], &Unattended).unwrap(), None);
+    assert!(check(&found.records, &Impatient).is_err());
 }

@@ -7,7 +7,9 @@ use trisolar::bodies::Points;
 use trisolar::encounters::files::Format;
 use trisolar::encounters::pictures::Look;
 use trisolar::encounters::store::EncounterContents;
-use trisolar::encounters::{Encounters, Overrides, Record, Records, Summary, Validated, pictures};
+use trisolar::encounters::{
+    Encounters, Overrides, Record, Records, Summary, Validated, pictures, step_check,
+};
 use trisolar::ensemble::Report;
 use trisolar::io::IoError;
 use trisolar::run::Outputs;
@@ -106,9 +108,16 @@ impl RecordCommand for Overrides {
         job: &RecordJob<Self>,
         records: Records,
         report: &Report,
-        _: Option<Again<'_, Validated>>,
+        whole: Option<Again<'_, Validated>>,
     ) -> Result<Encounters, Failure> {
+        let step_check = match whole {
+            None => None,
+            Some((executor, options, progress)) => {
+                step_check(executor, &job.valid, &records, options, progress)?
+            }
+        };
         Ok(Encounters {
+            step_check,
             specification: job.valid.specification().clone(),
             records,
             report: report.clone(),
@@ -150,9 +159,11 @@ impl RecordCommand for Overrides {
         let kicks = outcome.computed.kicks(&outcome.new);
         let [encounters, kicks] = [runs, kicks].map(|count| outcome.per_second(count));
         let (above, lines) = table(&outcome.computed, &summary);
+        let mut errors = json!(summary.errors);
+        errors["step_check"] = json!(summary.step_check);
         Reported {
             specification: json!(outcome.computed.specification),
-            errors: json!(summary.errors),
+            errors,
             own: json!({
                 "encounters_per_second": encounters,
                 "kicks_per_second": kicks,
@@ -208,6 +219,10 @@ fn table(ensemble: &Encounters, summary: &Summary) -> (String, Lines) {
         errors.energy_median, errors.energy_largest, errors.momentum_largest
     );
     lines.add("errors", &line);
+    if let Some(check) = &summary.step_check {
+        let text = check.in_words("runs", "have another outcome with twice the steps");
+        lines.add("step check", &text);
+    }
     lines.add(
         "failed",
         &format!("{} runs", report::grouped(summary.failed)),
