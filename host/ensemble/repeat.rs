@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions};
+use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, Quiet, RunOptions};
 
 use super::statistics::wilson;
 use super::{Ensemble, Executor, Sink, Task};
@@ -71,7 +71,7 @@ where
     }
 }
 
-/// Computes up to `most` items, evenly spaced, again on the CPU by a changed ensemble, and counts those whose value is not the `same` as
+/// Computes up to `most` items, evenly spaced, again on the CPU by a changed ensemble, without a report of progress, and counts those whose value is not the `same` as
 /// in `all`.
 ///
 /// # Errors
@@ -98,7 +98,7 @@ where
         gpus: GpuChoice::Auto,
         ..*options
     };
-    executor.stream(&Task::new(changed, &spans, &found), &cpu, monitor)?;
+    executor.stream(&Task::new(changed, &spans, &found), &cpu, &Quiet(monitor))?;
     let found = found.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let differs = |(item, again): &&(u64, V)| !same(&all[*item as usize], again);
     let count = found.len() as u64;

@@ -11,7 +11,6 @@ use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 use trisolar::planets::files::{Format, Look, OUTCOMES, REALS, unit};
 use trisolar::planets::{CHECKED, Devices, Overrides, Summary, Validated, step_check};
-use trisolar::run::Quiet;
 use trisolar::spec::Parameters as _;
 
 use crate::{errors, values, watch};
@@ -73,7 +72,7 @@ impl PlanetsProblem {
             let devices = Devices::new();
             let computed = compute(&devices, &*valid, &options, monitor)?;
             let all = &computed.values;
-            let check = step_check(&devices, &valid, all, CHECKED, &options, &Quiet(monitor))?;
+            let check = step_check(&devices, &valid, all, CHECKED, &options, monitor)?;
             let summary = Summary::of(&valid, all, check);
             Ok((computed, summary))
         })?;

@@ -33,8 +33,8 @@ pub mod step;
 pub use masses::Masses;
 pub use run::{Encounter, Outcome, Record, Settings, Verdict};
 pub use start::{BodiesStart, Plan, Setup, Start};
-pub use trisolar_equations::{Law, random};
 pub use step::{Pairs, Scheme, Watch};
+pub use trisolar_equations::{Law, random};
 
 /// The bodies of each pair, and the third body. All arrays over pairs use this order.
 pub const PAIRS: [[usize; 3]; 3] = [[0, 1, 2], [1, 2, 0], [0, 2, 1]];
