@@ -77,11 +77,11 @@ pub fn follow<R, E, M, const D: usize, const P: usize>(
         with_own_steps::<R, E, M, D, P>(&motion, job, &mut items, begun)
     };
     let numbers = E::numbers(&state);
-    // A sum with a number that is not finite is not finite, and its difference with itself is not 0.
-    let mut sum = numbers[0] - numbers[0];
+    // 0 times a number that is not finite is no number.
+    let mut sum = numbers[0] * 0.0;
     let mut i = 1;
     while i < D {
-        sum = sum + (numbers[i] - numbers[i]);
+        sum = sum + numbers[i] * 0.0;
         i += 1;
     }
     let finite = sum.abs().less(R::of(1.0));

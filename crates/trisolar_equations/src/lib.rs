@@ -9,7 +9,7 @@
 //! - [`scalar`]: the trait [`Scalar`], and `f64`; [`lanes`] and [`dual`] implement it, too
 //! - [`system`]: what users implement, and [`Dynamics`], which is the same interface for all kinds of systems
 //! - [`evolution`]: a state in motion, alone or with a tangent vector
-//! - [`scheme`]: integrators
+//! - the integrators of [`scheme`]
 //! - [`random`] and [`law`]: start values that are fixed, drawn or an axis of a map
 //! - [`job`]: a specification as plain data
 //! - [`follow`]: items from their start to their end
