@@ -76,7 +76,7 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
     let count = plan.count as usize;
     if begins == 1 {
         // SAFETY: as above.
-        unsafe { *place = plan.begin(*job.items.add(i as usize)) };
+        unsafe { *place = plan.begin::<F, N>(*job.items.add(i as usize)) };
     }
     // No function takes a reference to the system in progress, so that it can be in registers.
     // SAFETY: as above; the first launch has written it.

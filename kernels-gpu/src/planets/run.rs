@@ -29,7 +29,7 @@ pub fn run<R: Bits<Alone = f64>, F: Follow, const N: usize>(
     let Some(first) = systems.next() else {
         return;
     };
-    let begun = plan.begin::<N>(first);
+    let begun = plan.begin::<F, N>(first);
     let mut all = System::<R, N>::spread(&begun);
     let mut items = [None; MAX_LANES];
     items[0] = Some(first);
@@ -38,7 +38,7 @@ pub fn run<R: Bits<Alone = f64>, F: Follow, const N: usize>(
     while lane < R::LANES && more {
         match systems.next() {
             Some(item) => {
-                all.put(lane, &plan.begin::<N>(item));
+                all.put(lane, &plan.begin::<F, N>(item));
                 items[lane] = Some(item);
                 busy += 1;
             }
@@ -65,7 +65,7 @@ pub fn run<R: Bits<Alone = f64>, F: Follow, const N: usize>(
                         busy += u32::from(more);
                     }
                     // A lane without a system repeats one, whose result nobody takes.
-                    let next = items[lane].map_or(begun, |item| plan.begin::<N>(item));
+                    let next = items[lane].map_or(begun, |item| plan.begin::<F, N>(item));
                     all.put(lane, &next);
                 }
                 lane += 1;
@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn end<const N: usize>(plan: &Plan) -> (System<f64, N>, Record) {
-        let mut system = plan.begin::<N>(0);
+        let mut system = plan.begin::<Adaptive<WithTangent>, N>(0);
         follow(&mut system, plan);
         let (count, physics) = (plan.count as usize, &plan.physics);
         let record = match physics.integrator {
@@ -389,7 +389,7 @@ mod tests {
             let (end, record) = end::<MAX_PLANETS>(&plan);
             assert_eq!(record.outcome, Outcome::STABLE.0);
             let moved = |k: f64| {
-                let mut system = plan.begin::<MAX_PLANETS>(0);
+                let mut system = plan.begin::<Adaptive<WithTangent>, MAX_PLANETS>(0);
                 for p in &mut system.planets[..2] {
                     p.state.x = p.state.x.add_scaled(k, p.tangent.x);
                     p.state.v = p.state.v.add_scaled(k, p.tangent.v);
@@ -445,7 +445,7 @@ mod tests {
             ),
         ] {
             let plan = adaptive(&[JUPITER, saturn], 0.25, 4000.0);
-            let mut system = plan.begin::<MAX_PLANETS>(0);
+            let mut system = plan.begin::<Adaptive<WithTangent>, MAX_PLANETS>(0);
             let (m1, m2) = (system.planets[0].mass, system.planets[1].mass);
             let share = m1 / (1.0 + m1);
             let total = 1.0 + m1 + m2;
@@ -687,7 +687,7 @@ mod tests {
     fn the_growth_of_long_tangent_vectors_goes_on_after_they_are_shortened() {
         let planets = [JUPITER, saturn(7.818, 0.2273)];
         let chaotic = plan(1.0, &planets, 5.0, 60_000.0);
-        let mut system = chaotic.begin::<2>(0);
+        let mut system = chaotic.begin::<WithTangent, 2>(0);
         let length2 = |system: &System<f64, 2>| {
             let of = |p: &Planet<f64>| {
                 let Phase { x, v } = p.tangent;

@@ -4,7 +4,7 @@ use core::f64::consts::{PI, TAU};
 
 use super::kepler::Phase;
 use super::system::Conditions;
-use super::{MAX_PLANETS, Physics, System};
+use super::{Follow, MAX_PLANETS, Physics, System};
 use crate::Vec3;
 use crate::encounters::Law;
 use crate::encounters::orbit::eccentric_anomaly;
@@ -90,7 +90,7 @@ impl Plan {
 
     /// The system at its start.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
-    pub fn begin<const N: usize>(&self, item: u64) -> System<f64, N> {
+    pub fn begin<F: Follow, const N: usize>(&self, item: u64) -> System<f64, N> {
         let star = self.star(item);
         let (h, steps) = self.step(item);
         let conditions = Conditions {
@@ -114,7 +114,7 @@ impl Plan {
             bodies[i] = (mass, state(inner, &elements), a);
             i += 1;
         }
-        System::begin(star, i, |i| bodies[i], &conditions, &self.physics)
+        System::begin::<F>(star, i, |i| bodies[i], &conditions, &self.physics)
     }
 }
 

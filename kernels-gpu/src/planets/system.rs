@@ -5,7 +5,7 @@
 use core::f64::consts::LN_2;
 
 use super::kepler::{Phase, drift};
-use super::{Adaptive, Follow, MAX_PLANETS, Physics, WithTangent};
+use super::{Adaptive, Follow, General, MAX_PLANETS, Physics, WithTangent};
 use crate::number::{Bits, Mask, divide, per_lane};
 use crate::{PerLane, Vec3};
 
@@ -175,7 +175,7 @@ const CLOSE: f64 = 4.0;
 impl<const N: usize> System<f64, N> {
     /// A system with this star and these planets: mass, state and semi-major axis. The tangent vector has the components 1.
     #[inline(always)]
-    pub fn begin(
+    pub fn begin<F: Follow>(
         star: f64,
         count: usize,
         planet: impl Fn(usize) -> (f64, Phase<f64>, f64),
@@ -218,13 +218,22 @@ impl<const N: usize> System<f64, N> {
             };
             i += 1;
         }
-        system.kicks::<Adaptive<WithTangent>>(count, physics);
+        // Only what the system needs, because this code takes registers from the kernel that calls it.
+        if F::ADAPTIVE {
+            system.kicks::<Adaptive<WithTangent>>(count, physics);
+        } else if F::GENERAL {
+            system.kicks::<General<WithTangent>>(count, physics);
+        } else {
+            system.kicks::<WithTangent>(count, physics);
+        }
         system.course.outcome = 0.0;
         system.course.energy = system.energy(count, physics);
         let length2 = system.length2(count);
         let length = half_logarithm(length2);
         (system.course.start, system.course.now) = (length, length);
-        system.course.growth = system.growth::<Adaptive<WithTangent>>(count, length2);
+        if F::ADAPTIVE {
+            system.course.growth = system.growth::<Adaptive<WithTangent>>(count, length2);
+        }
         (system.course.size, system.course.inverse) = (1.0, 1.0);
         system.course.fine = match physics.integrator {
             Physics::WISDOM_HOLMAN => 0.0,
