@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kernels_gpu::encounters::Record;
 
-use super::pictures::class;
+use super::outcome::class;
 use super::store::EncounterContents;
 use super::{DeviceEngine, Devices, Executor, Specification, Task, Validated, cpu};
 use trisolar_bodies::Points;

@@ -11,6 +11,7 @@ mod cpu;
 mod device;
 mod ensemble;
 pub mod files;
+mod outcome;
 mod overrides;
 pub mod parameter;
 pub mod pictures;

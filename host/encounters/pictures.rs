@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use kernels_gpu::encounters::{Outcome, Record};
 
 use super::Encounters;
-use super::summary::{body_name, is_open};
+use super::outcome::is_open;
+pub use super::outcome::{class, class_of};
+use super::summary::body_name;
 use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{
     Axis, Class, ClassMap, Labels, Theme, YDirection, bare_classes, classes,
@@ -28,22 +30,6 @@ pub const CLASSES: [(&str, Rgb); 7] = [
 /// Whether pixels of this class are the brighter the sooner they end. Runs that a limit ended, or that failed, have no time of their own.
 pub fn is_shaded(class: usize) -> bool {
     class < 5
-}
-
-/// The class of a record, an index of [`CLASSES`].
-pub fn class(record: &Record) -> u8 {
-    class_of(Outcome(record.outcome), record.body)
-}
-
-/// The class of a run with this outcome, from which this body escapes, counted from 0.
-pub fn class_of(outcome: Outcome, body: u8) -> u8 {
-    match outcome {
-        Outcome::ESCAPE => body.min(2),
-        Outcome::IONISATION => 3,
-        Outcome::COLLISION => 4,
-        Outcome::TIME | Outcome::STEPS => 5,
-        _ => 6,
-    }
 }
 
 /// The appearance of a map with axes.

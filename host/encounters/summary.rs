@@ -4,6 +4,7 @@ use kernels_gpu::encounters::{Outcome, Record};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub use super::outcome::is_open;
 use super::{Encounters, Setup};
 use trisolar_ensemble::statistics::median_and_largest;
 use trisolar_ensemble::{ClassShare, StepCheck};
@@ -86,11 +87,6 @@ pub fn outcome_name(outcome: Outcome) -> &'static str {
         Outcome::STEPS => "open: most steps",
         _ => "failed",
     }
-}
-
-/// Whether a limit ended the run.
-pub fn is_open(record: &Record) -> bool {
-    [Outcome::TIME, Outcome::STEPS].contains(&Outcome(record.outcome))
 }
 
 /// Whether the run failed.

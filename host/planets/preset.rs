@@ -2,6 +2,7 @@
 
 use trisolar_bodies::solar_planets;
 
+use super::number::as_text;
 use super::spec::named;
 use super::{Number, PlanetText};
 
@@ -19,6 +20,8 @@ named! {
         Kepler36 = "kepler-36",
     }
 }
+
+as_text!(Preset);
 
 /// Masses (of the sun), semi-major axes (au), eccentricities, arguments of the pericentres, and mean anomalies.
 type Row = [f64; 5];

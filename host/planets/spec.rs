@@ -9,7 +9,6 @@ use kernels_gpu::planets::start::Limits;
 use kernels_gpu::planets::{MAX_PLANETS, Physics, Plan, Record};
 use serde::{Deserialize, Serialize};
 
-use super::Preset;
 use super::number::{
     ELEMENTS, LIGHT2, Number, PROPERTIES, PlanetText, YEAR, as_text, unit_of_time,
 };
@@ -107,7 +106,7 @@ impl fmt::Display for Stop {
     }
 }
 
-as_text!(Step, Stop, Observable, Form, Integrator, Preset, Relativity);
+as_text!(Step, Stop, Observable, Form, Integrator, Relativity);
 
 /// A type whose values have names.
 macro_rules! named {
@@ -527,7 +526,11 @@ impl Specification {
             if !(0.0..=1.5).contains(&k2) || !(0.0..=1e9).contains(&lag) {
                 return refuse("k2 must be from 0 to 1.5, and lag from 0 to 1e9 (s)");
             }
-            if (k2 > 0.0) != (radius > 0.0) || (lag > 0.0 && k2 == 0.0) || !(radius <= 1e3) {
+            if (k2 > 0.0) != (radius > 0.0)
+                || (lag > 0.0 && k2 == 0.0)
+                || radius.is_nan()
+                || radius > 1e3
+            {
                 return refuse("a tide needs k2 and radius (au), and may have a lag (s)");
             }
             if k2 > 0.0 && planet.0[0].range()[0] <= 0.0 {
