@@ -288,7 +288,7 @@ fn maps_over_parameters_stream_and_are_merged_from_parts() {
         "--save-config",
         "map.toml",
     ]);
-    let whole: npy::Array<u32> = npy::read(&path.join("whole.npy")).expect("reads");
+    let whole: npy::Array<u32> = npy::read(path.join("whole.npy")).expect("reads");
     assert_eq!(whole.shape, [5, 7]);
     with(&["--stream", "--out", "streamed.npy"]);
     with(&["--part", "1/2", "--out", "parts.npy"]);
@@ -301,11 +301,11 @@ fn maps_over_parameters_stream_and_are_merged_from_parts() {
     merge.assert().success();
     succeeds(path, &["--config", "map.toml", "--out", "again.npy"]);
     for name in ["streamed.npy", "parts.npy", "again.npy"] {
-        let found: npy::Array<u32> = npy::read(&path.join(name)).expect("reads");
+        let found: npy::Array<u32> = npy::read(path.join(name)).expect("reads");
         assert_eq!(found.values, whole.values, "{name}");
     }
     // The starts are in the file, as those of points.
-    let mut file = NpzReader::open(&path.join("whole.npz")).expect("opens");
+    let mut file = NpzReader::open(path.join("whole.npz")).expect("opens");
     assert_eq!(
         file.array::<f64>("points").expect("it has them").shape,
         [5, 7, 21]
