@@ -152,7 +152,7 @@ pub fn read<T: Element>(path: impl AsRef<Path>) -> Result<Array<T>, IoError> {
 /// Reads an array of booleans, integers or real numbers of any size, as f64.
 ///
 /// # Errors
-/// As [`read`], and [`IoError::Malformed`] for an integer that f64 cannot represent.
+/// As [`read`](fn@read), and [`IoError::Malformed`] for an integer that f64 cannot represent.
 pub fn read_numbers(path: impl AsRef<Path>) -> Result<Array<f64>, IoError> {
     let path = path.as_ref();
     let file = read::stream(path)?;
