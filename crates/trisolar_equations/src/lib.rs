@@ -12,7 +12,7 @@
 //! - the integrators of [`scheme`]
 //! - [`random`] and [`law`]: start values that are fixed, drawn or an axis of a map
 //! - [`job`]: a specification as plain data
-//! - [`follow`]: items from their start to their end
+//! - [`follow`](mod@follow): items from their start to their end
 //! - [`export`](mod@export): the kernels of a system
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 
