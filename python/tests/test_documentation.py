@@ -41,6 +41,7 @@ SMALLER: dict[str, dict[str, str]] = {
         'vary={"mass2": "5:40:4"}, size=50': 'vary={"mass2": "5:40:2"}, size=8, steps=500',
         'vary={"mass3": "5:40:8"}, n=10_000': 'vary={"mass3": "5:40:2"}, n=30',
     },
+    "docs/atlas.md": {},
     "docs/encounters.md": {
         "n=40_000": "n=300",
         "n=100_000": "n=300",

@@ -71,8 +71,8 @@ def test_presets_forces_and_integrators_are_options() -> None:
     )
     assert found.records.shape == (1, 3) and found.spec["relativity"] == "full"
     assert trisolar.planets(found.spec).records.tobytes() == found.records.tobytes()
-    giant = {"m": "1 mjup", "a": 0.05, "k2": 0.4, "lag": 100, "radius": "1 rjup"}
-    star = {"radius": "1 rsun", "k2": 0.03, "lag": 0.1, "spin": 25}
+    giant: dict[str, Any] = {"m": "1 mjup", "a": 0.05, "k2": 0.4, "lag": 100, "radius": "1 rjup"}
+    star: dict[str, Any] = {"radius": "1 rsun", "k2": 0.03, "lag": 0.1, "spin": 25}
     tidal = trisolar.planets(planets=giant, **star, integrator="adaptive", tolerance=1e-10, years=1)
     assert tidal.records["outcome"][0] == 1
     oblate = trisolar.planets(planets={"a": 1}, j2=0.01, j4=-1e-4, radius=0.1, form="dkd", years=5)
