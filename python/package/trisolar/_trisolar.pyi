@@ -19,6 +19,7 @@ __all__ = [
     "TimeRun",
     "ZoomCache",
     "__version__",
+    "atlas_json",
     "configuration_text",
     "cpu_warning",
     "devices_json",
