@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use trisolar::io::format::Format;
 use trisolar::io::npz::{NpzReader, SPECIFICATION};
 use trisolar::io::{IoError, PictureFormat};
 use trisolar::output::Drawable;
@@ -155,7 +156,10 @@ impl Args {
         let map = map.map_err(unreadable)?;
         let outputs = outputs(&self.out, map.points.as_ref())?;
         for output in &outputs {
-            if PictureFormat::of(output.path()).is_none() && !is_tiff(output.path()) {
+            if matches!(
+                Format::of(output.path()),
+                Ok(Format::Npy | Format::Npz | Format::Zarr)
+            ) {
                 let reason = "the name of a picture must end in .png, .svg, .pdf or .tif";
                 return Err(refused(output.path(), "--out", reason));
             }
@@ -208,12 +212,4 @@ impl Args {
         let draw = |path: &PathBuf| planets::files::picture(path, &specification, &records, &look);
         Ok(self.out.iter().try_for_each(draw)?)
     }
-}
-
-fn is_tiff(path: &Path) -> bool {
-    let extension = path
-        .extension()
-        .and_then(|e| e.to_str())
-        .unwrap_or_default();
-    ["tif", "tiff"].contains(&extension.to_ascii_lowercase().as_str())
 }

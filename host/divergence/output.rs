@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 pub use crate::colours::{clipped_share, range, spacing};
 use crate::{
     Certificate, Checks, DivergenceMap, MapAxis, Points, Quantity, Specification, ValueSlice,
-    ValueType, ValueVec, Verdict, dataset, store,
+    ValueVec, Verdict, dataset, store,
 };
 use trisolar_io::IoError;
 use trisolar_io::colour::{ColourMap, ColourRange, Rgb, Spacing};
 use trisolar_io::format::Format;
-use trisolar_io::npy;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{
@@ -232,17 +231,8 @@ impl Drawable {
         let specification: Specification = serde_json::from_str(&file.text(SPECIFICATION)?)
             .map_err(|e| malformed(format!("its specification is none of a map: {e}")))?;
         let quantity = specification.quantity;
-        let name = quantity.array_name();
-        let (shape, values) = match quantity.value_type() {
-            ValueType::U32 => {
-                let array = file.array(name)?;
-                (array.shape, ValueVec::U32(array.values))
-            }
-            ValueType::F64 => {
-                let array = file.array(name)?;
-                (array.shape, ValueVec::F64(array.values))
-            }
-        };
+        let values = quantity.value_type();
+        let (shape, values) = values.read_npz(&mut file, quantity.array_name())?;
         let is_made = specification.has_varied();
         let points = match file.has("points.npy") && !is_made {
             false => None,
@@ -260,16 +250,7 @@ impl Drawable {
     /// # Errors
     /// The file cannot be read, or has another shape.
     pub fn read_npy(path: &Path, specification: Specification) -> Result<Self, IoError> {
-        let (shape, values) = match specification.quantity.value_type() {
-            ValueType::U32 => {
-                let array = npy::read(path)?;
-                (array.shape, ValueVec::U32(array.values))
-            }
-            ValueType::F64 => {
-                let array = npy::read(path)?;
-                (array.shape, ValueVec::F64(array.values))
-            }
-        };
+        let (shape, values) = specification.quantity.value_type().read_npy(path)?;
         let made = Self::new(specification, None, values, shape);
         made.map_err(|reason| IoError::Malformed {
             path: path.to_owned(),

@@ -18,6 +18,7 @@ use kernels_gpu::{Mask as _, PerLane, Real};
 use serde::{Deserialize, Serialize};
 
 use super::{Precision, Validated};
+use trisolar_ensemble::evenly_spaced;
 use trisolar_run::machine;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 use trisolar_simd::{OnLanes, Simd};
@@ -195,22 +196,19 @@ pub(super) fn sample_size(spec: &Validated, times: u64) -> u64 {
 /// Up to `count` pixels spread evenly over the map, the same in every run.
 pub(super) fn sample(spec: &Validated, count: u64) -> Vec<u64> {
     let pixels = spec.pixels();
-    if count >= pixels {
-        return (0..pixels).collect();
+    if count >= pixels || spec.points().is_some() {
+        return evenly_spaced(pixels, count);
     }
     let [width, height] = spec.size().map(u64::from);
     let mut found: Vec<u64> = (0..count)
-        .map(|n| match spec.points() {
-            Some(_) => (u128::from(n) * u128::from(pixels) / u128::from(count)) as u64,
-            None => {
-                // Any number of these points fills the square evenly (Roberts 2018: powers of the root of x³ = x + 1).
-                const ROOT: f64 = 1.324_717_957_244_746;
-                let part = |power: i32, side: u64| {
-                    let at = (0.5 + (n + 1) as f64 * ROOT.powi(-power)).fract();
-                    ((at * side as f64) as u64).min(side - 1)
-                };
-                part(2, height) * width + part(1, width)
-            }
+        .map(|n| {
+            // Any number of these points fills the square evenly (Roberts 2018: powers of the root of x³ = x + 1).
+            const ROOT: f64 = 1.324_717_957_244_746;
+            let part = |power: i32, side: u64| {
+                let at = (0.5 + (n + 1) as f64 * ROOT.powi(-power)).fract();
+                ((at * side as f64) as u64).min(side - 1)
+            };
+            part(2, height) * width + part(1, width)
         })
         .collect();
     found.sort_unstable();

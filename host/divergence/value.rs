@@ -115,15 +115,33 @@ macro_rules! value_types {
                 })* }
             }
 
-            /// The array of an npy file.
+            /// The array of an npy file: its shape and its values.
             ///
             /// # Errors
             /// As [`npy::read`].
             pub fn read_npy(
                 self,
                 path: &std::path::Path,
-            ) -> Result<ValueVec, IoError> {
-                Ok(match self { $(Self::$name => ValueVec::$name(npy::read::<$t>(path)?.values),)* })
+            ) -> Result<(Vec<usize>, ValueVec), IoError> {
+                Ok(match self { $(Self::$name => {
+                    let array = npy::read::<$t>(path)?;
+                    (array.shape, ValueVec::$name(array.values))
+                })* })
+            }
+
+            /// An array of an npz file: its shape and its values.
+            ///
+            /// # Errors
+            /// As [`NpzReader::array`](trisolar_io::npz::NpzReader::array).
+            pub fn read_npz(
+                self,
+                file: &mut trisolar_io::npz::NpzReader,
+                name: &str,
+            ) -> Result<(Vec<usize>, ValueVec), IoError> {
+                Ok(match self { $(Self::$name => {
+                    let array = file.array::<$t>(name)?;
+                    (array.shape, ValueVec::$name(array.values))
+                })* })
             }
 
             /// This many values, all 0; `None` if there is not enough memory.

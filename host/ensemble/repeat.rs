@@ -91,7 +91,7 @@ where
     let sample = evenly_spaced(all.len() as u64, most);
     let spans: Vec<_> = sample.iter().map(|&item| item..item + 1).collect();
     let found = Found(Mutex::default());
-    // A GPU would compute items that are not neighbours one after another.
+    // So few items take as long on a GPU as thousands.
     let cpu = RunOptions {
         backend: Backend::Cpu,
         with_cpu: false,

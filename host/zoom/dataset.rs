@@ -63,6 +63,6 @@ fn write(
     };
     stack.write(path, |map| {
         let array = folder.file(frames[map].index, "npy");
-        maps[map].value_type().read_npy(&array)
+        Ok(maps[map].value_type().read_npy(&array)?.1)
     })
 }

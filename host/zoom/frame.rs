@@ -265,9 +265,8 @@ fn state(frame: &Frame, files: &FrameFiles<'_>) -> Result<FrameState<Summary>, I
     let ((), files) = match before {
         _ if style.npy => {
             let quantity = frame.specification.specification().quantity;
-            let values = quantity
-                .value_type()
-                .read_npy(&folder.file(frame.index, "npy"))?;
+            let array = folder.file(frame.index, "npy");
+            let (_, values) = quantity.value_type().read_npy(&array)?;
             stage(|| draw(frame, values.as_slice(), most, style, folder))?
         }
         Some(before) if before.has_the_entries_of(&picture) => {

@@ -108,7 +108,7 @@ impl<'a> ContactSheet<'a> {
             let s = frame.specification.specification();
             let steps = s.steps as u32;
             let path = folder.file(frame.index, "npy");
-            let values = s.quantity.value_type().read_npy(&path)?;
+            let (_, values) = s.quantity.value_type().read_npy(&path)?;
             let shown = |value: f64| {
                 let value = if s.quantity.counts_steps() {
                     value.min(f64::from(steps))

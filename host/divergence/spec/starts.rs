@@ -117,7 +117,7 @@ impl Specification {
         Ok(choices)
     }
 
-    /// Whether more than the grid body's place differs from pixel to pixel, or something else.
+    /// Whether `map` or `draw` says how starts differ from pixel to pixel.
     pub(crate) fn has_varied(&self) -> bool {
         !(self.map.is_empty() && self.draw.is_empty())
     }
