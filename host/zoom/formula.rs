@@ -1,7 +1,8 @@
 //! Formulas of real variables: `40/2^(frame/30)`.
 
-/// Limits, so that no formula exhausts the stack: levels of parentheses, and bytes.
-const MAX_DEPTH: usize = 100;
+use trisolar_spec::formula::{FormulaParser, Terms};
+
+/// The largest number of bytes of a formula.
 const MAX_BYTES: usize = 4096;
 
 type Unary = fn(f64) -> f64;
@@ -49,10 +50,7 @@ const CONSTANTS: &[(&str, f64)] = &[
     ("τ", std::f64::consts::TAU),
 ];
 
-/// A formula with its variables.
-///
-/// Numbers, variables, `+ - * / ^`, parentheses, functions and constants. `^` binds more tightly than `*` and `/`, and these more tightly
-/// than `+` and `-`. Programs disagree on `-x^2` and `x^y^z`, which are refused: parentheses say what is meant.
+/// A formula with its variables, in the notation of [`FormulaParser`], with functions and constants.
 #[derive(Clone, Debug)]
 pub(crate) struct Formula {
     root: Node,
@@ -76,17 +74,12 @@ impl Formula {
         if text.len() > MAX_BYTES {
             return Err(format!("it is longer than {MAX_BYTES} bytes"));
         }
-        let mut parser = Parser {
-            text,
-            at: 0,
-            depth: 0,
-            variables: Vec::new(),
-        };
-        let root = parser.sum()?;
+        let mut parser = FormulaParser::new(text, Variables::default());
+        let root = parser.formula()?;
         match parser.peek() {
             None => Ok(Self {
                 root,
-                variables: parser.variables,
+                variables: parser.terms.0,
             }),
             Some(_) => Err(parser.expected("an operator")),
         }
@@ -115,196 +108,71 @@ impl Node {
             }
         }
     }
-
-    fn binary(f: fn(f64, f64) -> f64, x: Self, y: Self) -> Self {
-        Self::Binary(f, Box::new([x, y]))
-    }
 }
 
-/// A parser by recursive descent.
-struct Parser<'a> {
-    text: &'a str,
-    /// Bytes read.
-    at: usize,
-    depth: usize,
-    variables: Vec<String>,
+/// The variables of a formula, in the order in which it names them first.
+#[derive(Debug, Default)]
+struct Variables(Vec<String>);
+
+/// The entry of a table with this name.
+fn entry<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
+    let found = table.iter().find(|(known, _)| *known == name);
+    found.map(|(_, entry)| *entry)
 }
 
-impl Parser<'_> {
-    /// The next character that is no space.
-    fn peek(&mut self) -> Option<char> {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start().len();
-        self.text[self.at..].chars().next()
+impl Terms for Variables {
+    type Term = Node;
+
+    fn number(&mut self, x: f64) -> Node {
+        Node::Number(x)
     }
 
-    /// Reads one of these characters if it is the next.
-    fn take(&mut self, wanted: &str) -> Option<char> {
-        let next = self.peek().filter(|c| wanted.contains(*c))?;
-        self.at += next.len_utf8();
-        Some(next)
-    }
-
-    fn expected(&mut self, what: &str) -> String {
-        match self.peek() {
-            Some(next) => {
-                let before = self.text[..self.at].chars().count();
-                format!(
-                    "expected {what} instead of '{next}' at character {}",
-                    before + 1
-                )
-            }
-            None => format!("expected {what} at the end"),
+    fn named(&mut self, name: &str) -> Result<Node, String> {
+        if let Some(value) = entry(CONSTANTS, name) {
+            return Ok(Node::Number(value));
         }
-    }
-
-    fn sum(&mut self) -> Result<Node, String> {
-        let mut x = self.product()?;
-        while let Some(operator) = self.take("+-") {
-            let f = if operator == '+' {
-                |x, y| x + y
-            } else {
-                |x: f64, y: f64| x - y
-            };
-            x = Node::binary(f, x, self.product()?);
-        }
-        Ok(x)
-    }
-
-    fn product(&mut self) -> Result<Node, String> {
-        let mut x = self.signed()?;
-        while let Some(operator) = self.take("*/") {
-            let f = if operator == '*' {
-                |x, y| x * y
-            } else {
-                |x: f64, y: f64| x / y
-            };
-            x = Node::binary(f, x, self.signed()?);
-        }
-        Ok(x)
-    }
-
-    /// A power with any number of signs.
-    fn signed(&mut self) -> Result<Node, String> {
-        let mut signs = 0;
-        let mut negative = false;
-        while let Some(sign) = self.take("+-") {
-            negative ^= sign == '-';
-            signs += 1;
-        }
-        let base = self.atom()?;
-        let power = self.power(base, signs > 0)?;
-        Ok(if negative {
-            Node::Unary(|x| -x, Box::new(power))
-        } else {
-            power
-        })
-    }
-
-    fn power(&mut self, base: Node, has_sign: bool) -> Result<Node, String> {
-        if self.take("^").is_none() {
-            return Ok(base);
-        }
-        if has_sign {
-            return Err("-x^y can mean -(x^y) or (-x)^y; write the parentheses".into());
-        }
-        let negative = self.take("+-").map(|sign| sign == '-');
-        let exponent = self.atom()?;
-        if self.peek() == Some('^') {
-            return Err("x^y^z can mean (x^y)^z or x^(y^z); write the parentheses".into());
-        }
-        let exponent = match negative {
-            Some(true) => Node::Unary(|x| -x, Box::new(exponent)),
-            _ => exponent,
-        };
-        Ok(Node::binary(f64::powf, base, exponent))
-    }
-
-    fn atom(&mut self) -> Result<Node, String> {
-        match self.peek() {
-            Some('(') => {
-                let [x] = self.arguments()?;
-                Ok(x)
-            }
-            Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
-            Some(c) if c.is_alphabetic() || c == '_' => self.named(),
-            _ => Err(self.expected("a number, a name or a parenthesis")),
-        }
-    }
-
-    /// So many formulas in parentheses, separated by commas.
-    fn arguments<const N: usize>(&mut self) -> Result<[Node; N], String> {
-        if self.take("(").is_none() {
-            return Err(self.expected("("));
-        }
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(format!("more than {MAX_DEPTH} parentheses in each other"));
-        }
-        let mut arguments = Vec::with_capacity(N);
-        for number in 0..N {
-            if number > 0 && self.take(",").is_none() {
-                return Err(self.expected("a comma"));
-            }
-            arguments.push(self.sum()?);
-        }
-        if self.take(")").is_none() {
-            return Err(self.expected(")"));
-        }
-        self.depth -= 1;
-        Ok(arguments.try_into().expect("so many were read"))
-    }
-
-    fn number(&mut self) -> Result<Node, String> {
-        let rest = &self.text[self.at..];
-        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-        let mut length = digits(rest);
-        if rest[length..].starts_with('.') {
-            length += 1;
-            length += digits(&rest[length..]);
-        }
-        if rest[length..].starts_with(['e', 'E']) {
-            let sign = usize::from(rest[length + 1..].starts_with(['+', '-']));
-            let exponent = digits(&rest[length + 1 + sign..]);
-            // Without digits it is a name, which cannot follow a number.
-            if exponent > 0 {
-                length += 1 + sign + exponent;
-            }
-        }
-        let number = rest[..length].parse();
-        let number = number.map_err(|_| self.expected("a number"))?;
-        self.at += length;
-        Ok(Node::Number(number))
-    }
-
-    fn named(&mut self) -> Result<Node, String> {
-        let rest = &self.text[self.at..];
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
-        self.at += name.len();
-        if let Some((_, f)) = UNARY.iter().find(|(known, _)| *known == name) {
-            let [x] = self.arguments()?;
-            return Ok(Node::Unary(*f, Box::new(x)));
-        }
-        if let Some((_, f)) = BINARY.iter().find(|(known, _)| *known == name) {
-            let [x, y] = self.arguments()?;
-            return Ok(Node::binary(*f, x, y));
-        }
-        if let Some((_, value)) = CONSTANTS.iter().find(|(known, _)| *known == name) {
-            return Ok(Node::Number(*value));
-        }
-        let known = self.variables.iter().position(|known| known == name);
+        let known = self.0.iter().position(|known| known == name);
         let number = known.unwrap_or_else(|| {
-            self.variables.push(name.to_owned());
-            self.variables.len() - 1
+            self.0.push(name.to_owned());
+            self.0.len() - 1
         });
         Ok(Node::Variable(number))
+    }
+
+    fn arguments(&self, function: &str) -> Option<usize> {
+        let unary = entry(UNARY, function).map(|_| 1);
+        unary.or_else(|| entry(BINARY, function).map(|_| 2))
+    }
+
+    fn call(&mut self, function: &str, arguments: Vec<Node>) -> Result<Node, String> {
+        if let (Some(f), [x]) = (entry(UNARY, function), &arguments[..]) {
+            return Ok(Node::Unary(f, Box::new(x.clone())));
+        }
+        let f = entry(BINARY, function).zip(arguments.try_into().ok());
+        let (f, pair): (Binary, [Node; 2]) = f.ok_or("there is no such function")?;
+        Ok(Node::Binary(f, Box::new(pair)))
+    }
+
+    fn minus(&mut self, x: Node) -> Node {
+        Node::Unary(|x| -x, Box::new(x))
+    }
+
+    fn operation(&mut self, operator: char, x: Node, y: Node) -> Result<Node, String> {
+        let f: Binary = match operator {
+            '+' => |x, y| x + y,
+            '-' => |x, y| x - y,
+            '*' => |x, y| x * y,
+            '/' => |x, y| x / y,
+            _ => f64::powf,
+        };
+        Ok(Node::Binary(f, Box::new([x, y])))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trisolar_spec::formula::MAX_DEPTH;
 
     fn value(text: &str) -> f64 {
         let formula = Formula::parse(text).expect(text);

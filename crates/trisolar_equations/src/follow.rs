@@ -5,30 +5,128 @@ use crate::job::{Column, NOT_FINITE, SHORTEST, STIFF};
 use crate::scheme::{self, Scheme};
 use crate::{Job, Mask as _, Scalar};
 
-/// What is known of items while they are followed, in all lanes.
-struct Items<R: Scalar> {
-    open: R::Mask,
-    outcome: R,
+/// Items on their way, in all lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Course<R: Scalar, S> {
+    /// The states.
+    pub state: S,
+    /// The items that have not ended.
+    pub open: R::Mask,
+    /// The outcomes of the others.
+    pub outcome: R,
     /// The time of the outcome, or of the end.
-    time: R,
-    steps: R,
+    pub time: R,
+    /// The steps until then.
+    pub steps: R,
+    /// The time of items whose steps are their own.
+    pub t: R,
+    /// Their next step.
+    pub h: R,
 }
 
-impl<R: Scalar> Items<R> {
+impl<R: Scalar, S> Course<R, S> {
     /// Ends the open items that have an outcome.
     #[inline(always)]
-    fn end(&mut self, outcome: R, time: R, steps: u64) {
+    fn end(&mut self, outcome: R, time: R, steps: R) {
         let ends = self.open.and(outcome.less(R::of(0.5)).not());
         self.end_where(ends, outcome, time, steps);
     }
 
     #[inline(always)]
-    fn end_where(&mut self, ends: R::Mask, outcome: R, time: R, steps: u64) {
+    fn end_where(&mut self, ends: R::Mask, outcome: R, time: R, steps: R) {
         self.outcome = R::select(ends, outcome, self.outcome);
         self.time = R::select(ends, time, self.time);
-        self.steps = R::select(ends, R::of(steps as f64), self.steps);
+        self.steps = R::select(ends, steps, self.steps);
         self.open = self.open.and(ends.not());
     }
+}
+
+/// The start of items with these numbers.
+#[inline(always)]
+pub fn begin<R: Scalar, E: Evolution<R, D, P>, const D: usize, const P: usize>(
+    motion: &E,
+    job: &Job,
+    start: [R; D],
+) -> Course<R, E::State> {
+    let mut course = Course {
+        state: motion.begin(start),
+        open: R::Mask::all_are(true),
+        outcome: R::of(0.0),
+        time: R::of(job.end),
+        steps: R::of(job.steps as f64),
+        t: R::of(0.0),
+        // The first step is short; its error says how long the next one may be.
+        h: R::of(job.end * FIRST),
+    };
+    if motion.has_outcomes() {
+        course.end(motion.outcome(&course.state), R::of(0.0), R::of(0.0));
+    }
+    course
+}
+
+/// Whether items can end before the last step, so that a loop must ask whether any is open.
+#[inline(always)]
+pub fn may_end<R, E, M, const D: usize, const P: usize>(motion: &E) -> bool
+where
+    R: Scalar,
+    E: Evolution<R, D, P>,
+    M: Scheme<R, E>,
+{
+    M::ERROR_ORDER > 0 || motion.has_outcomes()
+}
+
+/// The step with this number, which counts from 0.
+#[inline(always)]
+pub fn advance<R, E, M, const D: usize, const P: usize>(
+    motion: &E,
+    job: &Job,
+    number: R,
+    course: &mut Course<R, E::State>,
+) where
+    R: Scalar,
+    E: Evolution<R, D, P>,
+    M: Scheme<R, E>,
+{
+    if M::ERROR_ORDER == 0 {
+        with_fixed_step::<R, E, M, D, P>(motion, job, number, course);
+    } else {
+        with_own_step::<R, E, M, D, P>(motion, job, number, course);
+    }
+}
+
+/// All [columns](Column) of items after so many steps.
+#[inline(always)]
+pub fn columns<R, E, M, const D: usize, const P: usize>(
+    mut course: Course<R, E::State>,
+    steps: R,
+) -> ([R; Column::STATE.0 as usize], [R; D])
+where
+    R: Scalar,
+    E: Evolution<R, D, P>,
+    M: Scheme<R, E>,
+{
+    if M::ERROR_ORDER > 0 {
+        course.end_where(course.open, R::of(STIFF), course.t, steps);
+    }
+    let numbers = *E::numbers(&course.state);
+    // A sum with a number that is not finite is not finite, and its difference with itself is not 0.
+    let mut sum = numbers[0] - numbers[0];
+    let mut i = 1;
+    while i < D {
+        sum = sum + (numbers[i] - numbers[i]);
+        i += 1;
+    }
+    let finite = sum.abs().less(R::of(1.0));
+    let outcome = R::select(finite, course.outcome, R::of(NOT_FINITE));
+    let [l, w] = E::growth(&course.state);
+    let known = [
+        outcome,
+        course.time,
+        course.steps,
+        l / course.time,
+        w * 2.0 / course.time,
+    ];
+    (known, numbers)
 }
 
 /// Follows the item `first` and the next ones, one in each lane of `R`, to their ends. `write` takes the lane, the place among the
@@ -48,58 +146,30 @@ pub fn follow<R, E, M, const D: usize, const P: usize>(
     let mut start = [R::of(0.0); D];
     let mut i = 0;
     while i < P {
-        let law = &job.parameters[i];
-        parameters[i] =
-            R::from_lanes(|lane| law.value(job.seed, job.size, i as u32, first + lane as u64));
+        parameters[i] = R::from_lanes(|lane| job.number(i, first + lane as u64));
         i += 1;
     }
     let mut i = 0;
     while i < D {
-        let law = &job.start[i];
-        let number = (job.parameters.len() + i) as u32;
-        start[i] = R::from_lanes(|lane| law.value(job.seed, job.size, number, first + lane as u64));
+        let number = job.parameters.len() + i;
+        start[i] = R::from_lanes(|lane| job.number(number, first + lane as u64));
         i += 1;
     }
     let motion = E::new(system, parameters);
-    let begun = motion.begin(start);
-    let mut items = Items {
-        open: R::Mask::all_are(true),
-        outcome: R::of(0.0),
-        time: R::of(job.end),
-        steps: R::of(job.steps as f64),
-    };
-    if motion.has_outcomes() {
-        items.end(motion.outcome(&begun), R::of(0.0), 0);
+    let mut course = begin(&motion, job, start);
+    let may_end = may_end::<R, E, M, D, P>(&motion);
+    let mut steps = 0;
+    while steps < job.steps && (!may_end || course.open.any()) {
+        advance::<R, E, M, D, P>(&motion, job, R::of(steps as f64), &mut course);
+        steps += 1;
     }
-    let state = if M::ERROR_ORDER == 0 {
-        with_fixed_steps::<R, E, M, D, P>(&motion, job, &mut items, begun)
-    } else {
-        with_own_steps::<R, E, M, D, P>(&motion, job, &mut items, begun)
-    };
-    let numbers = E::numbers(&state);
-    // 0 times a number that is not finite is no number.
-    let mut sum = numbers[0] * 0.0;
-    let mut i = 1;
-    while i < D {
-        sum = sum + numbers[i] * 0.0;
-        i += 1;
-    }
-    let finite = sum.abs().less(R::of(1.0));
-    items.outcome = R::select(finite, items.outcome, R::of(NOT_FINITE));
-    let [l, w] = E::growth(&state);
-    let known = [
-        items.outcome,
-        items.time,
-        items.steps,
-        l / items.time,
-        w * 2.0 / items.time,
-    ];
+    let (known, numbers) = columns::<R, E, M, D, P>(course, R::of(steps as f64));
     let (mut column, mut place) = (0, 0);
     while column < known.len() + D {
         if job.columns >> column & 1 == 1 {
             let number = match known.get(column) {
                 Some(number) => *number,
-                None => numbers[column - Column::STATE.0 as usize],
+                None => numbers[column - known.len()],
             };
             let mut lane = 0;
             while lane < R::LANES {
@@ -113,80 +183,60 @@ pub fn follow<R, E, M, const D: usize, const P: usize>(
 }
 
 #[inline(always)]
-fn with_fixed_steps<R, E, M, const D: usize, const P: usize>(
+fn with_fixed_step<R, E, M, const D: usize, const P: usize>(
     motion: &E,
     job: &Job,
-    items: &mut Items<R>,
-    mut state: E::State,
-) -> E::State
-where
+    number: R,
+    course: &mut Course<R, E::State>,
+) where
     R: Scalar,
     E: Evolution<R, D, P>,
     M: Scheme<R, E>,
 {
-    let ends = motion.has_outcomes();
-    let h = R::of(job.step);
-    let mut step = 0;
-    while step < job.steps && (!ends || items.open.any()) {
-        let t = R::of(step as f64 * job.step);
-        let (after, _) = M::step(motion, t, h, &state, job.tolerance);
-        let after = settled::<R, E, M, D, P>(motion, &state, after, t, h);
-        state = if ends {
-            select(items.open, after, state)
-        } else {
-            after
-        };
-        step += 1;
-        if ends {
-            let t = R::of(step as f64 * job.step);
-            items.end(motion.outcome(&state), t, step);
-        }
+    let (t, h) = (number * job.step + job.begin, R::of(job.step));
+    let (after, _) = M::step(motion, t, h, &course.state, job.tolerance);
+    let after = settled::<R, E, M, D, P>(motion, &course.state, after, number * job.step, h);
+    if motion.has_outcomes() {
+        course.state = select(course.open, after, course.state);
+        let number = number + 1.0;
+        course.end(motion.outcome(&course.state), number * job.step, number);
+    } else {
+        course.state = after;
     }
-    state
 }
 
 #[inline(always)]
-fn with_own_steps<R, E, M, const D: usize, const P: usize>(
+fn with_own_step<R, E, M, const D: usize, const P: usize>(
     motion: &E,
     job: &Job,
-    items: &mut Items<R>,
-    mut state: E::State,
-) -> E::State
-where
+    number: R,
+    course: &mut Course<R, E::State>,
+) where
     R: Scalar,
     E: Evolution<R, D, P>,
     M: Scheme<R, E>,
 {
-    let end = R::of(job.end);
-    let shortest = R::of(job.end * SHORTEST);
-    let mut t = R::of(0.0);
-    // The first step is short; its error says how long the next one may be.
-    let mut h = R::of(job.end * FIRST);
-    let mut step = 0;
-    while step < job.steps && items.open.any() {
-        let left = end - t;
-        let last = h.less(left).not();
-        let length = R::select(last, left, h);
-        let (after, error) = M::step(motion, t, length, &state, job.tolerance);
-        let accepted = R::of(1.0).less(error).not().and(error.less(R::of(2.0)));
-        let after = settled::<R, E, M, D, P>(motion, &state, after, t, length);
-        let goes = accepted.and(items.open);
-        state = select(goes, after, state);
-        t = R::select(goes, R::select(last, end, t + length), t);
-        h = length * scheme::factor(error, M::ERROR_ORDER);
-        step += 1;
-        if motion.has_outcomes() {
-            items.end(motion.outcome(&state), t, step);
-        }
-        let arrived = t.less(end).not().and(items.open);
-        items.end_where(arrived, R::of(0.0), end, step);
-        let stiff = h.less(shortest).and(items.open);
-        let is_number = error.less(R::of(f64::INFINITY));
-        let outcome = R::select(is_number, R::of(STIFF), R::of(NOT_FINITE));
-        items.end_where(stiff, outcome, t, step);
+    let (end, steps, t) = (R::of(job.end), number + 1.0, course.t);
+    let left = end - t;
+    let last = course.h.less(left).not();
+    let length = R::select(last, left, course.h);
+    let (after, error) = M::step(motion, t + job.begin, length, &course.state, job.tolerance);
+    let accepted = R::of(1.0).less(error).not().and(error.less(R::of(2.0)));
+    let after = settled::<R, E, M, D, P>(motion, &course.state, after, t, length);
+    let goes = accepted.and(course.open);
+    course.state = select(goes, after, course.state);
+    let t = R::select(goes, R::select(last, end, t + length), t);
+    course.t = t;
+    course.h = length * scheme::factor(error, M::ERROR_ORDER);
+    if motion.has_outcomes() {
+        course.end(motion.outcome(&course.state), t, steps);
     }
-    items.end_where(items.open, R::of(STIFF), t, step);
-    state
+    let arrived = t.less(end).not().and(course.open);
+    course.end_where(arrived, R::of(0.0), end, steps);
+    let stiff = course.h.less(R::of(job.end * SHORTEST)).and(course.open);
+    let is_number = error.less(R::of(f64::INFINITY));
+    let outcome = R::select(is_number, R::of(STIFF), R::of(NOT_FINITE));
+    course.end_where(stiff, outcome, t, steps);
 }
 
 /// The first step as a share of the whole time.

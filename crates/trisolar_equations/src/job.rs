@@ -64,7 +64,9 @@ pub struct Job {
     pub step: f64,
     /// The tolerance of the other methods.
     pub tolerance: f64,
-    /// The time at the end.
+    /// The time that the equations are given at the start.
+    pub begin: f64,
+    /// The time for which items are followed.
     pub end: f64,
     /// The [columns](Column) that are returned, as bits, from the lowest on.
     pub columns: u64,
@@ -76,6 +78,18 @@ pub struct Job {
 
 // SAFETY: the type is repr(C) and consists of numbers without padding, for which every bit pattern is valid.
 unsafe impl Plain for Job {}
+
+impl Job {
+    /// The value of a number of an item: the parameters come first, then the state at the start.
+    #[inline(always)]
+    pub fn number(&self, place: usize, item: u64) -> f64 {
+        let law = match place.checked_sub(MAX_NUMBERS) {
+            None => &self.parameters[place],
+            Some(place) => &self.start[place],
+        };
+        law.value(self.seed, self.size, place as u32, item)
+    }
+}
 
 /// What an item can return: these numbers, then those of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

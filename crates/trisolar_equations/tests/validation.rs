@@ -41,6 +41,7 @@ fn job<S: Exported>(method: Method, end: f64) -> Job {
         steps: 10_000_000,
         step: S::STEP,
         tolerance: 1e-14,
+        begin: 0.0,
         end,
         columns: (1 << (Column::STATE.0 as usize + S::STATE.len())) - 1,
         method,
