@@ -3,6 +3,7 @@
 mod axes;
 mod choice;
 mod error;
+pub mod formula;
 mod integrator;
 mod parameters;
 pub mod read;
