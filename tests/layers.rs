@@ -33,6 +33,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-cluster", BELOW_TIME_RUNS),
     ("trisolar-encounters", ENSEMBLE),
     ("trisolar-planets", ENSEMBLE),
+    (
+        "trisolar-equation-text",
+        &[
+            "trisolar-cuda-std",
+            "trisolar-equations",
+            "trisolar-simd",
+            "trisolar-spec",
+        ],
+    ),
     // These are the only ones that depend on other systems.
     (
         "trisolar-atlas",
