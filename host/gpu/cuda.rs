@@ -347,6 +347,22 @@ impl Device for Gpu {
         Err(self.fail("launching a cooperative kernel", error))
     }
 
+    unsafe fn start_text(
+        &self,
+        text: &str,
+        kernel: &'static str,
+        grid: Grid,
+        each: &mut [*mut std::ffi::c_void],
+    ) -> Result<(), GpuError> {
+        self.enter()?;
+        self.with_text(text, kernel, |function| {
+            let (blocks, threads) = (grid.blocks, grid.threads);
+            // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
+            unsafe { (self.stream()).launch(function, blocks, threads, grid.shared_bytes, each) }
+                .map_err(|e| self.fail("launching a kernel", e))
+        })
+    }
+
     fn as_gpu(&self) -> Option<&Gpu> {
         Some(self)
     }

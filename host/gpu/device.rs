@@ -108,7 +108,12 @@ type Slot = OnceLock<Result<Module, GpuError>>;
 struct Modules {
     loaded: FrozenMap<(usize, Option<Residency>), Box<Slot>>,
     functions: FrozenMap<(&'static str, &'static str, Option<Residency>), Box<Function<'static>>>,
+    /// The texts that were made at run time and used last, the latest first.
+    texts: Mutex<Vec<(String, Module)>>,
 }
+
+/// Texts that stay loaded.
+const MAX_TEXTS: usize = 8;
 
 /// Writes a value to a variable of a module, if it has the variable.
 type Setter = Arc<dyn Fn(&Module) -> Result<(), CudaError> + Send + Sync>;
@@ -292,20 +297,51 @@ impl Gpu {
         if let Some(residency) = residency {
             ptx = with_residency(&ptx, residency).into();
         }
-        let loaded = with_notice(|| Module::from_ptx(&ptx, &[]));
-        let module = loaded.map_err(|e| {
-            let said = compiler_message(&ptx);
-            let reason = match said.is_empty() {
-                true => explain(e),
-                false => format!("{e:?}: the driver's compiler says: {said}"),
-            };
-            self.refuse("loading a kernel", format!("{kernel}: {reason}"))
-        })?;
+        let module = self.compiled(&ptx, kernel)?;
         let constants = self.constants.set();
         for setter in constants.values() {
             setter(&module).map_err(|e| self.fail("setting a constant", e))?;
         }
         Ok(module)
+    }
+
+    /// The module of a text, which has this kernel.
+    fn compiled(&self, ptx: &str, kernel: &str) -> Result<Module, GpuError> {
+        with_notice(|| Module::from_ptx(ptx, &[])).map_err(|e| {
+            let said = compiler_message(ptx);
+            let reason = match said.is_empty() {
+                true => explain(e),
+                false => format!("{e:?}: the driver's compiler says: {said}"),
+            };
+            self.refuse("loading a kernel", format!("{kernel}: {reason}"))
+        })
+    }
+
+    /// Calls `launch` with a kernel of a text that was made at run time.
+    pub(super) fn with_text(
+        &self,
+        text: &str,
+        kernel: &str,
+        launch: impl FnOnce(&Function<'_>) -> Result<(), GpuError>,
+    ) -> Result<(), GpuError> {
+        let texts = self.modules.texts.lock();
+        let mut texts = texts.unwrap_or_else(PoisonError::into_inner);
+        let place = match texts.iter().position(|(known, _)| known == text) {
+            Some(place) => place,
+            None => {
+                let _loading = Loading::begin();
+                if texts.len() == MAX_TEXTS {
+                    // A kernel of the module that is unloaded may still run.
+                    self.synchronise()?;
+                    texts.pop();
+                }
+                texts.insert(0, (text.to_owned(), self.compiled(text, kernel)?));
+                0
+            }
+        };
+        texts[..=place].rotate_right(1);
+        let function = texts[0].1.get_function(kernel);
+        launch(&function.map_err(|e| self.fail("finding a kernel", e))?)
     }
 
     /// Allows a launch with this much dynamic shared memory, of which the driver gives a kernel 48 KiB unless it is asked.

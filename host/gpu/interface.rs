@@ -220,6 +220,25 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// The arguments are those of the kernel and satisfy its contract until it has run.
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError>;
 
+    /// Queues a launch of a kernel of a text that was made at run time, with the addresses of its arguments.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel and satisfy its contract until it has run.
+    unsafe fn start_text(
+        &self,
+        text: &str,
+        kernel: &'static str,
+        grid: Grid,
+        each: &mut [*mut c_void],
+    ) -> Result<(), GpuError> {
+        let _ = (text, grid, each);
+        Err(GpuError::Call {
+            device: self.info().name.clone(),
+            call: kernel,
+            reason: "kernels that are made at run time need a GPU".into(),
+        })
+    }
+
     /// The GPU, if it is one.
     #[cfg(feature = "devices")]
     #[doc(hidden)]
