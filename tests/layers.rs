@@ -42,6 +42,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "trisolar-spec",
         ],
     ),
+    ("trisolar-system", ENSEMBLE),
     // These are the only ones that depend on other systems.
     (
         "trisolar-atlas",

@@ -166,6 +166,19 @@ const EXAMPLES: &[(&str, Examples)] = &[
         ],
     ),
     (
+        "new",
+        &[
+            (
+                "trisolar new lorenz",
+                "a program for the equations of Lorenz, to be changed to yours",
+            ),
+            (
+                "trisolar new galaxy --template henon-heiles",
+                "a program that begins with a Hamiltonian",
+            ),
+        ],
+    ),
+    (
         "merge",
         &[
             (

@@ -30,6 +30,7 @@ mod map_devices;
 mod map_sequence;
 mod merge;
 mod nbody;
+mod new;
 mod parameters;
 mod part;
 mod planets;
@@ -90,6 +91,8 @@ enum Command {
     Draw(Box<draw::Args>),
     /// Analyse a map of outcomes: shares, entropies, exponents and the boundaries of its basins
     Atlas(Box<atlas::Args>),
+    /// Make the folder of a program for differential equations or an iterated map of your own
+    New(new::Args),
     /// Make one result of the parts that commands with --part have computed
     Merge(merge::Args),
     /// Show maps and orbits in the browser
@@ -198,6 +201,7 @@ fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
         Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),
         Command::Draw(args) => ranks::refuse("draw").and_then(|()| draw::run(&args)),
         Command::Atlas(args) => ranks::refuse("atlas").and_then(|()| atlas::run(&args)),
+        Command::New(args) => ranks::refuse("new").and_then(|()| new::run(&args)),
         Command::Merge(args) => ranks::refuse("merge").and_then(|()| merge::run(&args)),
     }
 }

@@ -1,15 +1,13 @@
 //! The values that a user gives, under the names of the command line, and the specification that they make.
 
-use serde::{Deserialize, Deserializer};
-
 use super::parameter::AT_REST;
 use super::spec::{MAX_RUNS, wrong};
 use super::{Jump, Order, Precision, Setup, Specification, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::max_error;
 use trisolar_spec::{
-    Choice, OneOrTwo, Parameter, Parameters as _, SpecError, given_twice, one_or_more, parameters,
-    read,
+    Choice, OneOrTwo, Parameter, Parameters as _, SpecError, given_twice, one_or_more,
+    optional_whole, parameters, read,
 };
 
 parameters! {
@@ -20,11 +18,11 @@ parameters! {
             /// (Burrau 1913)
             setup: Option<Setup> = "NAME" => read::parsed, default "binary-single";
             /// Number of runs, 1 to 4294967296, such as 1e6
-            #[serde(deserialize_with = "whole")]
+            #[serde(deserialize_with = "optional_whole")]
             n: Option<u64> = "N" => |text| read::whole(text, 1..=MAX_RUNS), default "10000; burrau: 1",
                 where { conflicts: &["map"] };
             /// Seed of all random numbers
-            #[serde(deserialize_with = "whole")]
+            #[serde(deserialize_with = "optional_whole")]
             seed: Option<u64> = "SEED" => |text| read::whole(text, 0..=u64::MAX), default "1";
             /// Masses of bodies 1, 2 (the binary) and 3
             masses: Option<[f64; 3]> = "M1,M2,M3" => read::triple, default "15,17.5,12.5; free-fall: 1,1,1";
@@ -84,7 +82,7 @@ parameters! {
             /// End runs that are still open at this time
             max_time: Option<f64> = "TIME" => read::number, default "none";
             /// End runs that are still open after so many steps, 1 to 4e9
-            #[serde(deserialize_with = "whole")]
+            #[serde(deserialize_with = "optional_whole")]
             max_steps: Option<u64> = "N" => |text| read::whole(text, 1..=4_000_000_000), default "4000000";
         }
         "Accuracy" {
@@ -92,26 +90,6 @@ parameters! {
             /// --max-error, failed runs and errors above 1e-6 are warnings
             max_error: Option<f64> = "X" => read::number;
         }
-    }
-}
-
-/// A whole number, which may be written as a float.
-fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "must be a whole number of at least 0")]
-    enum Number {
-        Whole(u64),
-        Real(f64),
-    }
-    match Option::<Number>::deserialize(deserializer)? {
-        None => Ok(None),
-        Some(Number::Whole(n)) => Ok(Some(n)),
-        Some(Number::Real(x)) => match read::whole_number(x) {
-            Some(n) => Ok(Some(n)),
-            None => Err(serde::de::Error::custom(format!(
-                "{x} must be a whole number of at least 0"
-            ))),
-        },
     }
 }
 

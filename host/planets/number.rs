@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use kernels_gpu::encounters::Law;
 pub use kernels_gpu::planets::ELEMENTS;
+use trisolar_spec::read::fraction;
 
 /// Units of time in a year: G = 1 with astronomical units and solar masses.
 pub const YEAR: f64 = std::f64::consts::TAU;
@@ -101,12 +102,8 @@ impl FromStr for Number {
         let (bare, factor) = unit.map_or((text, 1.0), |(name, factor)| {
             (text.trim_end_matches(name).trim_end(), *factor)
         });
-        let value = |word: &str| {
-            let number = word.trim().parse::<f64>().ok().filter(|x| x.is_finite());
-            number.ok_or_else(|| format!("'{}' is not a finite number", word.trim()))
-        };
         let range = |low: &str, high: &str| {
-            let range = [value(low)?, value(high)?];
+            let range = [fraction(low)?, fraction(high)?];
             match range[0] < range[1] {
                 true => Ok(range),
                 false => Err("the range must ascend".to_owned()),
@@ -123,7 +120,7 @@ impl FromStr for Number {
             }
         } else {
             match bare.split(':').collect::<Vec<_>>()[..] {
-                [word] => Self::Fixed(value(word)?),
+                [word] => Self::Fixed(fraction(word)?),
                 [low, high, n] => {
                     let n = trisolar_spec::read::whole(n, 2..=1 << 32)
                         .map_err(|allowed| format!("the number of values of an axis {allowed}"))?;

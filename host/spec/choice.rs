@@ -3,6 +3,8 @@
 use kernels_gpu::encounters::Law;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::read::fraction;
+
 /// A parameter of a start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
@@ -71,11 +73,7 @@ impl Parameter {
                 .range
                 .ok_or_else(|| format!("{name} has no range of its own: LOW:HIGH is needed")),
             [low, high] => {
-                let number = |text: &str| {
-                    let parsed = text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
-                    parsed.ok_or_else(|| format!("'{text}' is not a finite number"))
-                };
-                let range = [number(low)?, number(high)?];
+                let range = [fraction(low)?, fraction(high)?];
                 match range[0] < range[1] {
                     true => Ok(range),
                     false => Err("the range must ascend: LOW:HIGH".into()),
@@ -162,10 +160,10 @@ impl Choice {
     ///
     /// # Errors
     /// A description of the allowed values.
-    pub fn parse_draw(
+    pub fn parse_draw<'a>(
         text: &str,
-        find: impl Fn(&str) -> Result<&'static Parameter, String>,
-    ) -> Result<(&'static Parameter, Self), String> {
+        find: impl Fn(&str) -> Result<&'a Parameter, String>,
+    ) -> Result<(&'a Parameter, Self), String> {
         let (name, words) = text
             .split_once('=')
             .ok_or("must be NAME=LAW, such as inclination=isotropic or mass1=uniform:1:2")?;
@@ -191,10 +189,10 @@ impl Choice {
     ///
     /// # Errors
     /// The text that is not allowed, and a description of the allowed values.
-    pub fn parse_axes(
+    pub fn parse_axes<'a>(
         texts: &[String],
-        find: impl Fn(&str) -> Result<&'static Parameter, String>,
-    ) -> Result<Vec<(&'static Parameter, Self)>, (String, String)> {
+        find: impl Fn(&str) -> Result<&'a Parameter, String>,
+    ) -> Result<Vec<(&'a Parameter, Self)>, (String, String)> {
         if texts.len() > 2 {
             return Err((texts.join(","), "must be one or two parameters".into()));
         }
@@ -243,6 +241,29 @@ pub fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Str
     };
     let parts = texts.iter().flat_map(|text| text.split(','));
     Ok(parts.map(|part| part.trim().to_owned()).collect())
+}
+
+/// Deserialises a whole number, which may be written as a float.
+///
+/// # Errors
+/// Those of the deserialiser.
+pub fn optional_whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "must be a whole number of at least 0")]
+    enum Number {
+        Whole(u64),
+        Real(f64),
+    }
+    match Option::<Number>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(Number::Whole(n)) => Ok(Some(n)),
+        Some(Number::Real(x)) => match crate::read::whole_number(x) {
+            Some(n) => Ok(Some(n)),
+            None => Err(serde::de::Error::custom(format!(
+                "{x} must be a whole number of at least 0"
+            ))),
+        },
+    }
 }
 
 impl<'de> Deserialize<'de> for Choice {

@@ -10,7 +10,7 @@ pub mod read;
 mod text;
 
 pub use axes::{OneOrThree, OneOrTwo};
-pub use choice::{Choice, Parameter, UNBOUNDED, given_twice, one_or_more};
+pub use choice::{Choice, Parameter, UNBOUNDED, given_twice, one_or_more, optional_whole};
 pub use error::SpecError;
 pub use integrator::Integrator;
 pub use parameters::{AnyValue, Declaration, Field, Parameters, Read, Values};

@@ -2,7 +2,9 @@
 //! of [`Declaration`]s, from which the command line, Python and the explorer take names, units, defaults and descriptions.
 
 use std::any::Any;
+use std::ffi::OsStr;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A parameter, apart from its value.
@@ -230,6 +232,31 @@ pub trait Parameters: Default {
         let given = Self::DECLARATIONS.iter().filter(|d| self.has(d.name));
         let mut pairs = given.flat_map(|d| d.conflicts.iter().map(|other| [d.name, *other]));
         pairs.find(|[_, other]| self.has(other))
+    }
+
+    /// Puts the value of an option of the command line, without `--`, where no other parser does. Returns whether there is such an option.
+    ///
+    /// # Errors
+    /// A description of the allowed values.
+    fn put_text(&mut self, option: &str, text: &OsStr) -> Result<bool, String> {
+        let mut all = Self::DECLARATIONS.iter();
+        let Some(declaration) = all.find(|d| d.option() == option) else {
+            return Ok(false);
+        };
+        let values = match declaration.read {
+            Read::Path => vec![AnyValue::new(PathBuf::from(text))],
+            Read::Text(read) => {
+                let text = text.to_string_lossy();
+                match declaration.separator {
+                    Some(separator) => text.split(separator).map(read).collect::<Result<_, _>>()?,
+                    None => vec![read(&text)?],
+                }
+            }
+        };
+        if let Some(field) = self.field_mut(declaration.name) {
+            values.iter().for_each(|value| field.put(value));
+        }
+        Ok(true)
     }
 
     /// These values, merged over those of `under`, parameter by parameter. If a parameter is given that replaces a heading as a whole,

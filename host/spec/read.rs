@@ -70,6 +70,22 @@ pub fn number(text: &str) -> Result<f64, String> {
         .map_err(|_| format!("{} is not a number", quoted(text)))
 }
 
+/// A finite number, or a fraction such as `8/3`.
+///
+/// # Errors
+/// What is neither.
+pub fn fraction(text: &str) -> Result<f64, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let value = match text.split_once('/') {
+        None => number(text),
+        Some((above, below)) => number(above)
+            .zip(number(below))
+            .map(|(above, below)| above / below),
+    };
+    let finite = value.filter(|x| x.is_finite());
+    finite.ok_or_else(|| format!("{} is not a finite number", quoted(text)))
+}
+
 /// `A,B`.
 ///
 /// # Errors
@@ -197,6 +213,16 @@ mod tests {
             refused,
             "must be a whole number from 1 to 9007199254740992 (2^53)"
         );
+    }
+
+    #[test]
+    fn fractions_are_finite_numbers() {
+        assert_eq!(fraction("8/3"), Ok(8.0 / 3.0));
+        assert_eq!(fraction(" -1e3 "), Ok(-1e3));
+        for bad in ["1/0", "0/0", "inf", "nan", "", "1/", "1/2/3", "x"] {
+            let said = fraction(bad).unwrap_err();
+            assert_eq!(said, format!("'{bad}' is not a finite number"));
+        }
     }
 
     #[test]

@@ -106,6 +106,7 @@ fn every_command_has_help_which_lists_the_exit_codes() {
         &["encounters", "zoom"],
         &["encounters", "sweep"],
         &["planets"],
+        &["new"],
         &["bench", "encounters"],
         &["bench", "planets"],
     ] {

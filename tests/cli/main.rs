@@ -17,6 +17,7 @@ mod gpus;
 mod help;
 mod machine;
 mod nbody;
+mod new;
 mod outputs;
 mod parameters;
 mod parts;

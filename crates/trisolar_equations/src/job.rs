@@ -104,7 +104,7 @@ impl Column {
     pub const STEPS: Self = Self(2);
     /// The largest Lyapunov exponent up to the end (per time).
     pub const LYAPUNOV: Self = Self(3);
-    /// MEGNO at the end (Cincotta & Simo 2000).
+    /// MEGNO at the end (Cincotta, Giordano & Simó 2003).
     pub const MEGNO: Self = Self(4);
     /// The first number of the state.
     pub const STATE: Self = Self(5);

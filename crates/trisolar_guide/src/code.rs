@@ -16,6 +16,12 @@ struct Context {
 
 const CONTEXTS: &[Context] = &[
     Context {
+        page: "docs/own-systems.md",
+        begins: "use trisolar_equations::*;",
+        before: "",
+        after: "fn main() {}",
+    },
+    Context {
         page: "docs/kernels.md",
         begins: "use cuda_std::prelude::*;",
         before: "",

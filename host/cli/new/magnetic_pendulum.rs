@@ -5,7 +5,11 @@ use trisolar_equations::*;
 pub struct MagneticPendulum;
 
 /// The places of the magnets.
-const MAGNETS: [[f64; 2]; 3] = [[1.0, 0.0], [-0.5, 0.8660254037844386], [-0.5, -0.8660254037844386]];
+const MAGNETS: [[f64; 2]; 3] = [
+    [1.0, 0.0],
+    [-0.5, 0.8660254037844386],
+    [-0.5, -0.8660254037844386],
+];
 
 impl System for MagneticPendulum {
     const NAME: &str = "magnetic-pendulum";
@@ -16,7 +20,12 @@ impl System for MagneticPendulum {
 }
 
 impl Flow<4, 3> for MagneticPendulum {
-    fn rhs<R: Scalar>(&self, _t: R, [x, y, vx, vy]: [R; 4], [friction, gravity, height]: [R; 3]) -> [R; 4] {
+    fn rhs<R: Scalar>(
+        &self,
+        _t: R,
+        [x, y, vx, vy]: [R; 4],
+        [friction, gravity, height]: [R; 3],
+    ) -> [R; 4] {
         let mut ax = -friction * vx - gravity * x;
         let mut ay = -friction * vy - gravity * y;
         for [x0, y0] in MAGNETS {

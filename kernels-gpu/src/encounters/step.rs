@@ -18,6 +18,8 @@ use super::vector::dot;
 use crate::number::{Bits, per_lane};
 use crate::{PerLane, Real};
 
+pub use trisolar_equations::scheme::ORDER_8;
+
 /// Coefficients of the leapfrog.
 pub const ORDER_2: [f64; 1] = [1.0];
 /// Coefficients of the symmetric composition of order 6 with 9 stages of Kahan & Li (1997).
@@ -32,27 +34,6 @@ pub const ORDER_6: [f64; 9] = [
     0.33259913678935943860,
     0.39216144400731413928,
 ];
-/// Coefficients of the symmetric composition of order 8 with 17 stages of Kahan & Li (1997).
-pub const ORDER_8: [f64; 17] = [
-    0.13020248308889008088,
-    0.56116298177510838456,
-    -0.38947496264484728641,
-    0.15884190655515560090,
-    -0.39590389413323757734,
-    0.18453964097831570709,
-    0.25837438768632204729,
-    0.29501172360931029887,
-    -0.60550853383003451170,
-    0.29501172360931029887,
-    0.25837438768632204729,
-    0.18453964097831570709,
-    -0.39590389413323757734,
-    0.15884190655515560090,
-    -0.38947496264484728641,
-    0.56116298177510838456,
-    0.13020248308889008088,
-];
-
 /// The number of stages of the longest composition.
 pub const MAX_STAGES: usize = 17;
 

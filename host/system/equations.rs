@@ -1,0 +1,185 @@
+//! What the engines ask of equations.
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use trisolar_device::{Device, GpuError, Grid};
+use trisolar_equations::{Column, DeviceJob, Exported, Job, Kind, Lanes};
+use trisolar_simd::Simd;
+use trisolar_spec::{Parameter, SpecError, UNBOUNDED};
+
+/// A system in words and defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// A word for files.
+    pub name: String,
+    /// A title.
+    pub label: String,
+    /// The kind of its equations.
+    pub kind: Kind,
+    /// The parameters with their defaults.
+    pub parameters: Vec<Parameter>,
+    /// The numbers of the state at the start with their defaults; NaN for one that follows from others.
+    pub state: Vec<Parameter>,
+    /// The names of the outcomes.
+    pub outcomes: Vec<String>,
+    /// The time to which items are followed by default.
+    pub end: f64,
+    /// The default of a fixed step.
+    pub step: f64,
+}
+
+impl About {
+    /// The parameters, and then the numbers of the state.
+    pub fn numbers(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().chain(&self.state)
+    }
+
+    /// The parameter or the number of the state with this name.
+    ///
+    /// # Errors
+    /// A list of the names.
+    pub fn find(&self, name: &str) -> Result<&Parameter, String> {
+        let found = self.numbers().find(|known| known.name == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.numbers().map(|known| known.name).collect();
+            format!(
+                "there is no {name}; the parameters and start values are {}",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// The names of all [columns](trisolar_equations::Column).
+    pub fn columns(&self) -> impl Iterator<Item = &'static str> {
+        let state = self.state.iter().map(|number| number.name);
+        Column::NAMES.into_iter().chain(state)
+    }
+}
+
+/// Equations that the engines can follow: compiled ones, or interpreted ones.
+pub trait Equations: Clone + Debug + Send + Sync + 'static {
+    /// The system in words.
+    fn about(&self) -> About;
+
+    /// A text from which [`of_source`](Self::of_source) makes the same equations, for records of unfinished computations.
+    fn source(&self) -> String;
+
+    /// The equations of a text.
+    ///
+    /// # Errors
+    /// The text is not that of such equations.
+    fn of_source(text: &str) -> Result<Self, SpecError>;
+
+    /// Number of items that [`follow`](Self::follow) follows at a time with this instruction set.
+    fn lanes(&self, simd: Simd) -> usize;
+
+    /// Follows the item `first` and the next ones; `write` takes the number of the lane, the place among the columns of the job, and the
+    /// number. Lanes behind the last item are followed, too.
+    fn follow(&self, simd: Simd, job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64));
+
+    /// Starts the kernel for the method of the job: a thread for each item.
+    ///
+    /// # Errors
+    /// Those of the device.
+    ///
+    /// # Safety
+    /// As for [`one_thread`](trisolar_equations::export::one_thread), until the device is done.
+    unsafe fn launch(
+        &self,
+        device: &Arc<dyn Device>,
+        job: &Job,
+        grid: Grid,
+        items: DeviceJob,
+    ) -> Result<(), GpuError>;
+}
+
+/// The equations of a system in Rust.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compiled<S>(PhantomData<S>);
+
+/// Items that lanes follow side by side.
+const LANES: usize = 4;
+
+impl<S: Exported> Compiled<S> {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn avx2(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
+        S::follow::<Lanes<LANES>>(job, first, write);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn by_lanes(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
+        // SAFETY: every instruction set but the scalar one includes AVX2, and a caller asks for one that the machine has.
+        unsafe { Self::avx2(job, first, write) }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn by_lanes(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
+        S::follow::<Lanes<LANES>>(job, first, write);
+    }
+}
+
+impl<S: Exported> Equations for Compiled<S> {
+    fn about(&self) -> About {
+        let named = |list: &[(&'static str, f64)]| {
+            let parameter = |(name, default): &(&'static str, f64)| Parameter {
+                default: *default,
+                ..Parameter::new(name, "", [-UNBOUNDED, UNBOUNDED])
+            };
+            list.iter().map(parameter).collect()
+        };
+        About {
+            name: S::NAME.into(),
+            label: S::LABEL.into(),
+            kind: S::KIND,
+            parameters: named(S::PARAMETERS),
+            state: named(S::STATE),
+            outcomes: S::OUTCOMES.iter().map(|name| (*name).to_owned()).collect(),
+            end: S::END,
+            step: S::STEP,
+        }
+    }
+
+    fn source(&self) -> String {
+        S::NAME.into()
+    }
+
+    fn of_source(text: &str) -> Result<Self, SpecError> {
+        match text == S::NAME {
+            true => Ok(Self(PhantomData)),
+            false => Err(SpecError::new(
+                "system",
+                text,
+                format!("must be {}", S::NAME),
+            )),
+        }
+    }
+
+    fn lanes(&self, simd: Simd) -> usize {
+        match simd {
+            Simd::Scalar => 1,
+            #[allow(unreachable_patterns, reason = "there are machines without vectors")]
+            _ => LANES,
+        }
+    }
+
+    fn follow(&self, simd: Simd, job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
+        match self.lanes(simd) {
+            1 => S::follow::<f64>(job, first, write),
+            _ => Self::by_lanes(job, first, write),
+        }
+    }
+
+    unsafe fn launch(
+        &self,
+        device: &Arc<dyn Device>,
+        job: &Job,
+        grid: Grid,
+        items: DeviceJob,
+    ) -> Result<(), GpuError> {
+        // SAFETY: the caller guarantees it.
+        unsafe { device.launch_entry(S::entry(job), grid, (items,)) }
+    }
+}

@@ -1,0 +1,151 @@
+//! Writes the columns of items as `.npz` and `.npy`, and maps as pictures.
+
+use std::path::Path;
+
+use trisolar_equations::Column;
+use trisolar_equations::job::STIFF;
+use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
+use trisolar_io::picture::{self, Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme};
+use trisolar_io::{IoError, PictureFormat, npy};
+
+use crate::table::Table;
+use crate::{Equations, Validated};
+
+/// The format of a file, which its extension determines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// An array for each column.
+    Npz,
+    /// The first column.
+    Npy,
+    /// The picture of a map of the first column, as PNG, SVG or PDF.
+    Picture,
+}
+
+/// The colours of outcomes: those of Okabe and Ito (2008), which people with any vision can tell apart.
+const COLOURS: [[u8; 3]; 7] = [
+    [0, 114, 178],
+    [230, 159, 0],
+    [0, 158, 115],
+    [204, 121, 167],
+    [86, 180, 233],
+    [213, 94, 0],
+    [240, 228, 66],
+];
+/// The colours of items that reached no outcome, and of those that failed.
+const OPEN: [u8; 3] = [90, 90, 90];
+const FAILED: [[u8; 3]; 2] = [[160, 160, 160], [30, 30, 30]];
+
+impl Format {
+    /// The format that the extension of a file name selects.
+    ///
+    /// # Errors
+    /// The allowed extensions, for another extension or for a picture of items that are not a map.
+    pub fn of<Q: Equations>(path: &Path, spec: &Validated<Q>) -> Result<Self, &'static str> {
+        if PictureFormat::of(path).is_some() {
+            return match spec.specification().axes() {
+                [Some(_), Some(_)] => Ok(Self::Picture),
+                _ => Err("only a map of two parameters (--map) has a picture"),
+            };
+        }
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("npz") => Ok(Self::Npz),
+            Some("npy") => Ok(Self::Npy),
+            _ => Err("the name must end in .npz, .npy, .png, .svg or .pdf"),
+        }
+    }
+
+    /// Writes a file of this format.
+    ///
+    /// # Errors
+    /// The file cannot be written. No part of it remains.
+    pub fn write<Q: Equations>(
+        self,
+        path: &Path,
+        spec: &Validated<Q>,
+        table: &Table,
+    ) -> Result<(), IoError> {
+        let shape = match (spec.specification().axes(), spec.specification().size) {
+            ([_, Some(_)], Some([w, h])) => vec![h as usize, w as usize],
+            _ => vec![spec.count() as usize],
+        };
+        let json = spec.specification().json();
+        let column = |k: usize| table.numbers.iter().skip(k).step_by(table.width).copied();
+        match self {
+            Self::Npz => {
+                let names = spec.columns();
+                let members = names.iter().enumerate();
+                let members = members.map(|(k, name)| Member::new(name, &shape, move || column(k)));
+                let members: Vec<Member<'_>> =
+                    (members.collect::<Result<_, _>>()).map_err(|reason| IoError::Data {
+                        path: path.to_owned(),
+                        reason,
+                    })?;
+                let mut file = NpzWriter::create(path)?;
+                file.arrays(&members)?;
+                file.text(SPECIFICATION, &json)?;
+                file.finish()
+            }
+            Self::Npy => npy::write(path, &shape, &column(0).collect::<Vec<f64>>()),
+            Self::Picture => picture(path, spec, &column(0).collect::<Vec<f64>>(), &json),
+        }
+    }
+}
+
+/// Draws a map of the first column, in which y grows upwards.
+fn picture<Q: Equations>(
+    path: &Path,
+    spec: &Validated<Q>,
+    values: &[f64],
+    json: &str,
+) -> Result<(), IoError> {
+    let s = spec.specification();
+    let ([Some((x, x_range)), Some((y, y_range))], Some(size)) = (s.axes(), s.size) else {
+        return Err(IoError::Data {
+            path: path.to_owned(),
+            reason: "only a map of two parameters has a picture".into(),
+        });
+    };
+    let size = size.map(|n| n as usize);
+    let axis =
+        |name: &str, range: [f64; 2], n: usize| Axis::around(name.into(), String::new(), range, n);
+    let name = spec.columns()[0];
+    let step = match spec.job().method.is_adaptive() {
+        true => format!("tolerance {:e}", s.tolerance),
+        false => format!("step {}", spec.job().step),
+    };
+    let labels = Labels {
+        title: format!("{}, {}, {step}", spec.about().label, s.method),
+        x: axis(x, x_range, size[0]),
+        y: axis(y, y_range, size[1]),
+        y_upwards: true,
+        value: name.into(),
+        unit: String::new(),
+    };
+    if name != Column::NAMES[Column::OUTCOME.0 as usize] {
+        let map = Map::new(values, size[0], size[1]).upside_down();
+        let style = PictureStyle::default();
+        return picture::plot(path, &map, &style, &labels, Some(json));
+    }
+    let class = |name: &str, colour| Class {
+        name: name.to_owned(),
+        colour,
+        shaded: false,
+    };
+    let outcomes = spec.about().outcomes.iter().enumerate();
+    let mut classes = vec![
+        class("stiff", FAILED[0]),
+        class("not finite", FAILED[1]),
+        class("none", OPEN),
+    ];
+    classes.extend(outcomes.map(|(i, name)| class(name, COLOURS[i % COLOURS.len()])));
+    let rows = values.chunks(size[0]).rev().flatten();
+    let of_pixels: Vec<u8> = rows.map(|outcome| (outcome - STIFF) as u8).collect();
+    let map = ClassMap {
+        size,
+        classes: &classes,
+        of_pixels: &of_pixels,
+        values: &vec![1.0; values.len()],
+    };
+    picture::classes(path, &map, &labels, Theme::default(), Some(json))
+}
