@@ -657,11 +657,13 @@ const FOREIGN: &[&str] = &[
     "--features",
     "--full",
     "--gpus-per-task",
+    "--most-steps",
     "--no-default-features",
     "--oversubscribe",
     "--pin",
     "--quick",
     "--requeue",
+    "--value",
 ];
 
 /// Other programs, whose options are not checked.
