@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kernels_gpu::kernels::{Planets, PlanetsJob};
-use kernels_gpu::planets::system::SOME;
+use kernels_gpu::kernels::{Planets, PlanetsJob, planets_shared_words};
+use kernels_gpu::planets::system::{MANY, SOME};
 use kernels_gpu::planets::{
     Adaptive, Alone, Follow, General, MAX_PLANETS, Physics, Plan, Record, System, WithTangent,
 };
@@ -79,12 +79,14 @@ where
     Planets<F, 3>: cuda_std::Kernel<Arguments = Arguments>,
     Planets<F, 4>: cuda_std::Kernel<Arguments = Arguments>,
     Planets<F, SOME>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<F, MANY>: cuda_std::Kernel<Arguments = Arguments>,
 {
     match plan.count {
         2 => Entry::of::<Planets<F, 2>>(),
         3 => Entry::of::<Planets<F, 3>>(),
         4 => Entry::of::<Planets<F, 4>>(),
-        5..=8 => Entry::of::<Planets<F, SOME>>(),
+        5..=7 => Entry::of::<Planets<F, SOME>>(),
+        8 => Entry::of::<Planets<F, MANY>>(),
         _ => Entry::of::<Planets<F, MAX_PLANETS>>(),
     }
 }
@@ -130,6 +132,8 @@ struct Kernel<'a> {
     share: Share<'a>,
     entry: Entry<Arguments>,
     residency: Option<Residency>,
+    /// Bytes of shared memory of a block.
+    shared: u32,
     plan: Buffer<Plan>,
     systems: Buffer<System<f64, MAX_PLANETS>>,
     records: Buffer<Record>,
@@ -155,14 +159,22 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
         let plan = task.spec.plan();
         let is_adaptive = plan.physics.integrator != Physics::WISDOM_HOLMAN;
         let is_general = is_adaptive || plan.physics.is_general();
-        let is_small = !is_general && matches!((plan.count, has_tangent), (2, _) | (3, false));
+        // The blocks of a multiprocessor, for which 128 registers are enough, or shared memory; and the words of that for a thread.
+        let (blocks, words) = match (is_general, plan.count, has_tangent) {
+            (false, 2, _) | (false, 3, false) => (Some(8), 0),
+            (false, 5..=7, true) => (Some(4), planets_shared_words::<WithTangent, SOME>()),
+            (false, 5..=7, false) => (Some(4), planets_shared_words::<Alone, SOME>()),
+            (false, 8, true) => (Some(4), planets_shared_words::<WithTangent, MANY>()),
+            (false, 8, false) => (Some(4), planets_shared_words::<Alone, MANY>()),
+            _ => (None, 0),
+        };
         let mut kernel = Kernel {
             engine: self,
-            // 128 registers are few enough for eight blocks a multiprocessor, and enough for these.
-            residency: is_small.then_some(Residency {
+            residency: blocks.map(|blocks| Residency {
                 threads: BLOCK,
-                blocks: 8,
+                blocks,
             }),
+            shared: 8 * BLOCK * words as u32,
             task,
             share,
             entry: match (is_general, has_tangent) {
@@ -197,7 +209,9 @@ impl Kernel<'_> {
         let items: Vec<u64> = spans.iter().cloned().flatten().collect();
         self.items.upload(&items)?;
         let count = items.len() as u32;
-        let grid = Grid::new(count.div_ceil(BLOCK), BLOCK).residency(self.residency);
+        let grid = Grid::new(count.div_ceil(BLOCK), BLOCK)
+            .shared(self.shared)
+            .residency(self.residency);
         let (mut begins, mut steps) = (1_u32, self.engine.steps);
         loop {
             let began = Instant::now();

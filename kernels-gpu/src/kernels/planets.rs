@@ -3,8 +3,10 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
+use cuda_std::shared::dynamic_shared_mem;
 
-use crate::planets::system::SOME;
+use crate::planets::kepler::Phase;
+use crate::planets::system::{MANY, SOME};
 use crate::planets::{
     Adaptive, Alone, Follow, General, MAX_PLANETS, Plan, Record, System, WithTangent,
 };
@@ -29,19 +31,36 @@ pub struct PlanetsJob {
     pub steps: u32,
 }
 
+/// Whether the states of systems are in shared memory, because registers have no room for them.
+const fn is_shared<F: Follow, const N: usize>() -> bool {
+    (N == SOME || N == MANY) && !F::GENERAL
+}
+
+/// Words of 8 bytes of shared memory that a thread needs for its system: an odd number, so that the threads of a warp use all banks.
+#[must_use]
+pub const fn planets_shared_words<F: Follow, const N: usize>() -> usize {
+    if !is_shared::<F, N>() {
+        return 0;
+    }
+    size_of::<[Phase<f64>; N]>() / 8 * (1 + F::TANGENT as usize) + 1
+}
+
 /// Takes up to `job.steps` steps of each system, and adds the number of systems that have not ended to `job.open`. `F` says whether they have
-/// a tangent vector and other [physics](crate::planets::Physics) or another integrator, and `N` is their number of planets, [`SOME`] for 5 to 8, or [`MAX_PLANETS`] for any number.
+/// a tangent vector and other [physics](crate::planets::Physics) or another integrator, and `N` is their number of planets, [`SOME`] for 5 to 7, or
+/// [`MAX_PLANETS`] for any number.
 ///
 /// # Parameters
 /// - `job`: the systems, by value
 /// - `begins`: 1 in the first launch, which makes the starts; otherwise 0
 ///
 /// # Thread mapping
-/// Thread i of a one-dimensional grid has the system `job.items[i]`; surplus threads return at once.
+/// Thread i of a one-dimensional grid has the system `job.items[i]`; surplus threads return at once. A block has [`planets_shared_words`] words of dynamic
+/// shared memory for each thread.
 ///
 /// # Safety
 /// `job.plan` and `job.open` must be valid, `job.systems`, `job.records` and `job.items` for `job.count` elements, of which nothing else uses
-/// the first two during the launch, and the plan must have `N` planets, or at most as many if `N` is above 4.
+/// the first two during the launch, the launch must have the shared memory, and the plan must have `N` planets, or at most as many if `N` is [`SOME`] or
+/// [`MAX_PLANETS`].
 #[kernel(instances(
     alone: <Alone, MAX_PLANETS>,
     tangent: <WithTangent, MAX_PLANETS>,
@@ -51,8 +70,10 @@ pub struct PlanetsJob {
     tangent_3: <WithTangent, 3>,
     alone_4: <Alone, 4>,
     tangent_4: <WithTangent, 4>,
-    alone_8: <Alone, SOME>,
-    tangent_8: <WithTangent, SOME>,
+    alone_7: <Alone, SOME>,
+    tangent_7: <WithTangent, SOME>,
+    alone_8: <Alone, MANY>,
+    tangent_8: <WithTangent, MANY>,
     general_alone: <General<Alone>, MAX_PLANETS>,
     general_tangent: <General<WithTangent>, MAX_PLANETS>,
     general_alone_2: <General<Alone>, 2>,
@@ -78,20 +99,52 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
         // SAFETY: as above.
         unsafe { *place = plan.begin::<F, N>(*job.items.add(i as usize)) };
     }
-    // No function takes a reference to the system in progress, so that it can be in registers.
-    // SAFETY: as above; the first launch has written it.
-    let mut system = unsafe { *place };
     let mut step = 0;
-    while step < job.steps && system.goes_on() {
-        system.step::<F>(count, &plan.physics);
-        step += 1;
-    }
-    let goes_on = system.goes_on();
-    // SAFETY: as above.
-    unsafe {
-        if step > 0 {
-            *place = system;
+    let goes_on;
+    if const { is_shared::<F, N>() } {
+        let mut none = [Phase::default(); N];
+        // SAFETY: the caller guarantees the memory, of which each thread has a part of its own.
+        let (states, tangents) = unsafe {
+            let own = dynamic_shared_mem::<f64>()
+                .add(thread::thread_idx_x() as usize * const { planets_shared_words::<F, N>() })
+                .cast::<[Phase<f64>; N]>();
+            match F::TANGENT {
+                true => (&mut *own, &mut *own.add(1)),
+                false => (&mut *own, &mut none),
+            }
+        };
+        // SAFETY: as for `place`; the first launch has written it.
+        let before = unsafe { &mut *place };
+        *states = before.states;
+        if F::TANGENT {
+            *tangents = before.tangents;
         }
+        let mut planets = before.planets;
+        let mut system = before.elsewhere(states, tangents, &mut planets);
+        while step < job.steps && system.goes_on() {
+            system.wisdom_holman::<F>(count, &plan.physics);
+            step += 1;
+        }
+        goes_on = system.goes_on();
+        if step > 0 {
+            before.take_over::<F, _>(&system);
+        }
+    } else {
+        // No function takes a reference to the system in progress, so that it can be in registers.
+        // SAFETY: as for `place`; the first launch has written it.
+        let mut system = unsafe { *place };
+        while step < job.steps && system.goes_on() {
+            system.step::<F>(count, &plan.physics);
+            step += 1;
+        }
+        goes_on = system.goes_on();
+        if step > 0 {
+            // SAFETY: as for `place`.
+            unsafe { *place = system };
+        }
+    }
+    // SAFETY: as for `place`.
+    unsafe {
         if goes_on {
             (*job.open).fetch_add(1, Ordering::Relaxed);
         } else if step > 0 {

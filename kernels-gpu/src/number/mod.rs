@@ -44,7 +44,7 @@ pub use mixed::Mixed;
 pub use pair::{DoubleDouble, FloatFloat};
 
 /// The largest number of repetitions of `each!`.
-pub const MAX_REPETITIONS: usize = 8;
+pub const MAX_REPETITIONS: usize = 15;
 
 /// Evaluates an expression for each number below a constant, which is at most [`MAX_REPETITIONS`]. The repetitions are written out, so
 /// that arrays indexed by the number stay in a GPU's registers whether or not LLVM unrolls loops. (A closure would not do, because it
@@ -52,7 +52,7 @@ pub const MAX_REPETITIONS: usize = 8;
 macro_rules! each {
     ($count:expr, |$k:ident| $what:expr) => {
         const { assert!($count <= $crate::number::MAX_REPETITIONS) };
-        $crate::number::each!(@ $count, $k, $what, 0 1 2 3 4 5 6 7);
+        $crate::number::each!(@ $count, $k, $what, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
     };
     (@ $count:expr, $k:ident, $what:expr, $($number:literal)*) => {$(
         if $count > $number {

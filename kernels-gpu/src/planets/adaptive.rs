@@ -11,7 +11,7 @@
 use trisolar_equations::scheme::dormand_prince::{ERROR_3, ERROR_5, WEIGHTS};
 
 use super::kepler::Phase;
-use super::system::{Outcome, System, pull, turned};
+use super::system::{Each, Outcome, Planet, System, pull, turned};
 use super::{Follow, Physics};
 use crate::number::{Bits, Mask};
 use crate::{PerLane, Real, Vec3};
@@ -41,25 +41,27 @@ fn both<R: Real>(a: R::Mask, b: R::Mask) -> R::Mask {
     one.at_most(R::select(a, R::select(b, one, R::zero()), R::zero()))
 }
 
-impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
+impl<R: Bits<Alone = f64>, const N: usize, P: Each<Phase<R>>, Q: Each<Planet<R>>>
+    System<R, N, P, Q>
+{
     /// The derivatives of the state of a planet and of its tangent vector with respect to time.
     #[inline(always)]
     fn slope<F: Follow>(&self, i: usize) -> [Phase<R>; 2] {
-        let p = &self.planets[i];
-        let x = p.state.x;
+        let Phase { x, v } = *self.states.of(i);
         let (w, ri2) = pull(x.dot(x));
-        let w = -(p.inner * w);
+        let w = -(self.planets.of(i).inner * w);
         let state = Phase {
-            x: p.state.v,
-            v: p.kick.add_scaled(w, x),
+            x: v,
+            v: self.accelerations[i].add_scaled(w, x),
         };
         if !F::TANGENT {
             return [state; 2];
         }
-        let d = turned(x, p.tangent.x, ri2);
+        let Phase { x: dx, v: dv } = *self.tangents.of(i);
+        let d = turned(x, dx, ri2);
         let tangent = Phase {
-            x: p.tangent.v,
-            v: p.tangent_kick.add_scaled(w, d),
+            x: dv,
+            v: self.tangent_accelerations[i].add_scaled(w, d),
         };
         [state, tangent]
     }
@@ -70,14 +72,16 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         let mut sum = R::zero();
         let mut i = 0;
         while i < count {
-            let Phase { x, v } = self.planets[i].tangent;
+            let Phase { x, v } = *self.tangents.of(i);
             let [_, slope] = self.slope::<F>(i);
             sum = sum + (x.dot(slope.x) + v.dot(slope.v));
             i += 1;
         }
         length2.divides(self.course.h * sum)
     }
+}
 
+impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     /// Replaces the state by that after a time h. Returns where the error is allowed, and where it would be with twice the time.
     #[inline(always)]
     fn attempt<F: Follow>(&mut self, count: usize, physics: &Physics, h: R) -> [R::Mask; 2] {
@@ -92,11 +96,10 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         while stage < 12 {
             let mut i = 0;
             while i < count {
-                let p = &self.planets[i];
                 if stage == 0 {
-                    start[i] = p.state;
+                    start[i] = self.states[i];
                     if F::TANGENT {
-                        dstart[i] = p.tangent;
+                        dstart[i] = self.tangents[i];
                     }
                 }
                 let [slope, dslope] = self.slope::<F>(i);
@@ -120,10 +123,9 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
                     }
                     j += 1;
                 }
-                let p = &mut self.planets[i];
-                p.state = plus(start[i], h, sum);
+                self.states[i] = plus(start[i], h, sum);
                 if F::TANGENT {
-                    p.tangent = plus(dstart[i], h, dsum);
+                    self.tangents[i] = plus(dstart[i], h, dsum);
                 }
                 i += 1;
             }
@@ -166,12 +168,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         let mut lane = 0;
         while lane < R::LANES {
             if !kept.lane(lane) {
-                let mut i = 0;
-                while i < N {
-                    self.planets[i].set_lane(lane, &before.planets[i]);
-                    i += 1;
-                }
-                self.course.set_lane(lane, &before.course);
+                self.set_lane(lane, before);
             }
             lane += 1;
         }

@@ -6,8 +6,8 @@ use core::f64::consts::LN_2;
 
 use super::kepler::{Phase, drift};
 use super::{Adaptive, Follow, General, MAX_PLANETS, Physics, WithTangent};
+use crate::Vec3;
 use crate::number::{Bits, Mask, divide, per_lane};
-use crate::{PerLane, Vec3};
 
 /// How a system ended: one of the constants of this type. (It is not an enum, because memory of a GPU may hold any number.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,18 +64,10 @@ const fn lengths<F: Follow>() -> (f64, u32) {
     if F::ADAPTIVE { (1e9, 15) } else { (1e180, 300) }
 }
 
-/// A planet in Jacobi coordinates.
+/// What stays the same of a planet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Planet<R> {
-    /// Position and velocity.
-    pub state: Phase<R>,
-    /// Its part of the tangent vector.
-    pub tangent: Phase<R>,
-    /// The acceleration by which kicks change the velocity.
-    pub(super) kick: Vec3<R>,
-    /// That of the tangent vector.
-    pub(super) tangent_kick: Vec3<R>,
     /// Its mass.
     pub mass: R,
     /// The mass of the star and of the planets up to this one.
@@ -91,7 +83,7 @@ pub struct Planet<R> {
 }
 
 per_lane!(Planet<R> {
-    state, tangent, kick, tangent_kick, mass, inner, share, reciprocal, near2, reach2
+    mass, inner, share, reciprocal, near2, reach2
 });
 
 /// Everything of a system besides its planets.
@@ -102,6 +94,8 @@ pub struct Course<R> {
     star: R,
     /// The squared distance beyond which a planet has escaped.
     far2: R,
+    /// The squared distance within which [`System::met`] finds the outcome of two planets.
+    met2: R,
     /// The step.
     pub(super) h: R,
     /// Steps to take.
@@ -141,18 +135,62 @@ pub struct Course<R> {
 }
 
 per_lane!(Course<R> {
-    star, far2, h, steps, most, taken, start, now, sum, megno, megno_sum, shifts, energy, outcome, size, inverse, tries,
+    star, far2, met2, h, steps, most, taken, start, now, sum, megno, megno_sum, shifts, energy, outcome, size, inverse, tries,
     growth, fine, close
 });
 
-/// A system with at most `N` planets, in the order of their Jacobi coordinates.
+/// Something for each planet, in the system or elsewhere, such as in the shared memory of a GPU.
+pub trait Each<T> {
+    /// That of a planet.
+    fn of(&self, i: usize) -> &T;
+    /// The same, to change it.
+    fn of_mut(&mut self, i: usize) -> &mut T;
+}
+
+impl<T, const N: usize> Each<T> for [T; N] {
+    #[inline(always)]
+    fn of(&self, i: usize) -> &T {
+        &self[i]
+    }
+
+    #[inline(always)]
+    fn of_mut(&mut self, i: usize) -> &mut T {
+        &mut self[i]
+    }
+}
+
+impl<T, const N: usize> Each<T> for &mut [T; N] {
+    #[inline(always)]
+    fn of(&self, i: usize) -> &T {
+        &self[i]
+    }
+
+    #[inline(always)]
+    fn of_mut(&mut self, i: usize) -> &mut T {
+        &mut self[i]
+    }
+}
+
+/// A system with at most `N` planets, in Jacobi coordinates and their order. Elements beyond the number of planets are not used.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct System<R, const N: usize> {
-    /// The planets; those beyond the number of planets are not used.
-    pub planets: [Planet<R>; N],
+pub struct System<R, const N: usize, P = [Phase<R>; N], Q = [Planet<R>; N]> {
+    /// Positions and velocities of the planets.
+    pub states: P,
+    /// The tangent vector.
+    pub tangents: P,
+    /// The accelerations by which kicks change the velocities.
+    pub(super) accelerations: [Vec3<R>; N],
+    /// Those of the tangent vector.
+    pub(super) tangent_accelerations: [Vec3<R>; N],
+    /// What stays the same of the planets.
+    pub planets: Q,
     pub(super) course: Course<R>,
 }
+
+per_lane!(System<R; N> {
+    states, tangents, accelerations, tangent_accelerations, planets, course
+});
 
 /// What a system needs besides its masses and its start.
 #[derive(Clone, Copy, Debug)]
@@ -173,6 +211,31 @@ pub struct Conditions {
 const CLOSE: f64 = 4.0;
 
 impl<const N: usize> System<f64, N> {
+    /// The same system with its planets elsewhere.
+    #[inline(always)]
+    pub fn elsewhere<P, Q>(&self, states: P, tangents: P, planets: Q) -> System<f64, N, P, Q> {
+        System {
+            states,
+            tangents,
+            accelerations: self.accelerations,
+            tangent_accelerations: self.tangent_accelerations,
+            planets,
+            course: self.course,
+        }
+    }
+
+    /// Takes over a later state of this system, which has its planets elsewhere.
+    #[inline(always)]
+    pub fn take_over<F: Follow, Q>(&mut self, other: &System<f64, N, &mut [Phase<f64>; N], Q>) {
+        self.states = *other.states;
+        if F::TANGENT {
+            self.tangents = *other.tangents;
+            self.tangent_accelerations = other.tangent_accelerations;
+        }
+        self.accelerations = other.accelerations;
+        self.course = other.course;
+    }
+
     /// A system with this star and these planets: mass, state and semi-major axis. The tangent vector has the components 1.
     #[inline(always)]
     pub fn begin<F: Follow>(
@@ -188,10 +251,15 @@ impl<const N: usize> System<f64, N> {
             z: 1.0,
         };
         let mut system = Self {
+            states: [Phase::default(); N],
+            tangents: [Phase { x: one, v: one }; N],
+            accelerations: [Vec3::zero(); N],
+            tangent_accelerations: [Vec3::zero(); N],
             planets: [Planet::default(); N],
             course: Course {
                 star,
                 far2: conditions.far * conditions.far,
+                met2: DISTANCES2[0],
                 h: conditions.h,
                 steps: f64::from(conditions.steps),
                 most: conditions.megno,
@@ -203,18 +271,19 @@ impl<const N: usize> System<f64, N> {
             let (mass, state, a) = planet(i);
             let radius = libm::cbrt(divide(mass, 3.0 * star));
             let near = conditions.hill * (a * radius);
+            if near * near > system.course.met2 {
+                system.course.met2 = near * near;
+            }
             let reciprocal = divide(1.0, inner);
             inner += mass;
+            system.states[i] = state;
             system.planets[i] = Planet {
-                state,
-                tangent: Phase { x: one, v: one },
                 mass,
                 inner,
                 share: divide(mass, inner),
                 reciprocal,
                 near2: near * near,
                 reach2: CLOSE * CLOSE * (radius * radius),
-                ..Planet::default()
             };
             i += 1;
         }
@@ -263,10 +332,10 @@ impl<const N: usize> System<f64, N> {
         let mut places = [Vec3::zero(); N];
         let mut i = 0;
         while i < count {
-            let p = &self.planets[i];
-            places[i] = p.state.x + centre;
-            centre = centre.add_scaled(p.share, p.state.x);
-            let v2 = p.state.v.dot(p.state.v);
+            let (p, Phase { x, v }) = (&self.planets[i], self.states[i]);
+            places[i] = x + centre;
+            centre = centre.add_scaled(p.share, x);
+            let v2 = v.dot(v);
             energy += 0.5 * divide(p.share, p.reciprocal) * v2;
             let pull = |other: Vec3<f64>, mass: f64| {
                 let d = places[i] - other;
@@ -274,15 +343,8 @@ impl<const N: usize> System<f64, N> {
             };
             energy -= pull(Vec3::zero(), self.course.star);
             if physics.has_forces() {
-                energy += p.mass
-                    * physics.potential(
-                        self.course.star,
-                        i,
-                        &Phase {
-                            x: places[i],
-                            v: p.state.v,
-                        },
-                    );
+                energy +=
+                    p.mass * physics.potential(self.course.star, i, &Phase { x: places[i], v });
             }
             let mut j = 0;
             while j < i {
@@ -335,34 +397,49 @@ impl<const N: usize> System<f64, N> {
     }
 }
 
-/// The largest number of planets whose systems have code of their own for exactly that many.
-pub const MAX_EXACT: usize = 4;
+/// The largest number of planets whose systems are in registers.
+pub const FEW: usize = 4;
 
-/// The room of systems whose planets have numbers that are constants, except in the drift, although they may be fewer.
-pub const SOME: usize = 8;
+/// The room of systems with more than [`FEW`] planets and fewer than [`MANY`], whose planets have numbers that are constants, except in the drift.
+pub const SOME: usize = 7;
 
-/// Does something for each planet, from a given one on. Where the system has room for a few, their numbers are constants, so that a GPU keeps
-/// what changes in registers.
+/// The number of planets of the largest systems whose planets have numbers that are constants, except in the drift.
+pub const MANY: usize = 8;
+
+/// Does something for each planet, from a given one on, or for each before another one. Where the system has room for at most `MANY`, or another
+/// number after `up to`, the planets' numbers are constants, so that a GPU keeps what changes in registers.
 macro_rules! each_planet {
+    (up to $most:ident, before $end:expr, |$i:ident| $what:expr) => {
+        each_planet!(@ $most, 0, $end, $i, $what, $i < $end)
+    };
+    (up to $most:ident, $count:expr, $from:expr, |$i:ident| $what:expr) => {
+        each_planet!(@ $most, $from, $count, $i, $what, $from < $i + 1 && (N != SOME || $i <= FEW || $i < $count))
+    };
+    (before $end:expr, |$i:ident| $what:expr) => {
+        each_planet!(up to MANY, before $end, |$i| $what)
+    };
     ($count:expr, $from:expr, |$i:ident| $what:expr) => {
-        if const { N < MAX_PLANETS } {
-            const { assert!(N <= MAX_EXACT || N == SOME || N == MAX_PLANETS) };
-            each_planet!(@ $count, $from, $i, $what, 0 1 2 3 4 5 6 7);
+        each_planet!(up to MANY, $count, $from, |$i| $what)
+    };
+    (@ $most:ident, $from:expr, $end:expr, $i:ident, $what:expr, $condition:expr) => {
+        if const { N <= $most } {
+            const { assert!(N <= FEW || N == SOME || N == MANY || N == MAX_PLANETS) };
+            each_planet!(@ $i, $what, $condition, 0 1 2 3 4 5 6 7);
         } else {
-            let count = if $count > N { N } else { $count };
+            let end = if $end > N { N } else { $end };
             let mut $i = $from;
-            while $i < count {
+            while $i < end {
                 $what;
                 $i += 1;
             }
         }
     };
-    (@ $count:expr, $from:expr, $i:ident, $what:expr, $($number:literal)*) => {$(
+    (@ $i:ident, $what:expr, $condition:expr, $($number:literal)*) => {$(
         if const { $number < N } {
             let $i: usize = $number;
             // The last planet's copy changes what no other needs.
             #[allow(unused_assignments)]
-            if $from < $i + 1 && (N <= MAX_EXACT || $i < $count) {
+            if $condition {
                 $what;
             }
         }
@@ -370,47 +447,19 @@ macro_rules! each_planet {
 }
 
 impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
-    /// The same system in every lane.
+    /// Takes a step. Systems that have ended must not take another one.
     #[inline(always)]
-    pub fn spread(one: &System<f64, N>) -> Self {
-        let mut all = Self {
-            planets: [Planet::spread(&one.planets[0]); N],
-            course: Course::spread(&one.course),
-        };
-        let mut i = 1;
-        while i < N {
-            all.planets[i] = Planet::spread(&one.planets[i]);
-            i += 1;
+    pub fn step<F: Follow>(&mut self, count: usize, physics: &Physics) {
+        match F::ADAPTIVE {
+            true => self.any_step::<F>(count, physics),
+            false => self.wisdom_holman::<F>(count, physics),
         }
-        all
     }
+}
 
-    /// Replaces the system of a lane.
-    #[inline(always)]
-    pub fn put(&mut self, lane: usize, one: &System<f64, N>) {
-        let mut i = 0;
-        while i < N {
-            self.planets[i].set_lane(lane, &Planet::spread(&one.planets[i]));
-            i += 1;
-        }
-        self.course.set_lane(lane, &Course::spread(&one.course));
-    }
-
-    /// The system of a lane.
-    #[inline(always)]
-    pub fn take(&self, lane: usize) -> System<f64, N> {
-        let mut one = System {
-            planets: [Planet::default(); N],
-            course: self.course.lane(lane),
-        };
-        let mut i = 0;
-        while i < N {
-            one.planets[i] = self.planets[i].lane(lane);
-            i += 1;
-        }
-        one
-    }
-
+impl<R: Bits<Alone = f64>, const N: usize, P: Each<Phase<R>>, Q: Each<Planet<R>>>
+    System<R, N, P, Q>
+{
     /// Where the system goes on.
     #[inline(always)]
     pub fn goes_on(&self) -> R::Mask {
@@ -426,14 +475,15 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         let (mut places, mut dplaces) = ([zero; N], [zero; N]);
         let (mut centre, mut dcentre) = (zero, zero);
         each_planet!(count, 0, |i| {
-            let p = &mut self.planets[i];
-            places[i] = p.state.x + centre;
-            centre = centre.add_scaled(p.share, p.state.x);
-            p.kick = zero;
+            let (share, x) = (self.planets.of(i).share, self.states.of(i).x);
+            places[i] = x + centre;
+            centre = centre.add_scaled(share, x);
+            self.accelerations[i] = zero;
             if F::TANGENT {
-                dplaces[i] = p.tangent.x + dcentre;
-                dcentre = dcentre.add_scaled(p.share, p.tangent.x);
-                p.tangent_kick = zero;
+                let dx = self.tangents.of(i).x;
+                dplaces[i] = dx + dcentre;
+                dcentre = dcentre.add_scaled(share, dx);
+                self.tangent_accelerations[i] = zero;
             }
         });
         let star = self.course.star;
@@ -442,55 +492,50 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         each_planet!(count, 1, |i| {
             let place = places[i];
             let (w, ri2) = pull(place.dot(place));
-            let p = &mut self.planets[i];
-            let (on_star, on_planet) = (p.mass * w, -(star * w));
+            let (on_star, on_planet) = (self.planets.of(i).mass * w, -(star * w));
             sum = sum.add_scaled(on_star, place);
-            p.kick = p.kick.add_scaled(on_planet, place);
+            let own = &mut self.accelerations[i];
+            *own = own.add_scaled(on_planet, place);
             if F::TANGENT {
                 let d = turned(place, dplaces[i], ri2);
                 dsum = dsum.add_scaled(on_star, d);
-                p.tangent_kick = p.tangent_kick.add_scaled(on_planet, d);
+                let own = &mut self.tangent_accelerations[i];
+                *own = own.add_scaled(on_planet, d);
             }
         });
-        let mut near = R::zero();
+        let mut least = c(DISTANCES2[1]);
         let mut close = R::zero();
-        each_planet!(count, 0, |i| {
-            each_planet!(count, i + 1, |j| {
+        // The same order for each planet as with i in the outer loop, and more pairs beside each other.
+        each_planet!(count, 1, |j| {
+            each_planet!(before j, |i| {
                 let d = places[j] - places[i];
                 let d2 = d.dot(d);
-                let (a, b) = (self.planets[i], self.planets[j]);
+                let (a, b) = (self.planets.of(i), self.planets.of(j));
                 if F::ADAPTIVE {
                     let (of_a, of_b) = (places[i].dot(places[i]), places[j].dot(places[j]));
                     close = R::select(d2.at_most(a.reach2 * of_a), c(1.0), close);
                     close = R::select(d2.at_most(b.reach2 * of_b), c(1.0), close);
                 }
-                near = R::select(
-                    d2.at_most(a.near2),
-                    c(f64::from(Outcome::ENCOUNTER.0)),
-                    near,
-                );
-                near = R::select(
-                    d2.at_most(b.near2),
-                    c(f64::from(Outcome::ENCOUNTER.0)),
-                    near,
-                );
-                near = R::select(
-                    c(DISTANCES2[0]).at_most(d2),
-                    near,
-                    c(f64::from(Outcome::UNSOLVED.0)),
-                );
+                least = R::select(d2.at_most(least), d2, least);
                 let (w, ri2) = pull(d2);
                 let (on_a, on_b) = (b.mass * w, -(a.mass * w));
-                self.planets[i].kick = a.kick.add_scaled(on_a, d);
-                self.planets[j].kick = b.kick.add_scaled(on_b, d);
+                let of = &mut self.accelerations;
+                of[i] = of[i].add_scaled(on_a, d);
+                of[j] = of[j].add_scaled(on_b, d);
                 if F::TANGENT {
                     let t = turned(d, dplaces[j] - dplaces[i], ri2);
-                    self.planets[i].tangent_kick = a.tangent_kick.add_scaled(on_a, t);
-                    self.planets[j].tangent_kick = b.tangent_kick.add_scaled(on_b, t);
+                    let of = &mut self.tangent_accelerations;
+                    of[i] = of[i].add_scaled(on_a, t);
+                    of[j] = of[j].add_scaled(on_b, t);
                 }
             });
         });
-        self.course.outcome = near;
+        let met = least.at_most(self.course.met2);
+        let apart = c(1.0).at_most(R::select(met, R::zero(), c(1.0)));
+        self.course.outcome = R::zero();
+        if !apart.all() {
+            self.course.outcome = self.met(count);
+        }
         if F::ADAPTIVE {
             self.course.close = close;
         }
@@ -499,56 +544,90 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         if F::GENERAL && physics.has_forces() {
             let (mut centre, mut dcentre) = (zero, zero);
             each_planet!(count, 0, |i| {
-                let p = &mut self.planets[i];
+                let p = self.planets.of(i);
                 // Places and velocities relative to the star.
-                let (mut state, mut tangent) = (p.state, p.tangent);
-                (state.x, state.v) = (places[i], state.v + centre);
-                centre = centre.add_scaled(p.share, p.state.v);
+                let (mut state, mut tangent) = (*self.states.of(i), *self.tangents.of(i));
+                let (v, dv) = (state.v, tangent.v);
+                (state.x, state.v) = (places[i], v + centre);
+                centre = centre.add_scaled(p.share, v);
                 if F::TANGENT {
-                    (tangent.x, tangent.v) = (dplaces[i], tangent.v + dcentre);
-                    dcentre = dcentre.add_scaled(p.share, p.tangent.v);
+                    (tangent.x, tangent.v) = (dplaces[i], dv + dcentre);
+                    dcentre = dcentre.add_scaled(p.share, dv);
                 }
                 let [own, down] = physics.forces::<R, F>(i, [star, p.mass], &state, &tangent);
-                p.kick = p.kick + own;
+                self.accelerations[i] = self.accelerations[i] + own;
                 // The star's part of the momentum.
                 sum = sum.add_scaled(-p.mass, own);
                 if F::TANGENT {
-                    p.tangent_kick = p.tangent_kick + down;
+                    self.tangent_accelerations[i] = self.tangent_accelerations[i] + down;
                     dsum = dsum.add_scaled(-p.mass, down);
                 }
             });
         }
         each_planet!(count, 0, |i| {
-            let p = &mut self.planets[i];
-            let own = p.kick;
-            p.kick = own.add_scaled(-p.reciprocal, sum);
+            let p = self.planets.of(i);
+            let (a, da) = (
+                &mut self.accelerations[i],
+                &mut self.tangent_accelerations[i],
+            );
+            let own = *a;
+            *a = own.add_scaled(-p.reciprocal, sum);
             sum = sum.add_scaled(p.mass, own);
             if F::TANGENT {
-                let own = p.tangent_kick;
-                p.tangent_kick = own.add_scaled(-p.reciprocal, dsum);
+                let own = *da;
+                *da = own.add_scaled(-p.reciprocal, dsum);
                 dsum = dsum.add_scaled(p.mass, own);
             }
             if i > 0 {
-                let x = p.state.x;
+                let x = self.states.of(i).x;
                 let (w, ri2) = pull(x.dot(x));
                 let w = p.inner * w;
-                p.kick = p.kick.add_scaled(w, x);
+                *a = a.add_scaled(w, x);
                 if F::TANGENT {
-                    let d = turned(x, p.tangent.x, ri2);
-                    p.tangent_kick = p.tangent_kick.add_scaled(w, d);
+                    let d = turned(x, self.tangents.of(i).x, ri2);
+                    *da = da.add_scaled(w, d);
                 }
             }
         });
+    }
+
+    /// The outcome of two planets that are within their Hill radii, or too close for the arithmetic.
+    #[cfg_attr(not(target_arch = "nvptx64"), cold)]
+    #[inline(always)]
+    fn met(&self, count: usize) -> R {
+        let c = R::from_f64;
+        let encounter = c(f64::from(Outcome::ENCOUNTER.0));
+        let unsolved = c(f64::from(Outcome::UNSOLVED.0));
+        let (mut near, mut solved) = (R::zero(), R::zero());
+        // Larger systems need few instructions, because this happens once.
+        let mut places = [Vec3::zero(); N];
+        let mut centre = Vec3::zero();
+        each_planet!(up to FEW, count, 0, |i| {
+            let x = self.states.of(i).x;
+            places[i] = x + centre;
+            centre = centre.add_scaled(self.planets.of(i).share, x);
+        });
+        each_planet!(up to FEW, count, 1, |j| {
+            each_planet!(up to FEW, before j, |i| {
+                let d = places[j] - places[i];
+                let d2 = d.dot(d);
+                near = R::select(d2.at_most(self.planets.of(i).near2), encounter, near);
+                near = R::select(d2.at_most(self.planets.of(j).near2), encounter, near);
+                solved = R::select(c(DISTANCES2[0]).at_most(d2), solved, unsolved);
+            });
+        });
+        R::select(solved.at_most(R::zero()), near, solved)
     }
 
     /// Half a kick.
     #[inline(always)]
     fn push<F: Follow>(&mut self, count: usize, half: R) {
         each_planet!(count, 0, |i| {
-            let p = &mut self.planets[i];
-            p.state.v = p.state.v.add_scaled(half, p.kick);
+            let v = &mut self.states.of_mut(i).v;
+            *v = v.add_scaled(half, self.accelerations[i]);
             if F::TANGENT {
-                p.tangent.v = p.tangent.v.add_scaled(half, p.tangent_kick);
+                let dv = &mut self.tangents.of_mut(i).v;
+                *dv = dv.add_scaled(half, self.tangent_accelerations[i]);
             }
         });
     }
@@ -558,19 +637,10 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     fn length2(&self, count: usize) -> R {
         let mut sum = R::zero();
         each_planet!(count, 0, |i| {
-            let Phase { x, v } = self.planets[i].tangent;
+            let Phase { x, v } = *self.tangents.of(i);
             sum = sum + x.norm2_plus(v.dot(v));
         });
         sum
-    }
-
-    /// Takes a step. Systems that have ended must not take another one.
-    #[inline(always)]
-    pub fn step<F: Follow>(&mut self, count: usize, physics: &Physics) {
-        match F::ADAPTIVE {
-            true => self.any_step::<F>(count, physics),
-            false => self.wisdom_holman::<F>(count, physics),
-        }
     }
 
     /// The outcomes of a planet that is out of the range of the arithmetic, and of one that has escaped; or those that are given.
@@ -578,7 +648,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     pub(super) fn inspect(&self, i: usize, [solved, far]: [R; 2]) -> [R; 2] {
         let c = R::from_f64;
         let unsolved = c(f64::from(Outcome::UNSOLVED.0));
-        let x = self.planets[i].state.x;
+        let x = self.states.of(i).x;
         let r2 = x.dot(x);
         let solved = R::select(c(DISTANCES2[0]).at_most(r2), solved, unsolved);
         let solved = R::select(r2.at_most(c(DISTANCES2[1])), solved, unsolved);
@@ -589,8 +659,8 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     /// Moves a planet along its Kepler orbit; returns how that ends the system, or what is given.
     #[inline(always)]
     fn drift_planet<F: Follow>(&mut self, i: usize, h: R, mut ends: [R; 2]) -> [R; 2] {
-        let p = &mut self.planets[i];
-        let converged = drift::<R, F>(&mut p.state, &mut p.tangent, p.inner, h);
+        let (state, tangent) = (self.states.of_mut(i), self.tangents.of_mut(i));
+        let converged = drift::<R, F>(state, tangent, self.planets.of(i).inner, h);
         let unsolved = R::from_f64(f64::from(Outcome::UNSOLVED.0));
         ends[0] = R::select(converged, ends[0], unsolved);
         self.inspect(i, ends)
@@ -598,7 +668,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
 
     /// Takes a step of the integrator of Wisdom & Holman.
     #[inline(always)]
-    pub(super) fn wisdom_holman<F: Follow>(&mut self, count: usize, physics: &Physics) {
+    pub fn wisdom_holman<F: Follow>(&mut self, count: usize, physics: &Physics) {
         let c = R::from_f64;
         let h = self.course.h;
         let half = c(0.5) * h;
@@ -611,7 +681,7 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
             if !drift_first {
                 self.push::<F>(count, half);
             }
-            if const { N <= MAX_EXACT } {
+            if const { N <= FEW } {
                 each_planet!(count, 0, |i| ends = self.drift_planet::<F>(i, over, ends));
             } else {
                 // One copy of the code, as a GPU reads it from memory.
@@ -692,10 +762,9 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
         let more = R::select(length2.at_most(c(long)), c(0.0), c(1.0));
         self.course.shifts = self.course.shifts + more;
         each_planet!(count, 0, |i| {
-            let p = &mut self.planets[i];
-            p.tangent.x = p.tangent.x.scaled(factor);
-            p.tangent.v = p.tangent.v.scaled(factor);
-            p.tangent_kick = p.tangent_kick.scaled(factor);
+            let t = self.tangents.of_mut(i);
+            (t.x, t.v) = (t.x.scaled(factor), t.v.scaled(factor));
+            self.tangent_accelerations[i] = self.tangent_accelerations[i].scaled(factor);
         });
     }
 }
