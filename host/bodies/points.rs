@@ -23,6 +23,8 @@ pub struct Points {
     /// Numbers per point.
     columns: usize,
     source: Source,
+    /// What the positions of the grid body have beyond the digits of these numbers; empty if nothing.
+    rests: Vec<[f64; 3]>,
 }
 
 /// Where the numbers of points come from.
@@ -141,7 +143,25 @@ impl Points {
             shape: arranged.to_owned(),
             columns,
             source: Source::Given(values),
+            rests: Vec::new(),
         })
+    }
+
+    /// A list of points from the positions of the grid body, with what they have beyond the digits of an `f64`.
+    ///
+    /// # Errors
+    /// A number that is not allowed.
+    pub fn of_places(places: &[[[f64; 2]; 3]]) -> Result<Self, SpecError> {
+        let nearest = places.iter().flatten().map(|x| x[0]);
+        let rests = places.iter().map(|place| place.map(|x| x[1])).collect();
+        let points = Self::new(&[places.len(), 3], nearest.collect())?;
+        Ok(Self { rests, ..points })
+    }
+
+    /// What the position of the grid body at point `i` has beyond the digits of its `f64`.
+    #[inline]
+    pub fn rest(&self, i: usize) -> [f64; 3] {
+        self.rests.get(i).copied().unwrap_or_default()
     }
 
     /// Points whose numbers are made when they are needed. They have masses of their own if one of the masses varies.
@@ -151,6 +171,7 @@ impl Points {
             shape: [1, 0].map(|k| starts.size[k] as usize).into(),
             columns: if own_masses { MOST } else { 18 },
             source: Source::Made(starts.into()),
+            rests: Vec::new(),
         }
     }
 
@@ -279,6 +300,10 @@ impl Points {
             shape: vec![points.len()],
             columns: self.columns,
             source: Source::Given(values.collect()),
+            rests: match self.rests.is_empty() {
+                true => Vec::new(),
+                false => points.iter().map(|i| self.rest(*i as usize)).collect(),
+            },
         }
     }
 

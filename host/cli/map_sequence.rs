@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{Overrides, Resolution, Specification, Validated, differences};
+use trisolar::divergence::{Center, Overrides, Resolution, Specification, Validated, differences};
 use trisolar::io::colour::ColourMap;
 use trisolar::run::RunOptions;
 use trisolar::spec::{Parameters as _, SpecError};
@@ -92,7 +92,8 @@ impl SequenceOptions for SequenceArgs {
         base: &Specification,
         most: Option<f64>,
     ) -> Result<(), Failure> {
-        let valid = base.clone().validate().map_err(|e| self.refused(&e))?;
+        let valid = base.clone().validate_at_depth();
+        let valid = valid.map_err(|e| self.refused(&e))?;
         config::save(path, &valid, most)
     }
 
@@ -132,7 +133,7 @@ impl SequenceArgs {
     pub(crate) fn base(
         &self,
         under: Option<&Specification>,
-        center: Option<[f64; 2]>,
+        center: Option<Center>,
     ) -> Result<(Specification, Option<f64>), Failure> {
         let mut overrides = self.specification.values.clone();
         if let Some(path) = &self.folder.config {
@@ -144,8 +145,9 @@ impl SequenceArgs {
             return Ok((overrides.merged_over(under.into()).into(), most));
         }
         overrides.center = overrides.center.or(center);
-        let checked = Specification::from(overrides).validate().map_err(refused)?;
-        Ok((checked.specification().clone(), most))
+        let base = Specification::from(overrides);
+        base.clone().validate_at_depth().map_err(refused)?;
+        Ok((base, most))
     }
 
     fn refused(&self, error: &SpecError) -> Failure {

@@ -283,7 +283,7 @@ fn cases(sizes: &Sizes) -> Result<Vec<Case>, Failure> {
         size: sizes.plane,
         plane: Plane::Yz,
         body: 3,
-        center: [1.0, -2.0],
+        center: [1.0, -2.0].into(),
         span: [30.0, 20.0],
         masses: [10.0, 0.0, 30.0],
         softening: 0.1,
@@ -305,7 +305,7 @@ fn cases(sizes: &Sizes) -> Result<Vec<Case>, Failure> {
             format!("a single row, {}x1", sizes.row),
             Specification {
                 size: [sizes.row, 1],
-                center: [0.0, 22.0],
+                center: [0.0, 22.0].into(),
                 ..coarse.clone()
             },
         ),
@@ -313,7 +313,7 @@ fn cases(sizes: &Sizes) -> Result<Vec<Case>, Failure> {
             "one pixel".to_owned(),
             Specification {
                 size: [1, 1],
-                center: [22.0, 22.0],
+                center: [22.0, 22.0].into(),
                 ..coarse.clone()
             },
         ),
@@ -344,7 +344,7 @@ fn cases(sizes: &Sizes) -> Result<Vec<Case>, Failure> {
 fn meeting(coarse: Specification, size: [u64; 2]) -> Specification {
     let mut specification = Specification {
         size,
-        center: [0.0, 0.0],
+        center: [0.0, 0.0].into(),
         span: size.map(|pixels| pixels as f64 / 10.0),
         velocities: [DVec3::ZERO; 3],
         ..coarse

@@ -295,17 +295,32 @@ impl Description for Zoom {
     fn add_to(&self, object: &mut Value, ended: &Ended<'_, Self>) {
         object["cache"] = json!(ended.outcome.cache);
         object["films"] = json!(self.film);
+        object["double_double_from"] = json!(self.deep_frames(ended.frames).first());
     }
 
     fn summary(&self, mut lines: Lines, ended: &Ended<'_, Self>) -> String {
         if let Some(report) = ended.outcome.cache.filter(|report| report.pixels > 0) {
             lines.add("cache", &cache_in_words(&report));
         }
+        if let [first, .., last] | [first @ last] = self.deep_frames(ended.frames)[..] {
+            let text = format!(
+                "double-double in frames {first} to {last}, where {} does not separate the pixels",
+                self.base.precision
+            );
+            lines.add("precision", &text);
+        }
         ended.zoom_summary(lines)
     }
 }
 
 impl Zoom {
+    /// The numbers of the frames that are in double-double because of their depth.
+    fn deep_frames(&self, frames: &[Frame]) -> Vec<u32> {
+        let precision = |frame: &&Frame| frame.specification.specification().precision;
+        let deep = (frames.iter()).filter(|frame| precision(frame) != self.base.precision);
+        deep.map(|frame| frame.index).collect()
+    }
+
     /// Refuses pictures that neither the pictures nor the arrays of a begun zoom give, so that its frames would be computed again.
     fn check_pictures(&self, there: &Self, path: &Path, frames: &[Frame]) -> Result<(), Failure> {
         let arrays = [there, self].map(|zoom| zoom.style().npy);

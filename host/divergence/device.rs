@@ -518,8 +518,8 @@ impl<V: Value> tiles::Device for OnDevice<V> {
     }
 }
 
-const _: () = assert!(18 * size_of::<f64>() == size_of::<Point>());
-const _: () = assert!(15 * size_of::<f64>() == size_of::<Masses>());
+const _: () = assert!(21 * size_of::<f64>() == size_of::<Point>());
+const _: () = assert!(18 * size_of::<f64>() == size_of::<Masses>());
 
 /// The address of a list on the device; null if there is none.
 fn start<T>(list: &Option<Buffer<f64>>) -> *const T {
@@ -547,7 +547,7 @@ fn on_device<T, N: Iterator<Item = f64>>(
 /// A [`Point`] in the order of its memory.
 fn point_numbers(point: Point) -> impl Iterator<Item = f64> {
     let vectors = point.positions.into_iter().chain(point.velocities);
-    vectors.flatten()
+    vectors.chain([point.rest]).flatten()
 }
 
 /// [`Masses`] in the order of its memory.
@@ -565,7 +565,7 @@ fn masses_numbers(masses: Masses) -> impl Iterator<Item = f64> {
         .chain([c.x, c.y, c.z])
         .chain(criterion.minus_weights)
         .chain([criterion.critical2])
-        .chain(own_steps.strengths)
+        .chain(own_steps.strengths.into_iter().flatten())
         .chain([own_steps.step])
 }
 

@@ -46,7 +46,7 @@ pub use quantity::{Quantity, Scale, Statistics};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
 pub use rungs::{AccuracyLadder, AccuracyRung, accuracy_ladder};
 pub use spec::{
-    MAX_PIXELS, MAX_STEPS, MapAxis, OneOrThree, OneOrTwo, Overrides, Plane, Specification,
+    Center, MAX_PIXELS, MAX_STEPS, MapAxis, OneOrThree, OneOrTwo, Overrides, Plane, Specification,
     Validated, differences, steps,
 };
 pub use step_check::{Again, Checks, StepCheck, step_check};

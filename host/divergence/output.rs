@@ -569,8 +569,19 @@ fn axis(specification: &Specification, coordinate: Option<MapAxis>, k: usize) ->
     let count = specification.size[k] as usize;
     match coordinate {
         Some(axis) => {
-            let range = [axis.low, axis.low + axis.span];
-            Axis::around(axis.meaning, axis.unit.into(), range, count)
+            let MapAxis {
+                mut meaning,
+                low,
+                span,
+                ..
+            } = axis;
+            let mut range = [low, low + span];
+            if (range[1] - range[0] - span).abs() > 1e-3 * span {
+                // The numbers of the axis would be equal.
+                meaning = format!("{meaning}, less {}", specification.center.texts()[k]);
+                range = [-span / 2.0, span / 2.0];
+            }
+            Axis::around(meaning, axis.unit.into(), range, count)
         }
         None => {
             let range = [0.0, count as f64];

@@ -119,7 +119,7 @@ impl Parameter {
             Self::Mass(body) => s.masses[body] = value,
             Self::Position(body, axis) => s.positions[body][axis] = value,
             Self::Velocity(body, axis) => s.velocities[body][axis] = value,
-            Self::Center(axis) => s.center[axis] = value,
+            Self::Center(axis) => s.center.set(axis, value),
             Self::Span => s.span = [value, value * (s.size[1] as f64 / s.size[0] as f64)],
             Self::Shift => s.shift = DVec3::splat(value),
             Self::Steps if value >= 0.0 && value < 2f64.powi(64) => s.steps = value as u64,

@@ -48,7 +48,7 @@ impl Preset {
             Self::Headline => Overrides::default(),
             Self::Panorama => Overrides {
                 size: Some(OneOrTwo::Two([10_200, 1_600])),
-                center: Some([215.0, 0.0]),
+                center: Some([215.0, 0.0].into()),
                 span: Some(OneOrTwo::Two([510.0, 80.0])),
                 steps: Some(200_000),
                 ..Overrides::default()

@@ -408,7 +408,7 @@ fn resting(spec: &Validated, job: &Job, group: &[u64]) -> Point {
     let far = APART * reach;
     Point {
         positions: [[0.0; 3], [far, 0.0, 0.0], [0.0, far, 0.0]],
-        velocities: [[0.0; 3]; 3],
+        ..Point::RESTING
     }
 }
 

@@ -7,15 +7,17 @@ use std::f64::consts::{SQRT_2, TAU};
 use std::sync::Arc;
 
 use glam::DVec3;
+use kernels_gpu::Real as _;
 use kernels_gpu::map::{DivergenceCriterion, Masses, OwnSteps};
+use kernels_gpu::number::{DoubleDouble, Long, exact_product};
 use kernels_gpu::physics::three_body::MassTerms;
 use serde::{Deserialize, Serialize};
 
 use super::method::{Precision, Start};
 use super::quantity::Quantity;
 use trisolar_bodies::Points;
+pub use trisolar_spec::{Center, OneOrThree, OneOrTwo};
 use trisolar_spec::{Integrator, SpecError, one_or_more, parameters, read};
-pub use trisolar_spec::{OneOrThree, OneOrTwo};
 
 mod checks;
 mod starts;
@@ -34,7 +36,7 @@ pub struct Specification {
     /// Pixels: width, height.
     pub size: [u64; 2],
     /// Centre of the map along the two spanned axes (length).
-    pub center: [f64; 2],
+    pub center: Center,
     /// Extent of the map along the two spanned axes (length).
     pub span: [f64; 2],
     /// Which two coordinates of the grid body the map spans.
@@ -103,7 +105,7 @@ impl Default for Specification {
     fn default() -> Self {
         Self {
             size: [300, 300],
-            center: [0.0, 0.0],
+            center: Center::default(),
             span: [DEFAULT_SPAN, DEFAULT_SPAN],
             plane: Plane::Xy,
             map: Vec::new(),
@@ -153,7 +155,8 @@ parameters! {
             /// Pixels: width and height, or one number for a square
             size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300x300";
             /// Centre of the map along the two spanned axes
-            center: Option<[f64; 2]> = "X,Y" => read::pair, unit "length", default "0,0",
+            center: Option<Center> = "X,Y" => read::center, unit "length",
+                then "; with up to 32 digits, which count with --precision double-double", default "0,0",
                 where { conflicts: &["map"] };
             /// Extent of the map along the two spanned axes
             span: Option<OneOrTwo<f64>> = "SX[,SY]" => read::one_or_two, unit "length",
@@ -205,7 +208,8 @@ parameters! {
                 lines: Some(Precision::help_of_all),
                 choices: Some(|| Precision::ALL.iter().map(ToString::to_string).collect()),
             };
-            /// Integrator of the trajectories; all except the default need the precision f64, or double-double if their coefficients are exact
+            /// Integrator of the trajectories; all except the default need the precision f64, or double-double if they are regularised or their
+            /// coefficients are exact
             integrator: Option<Integrator> = "NAME" => read::parsed, default "explicit-euler", where {
                 lines: Some(|| Integrator::help_of(Integrator::ALL.iter().copied())),
                 choices: Some(|| Integrator::ALL.iter().map(ToString::to_string).collect()),
@@ -387,6 +391,29 @@ impl Specification {
         self.validate_with(starts.map(Arc::new))
     }
 
+    /// The same map in double-double, if this one is in `f64` and its method exists in double-double.
+    pub fn in_double_double(&self) -> Option<Self> {
+        let wide = Self {
+            precision: Precision::DoubleDouble,
+            ..self.clone()
+        };
+        (self.precision == Precision::F64 && wide.has_method()).then_some(wide)
+    }
+
+    /// As [`validate`](Self::validate), for a frame of a zoom: in double-double, if the method exists there and rounding to `f64` would
+    /// change the shift or the distance of neighbouring pixels by more than 1 %.
+    ///
+    /// # Errors
+    /// As [`validate`](Self::validate).
+    pub fn validate_at_depth(self) -> Result<Validated, SpecError> {
+        let wide = self.in_double_double();
+        match (self.validate(), wide) {
+            (Ok(valid), Some(_)) if valid.is_resolved() => Ok(valid),
+            (_, Some(wide)) => wide.validate(),
+            (found, None) => found,
+        }
+    }
+
     /// As [`validate`](Self::validate), for points with start states of their own instead of a grid. The rectangle of the map and
     /// positions, velocities and masses that the points contain are not used; the size becomes the number of points.
     ///
@@ -458,6 +485,18 @@ impl Specification {
         self.order().map(|body| self.g * masses[body] * dt2)
     }
 
+    /// [`gm_dt2`](Self::gm_dt2) with all digits.
+    fn strengths(&self, masses: &[f64; 3]) -> [Long; 3] {
+        let number = DoubleDouble::<f64>::from_long;
+        let dt2 = number(exact_product(self.dt, self.dt));
+        let (order, rounded) = (self.order(), self.gm_dt2(masses));
+        [0, 1, 2].map(|k| {
+            let exact = number(exact_product(self.g, masses[order[k]])) * dt2;
+            let rest = exact - DoubleDouble::from_f64(rounded[k]);
+            [rounded[k], rest.to_f64(0)]
+        })
+    }
+
     /// The mass terms that the kernels need, from these masses.
     fn weigh(&self, masses: &[f64; 3]) -> Masses {
         Masses {
@@ -468,7 +507,7 @@ impl Specification {
                 self.critical_distance,
             ),
             own_steps: OwnSteps {
-                strengths: self.gm_dt2(masses),
+                strengths: self.strengths(masses),
                 step: self
                     .own_steps_per_period()
                     .map_or(0.0, |n| SQRT_2 * TAU / n),

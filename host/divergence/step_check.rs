@@ -293,8 +293,8 @@ impl Sample {
         let points = match spec.points() {
             Some(points) => points.chosen(&pixels),
             None => {
-                let starts = pixels.iter().flat_map(|pixel| spec.start(*pixel));
-                Points::new(&[pixels.len(), 3], starts.collect()).ok()?
+                let places = pixels.iter().map(|pixel| spec.place(*pixel));
+                Points::of_places(&places.collect::<Vec<_>>()).ok()?
             }
         };
         let mut map = spec.specification().clone();

@@ -28,6 +28,7 @@ const ASSETS: &[Asset] = assets! {
     "/live.js", "live.js", "text/javascript; charset=utf-8";
     "/map.js", "map.js", "text/javascript; charset=utf-8";
     "/orbit.js", "orbit.js", "text/javascript; charset=utf-8";
+    "/places.js", "places.js", "text/javascript; charset=utf-8";
     "/player.js", "player.js", "text/javascript; charset=utf-8";
     "/plot.js", "plot.js", "text/javascript; charset=utf-8";
     "/record.js", "record.js", "text/javascript; charset=utf-8";

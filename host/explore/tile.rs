@@ -13,8 +13,8 @@ use crate::values::Values;
 pub const SIDE: f64 = 1024.0;
 /// Largest number of pixels along a side of a tile.
 pub const MAX_PIXELS: u32 = 256;
-/// The deepest level: a pixel of it is 2⁻⁵⁶ wide, less than the distance of neighbouring f64 at 0.1.
-pub const MAX_LEVEL: u8 = 66;
+/// The deepest level: a pixel of it is 2⁻⁹⁴ wide, a few hundred times the distance of neighbouring double-double numbers at 1.
+pub const MAX_LEVEL: u8 = 104;
 /// Coordinates of tiles stay below this, so that their centres are exact.
 const MAX_INDEX: i64 = 1 << 51;
 /// Largest distance of a map from the origin (length).

@@ -2,6 +2,7 @@
 
 mod axes;
 mod choice;
+pub mod decimal;
 mod error;
 pub mod formula;
 mod integrator;
@@ -9,7 +10,7 @@ mod parameters;
 pub mod read;
 mod text;
 
-pub use axes::{OneOrThree, OneOrTwo};
+pub use axes::{Center, OneOrThree, OneOrTwo};
 pub use choice::{Choice, Parameter, UNBOUNDED, given_twice, one_or_more, optional_whole};
 pub use error::SpecError;
 pub use integrator::Integrator;

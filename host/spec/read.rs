@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use glam::DVec3;
 
-use crate::{OneOrThree, OneOrTwo};
+use crate::{Center, OneOrThree, OneOrTwo, decimal};
 
 /// A value that has a text form of its own, such as a name.
 ///
@@ -92,6 +92,20 @@ pub fn fraction(text: &str) -> Result<f64, String> {
 /// A description of the allowed values.
 pub fn pair(text: &str) -> Result<[f64; 2], String> {
     numbers(text, "two numbers separated by a comma, such as -1.5,2")
+}
+
+/// `A,B` with up to 32 digits each.
+///
+/// # Errors
+/// A description of the allowed values.
+pub fn center(text: &str) -> Result<Center, String> {
+    pair(text)?;
+    let coordinates = text.split(',').map(|x| decimal::parse(x.trim()));
+    let coordinates: Option<Vec<[f64; 2]>> = coordinates.collect();
+    match coordinates.as_deref() {
+        Some([x, y]) => Ok(Center::of([*x, *y])),
+        _ => Err("both must be finite numbers".into()),
+    }
 }
 
 /// `A,B,C`.

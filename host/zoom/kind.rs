@@ -38,6 +38,14 @@ pub trait Base: Clone {
     /// # Errors
     /// The first value that is not allowed.
     fn checked(self) -> Result<Self::Validated, SpecError>;
+
+    /// As [`checked`](Self::checked), for a frame of a zoom, whose numbers may get more digits than those of the first frame.
+    ///
+    /// # Errors
+    /// The first value that is not allowed.
+    fn checked_at_depth(self) -> Result<Self::Validated, SpecError> {
+        self.checked()
+    }
 }
 
 impl SequenceParameter for Parameter {
@@ -63,5 +71,9 @@ impl Base for Specification {
 
     fn checked(self) -> Result<Validated, SpecError> {
         self.validate()
+    }
+
+    fn checked_at_depth(self) -> Result<Validated, SpecError> {
+        self.validate_at_depth()
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::formula::Formula;
 use super::kind::{Base, SequenceParameter};
-use trisolar_map::Parameter;
+use trisolar_map::{Center, Parameter};
 
 /// The names that a formula of these parameters can use, in words.
 pub fn variables_in_words<P: SequenceParameter>() -> String {
@@ -150,8 +150,8 @@ impl Preset {
     }
 
     /// The target of the zoom (length); `None` if the user chooses it.
-    pub fn center(self) -> Option<[f64; 2]> {
-        (self != Self::None).then_some([5.30031, -0.45])
+    pub fn center(self) -> Option<Center> {
+        (self != Self::None).then(|| [5.30031, -0.45].into())
     }
 
     /// Its formulas for its number of frames.

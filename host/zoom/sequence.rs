@@ -83,7 +83,7 @@ pub fn zoom<B: Base>(
                     .map_err(|e| format!("{}: {e}", rule.parameter))
             });
             let values: Vec<_> = values.collect::<Result<_, String>>().map_err(fail)?;
-            frame(base, index, &values)
+            frame(base, index, &values, B::checked_at_depth)
         })
         .collect()
 }
@@ -105,7 +105,7 @@ pub fn sweep<B: Base>(
     }
     let numbered = (0_u32..).zip(&sets);
     numbered
-        .map(|(index, set)| frame(base, index, set))
+        .map(|(index, set)| frame(base, index, set, B::checked))
         .collect()
 }
 
@@ -113,6 +113,7 @@ fn frame<B: Base>(
     base: &B,
     index: u32,
     values: &[(B::Parameter, f64)],
+    check: impl FnOnce(B) -> Result<B::Validated, SpecError>,
 ) -> Result<Frame<B::Validated>, FrameError> {
     let fail = |reason| FrameError {
         frame: index,
@@ -127,7 +128,7 @@ fn frame<B: Base>(
             value: specification.get(*parameter),
         });
     }
-    let specification = specification.checked().map_err(|e| {
+    let specification = check(specification).map_err(|e| {
         let SpecError {
             option,
             given,

@@ -78,7 +78,9 @@ proptest! {
         let (x, y, z) = (Wide::from_f64(a), Wide::from_f64(b), Wide::from_f64(c));
         // Products and sums of two f64 are exact.
         prop_assert_eq!((x * y).parts(), (a * b, a.mul_add(b, -(a * b))));
-        prop_assert_eq!(Wide::from_difference(a, b), x - y);
+        prop_assert_eq!(Wide::from_difference([a, 0.0], [b, 0.0]), x - y);
+        let sum = x + y;
+        prop_assert_eq!(Wide::from_long([sum.parts().0, sum.parts().1]), sum);
         prop_assert_eq!((x - y) + y, x);
         let found = (x * y + z) * (x - y);
         let exact = (TwoFloat::new_mul(a, b) + c) * TwoFloat::new_sub(a, b);
@@ -89,6 +91,28 @@ proptest! {
         prop_assert!(error <= (-99f64).exp2() * (1.0 + cancelled), "2^{}", error.log2());
         prop_assert_eq!(x.at_most(y), a <= b);
         prop_assert!((x * y).at_most(x * y) && !(x * y).at_most(x * y - Wide::from_f64((a * b).abs() * (-100f64).exp2())));
+    }
+
+    #[test]
+    fn roots_and_quotients_of_double_doubles_have_100_bits(x in -60.0..60.0f64, rest in -0.49..0.49f64, h in 1.0..2.0f64) {
+        let x = x.exp2();
+        let x = Wide::from_f64(x) + Wide::from_f64(rest * (x.next_up() - x));
+        let h = Wide::from_f64(h) + Wide::from_f64(rest * f64::EPSILON);
+        let one = Wide::from_f64(1.0);
+        let error = |found: Wide| (found - one).to_f64(0).abs();
+        let (root, inverse) = (x.square_root(), x.step_root());
+        let most = (-100f64).exp2();
+        for (what, found) in [
+            ("root", root * root * x.step_quotient(one)),
+            ("inverse root", inverse * inverse * x),
+            ("step quotient", x.step_quotient(h) * x * h.step_quotient(one)),
+            ("quotient", h.quotient(x) * x.quotient(h)),
+            ("quotient times divisor", h.quotient(x) * x * h.step_quotient(one)),
+        ] {
+            prop_assert!(error(found) < most, "{what} of {x:?}: 2^{}", error(found).log2());
+        }
+        // Quotients and roots of `f64` are correctly rounded, and so are their upper halves up to a unit in the last place.
+        prop_assert!((root.to_f64(0) / x.to_f64(0).sqrt() - 1.0).abs() <= f64::EPSILON);
     }
 
     #[test]

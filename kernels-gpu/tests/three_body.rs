@@ -45,7 +45,8 @@ proptest! {
         // The rounding errors of terms that cancel remain.
         let size = |k: usize| sums.iter().map(|s| largest(s[k])).fold(0.0, f64::max);
         let masses = MassTerms::new(g, softening);
-        let (q, u) = (Relative::from_bodies(&x), Relative::from_bodies(&v));
+        let long = |bodies: &Bodies| bodies.map(|body| body.map(|x| [x, 0.0]));
+        let (q, u) = (Relative::from_bodies(&long(&x)), Relative::from_bodies(&long(&v)));
         let r2 = squares(&q, &masses);
         let w = f64::inv_cubes(r2);
         let found = accelerations_and_jerks::<f64>(&q, &u, r2, w, &masses);

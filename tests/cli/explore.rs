@@ -201,6 +201,72 @@ fn random_specification(random: &mut Random) -> Value {
 }
 
 #[test]
+fn deep_tiles_around_an_origin_equal_the_command_lines_map_in_double_double() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Explorer::start(&[]);
+    let (level, x, y, n) = (88_i64, 3_i64, -2_i64, 4);
+    let side = 1024.0 * (-level as f64).exp2();
+    let origin = [
+        "4.88348413250829383650049908712374",
+        "-0.53616443281797667536648863464542",
+    ];
+    let spec = json!({
+        "integrator": "regularised-6", "steps": 4000, "dt": 0.01, "shift": [1e-3, 1e-3, 1e-3], "center": origin,
+    });
+    let asked = json!({ "specification": spec, "tiles": [[level, x, y, n]] });
+    let answer = post(server.at, "/api/tiles", &asked);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let (_, _, _, payload) = answer.frames().remove(0);
+    let read: trisolar::divergence::Center = serde_json::from_value(json!(origin)).unwrap();
+    let center = read.moved([x, y].map(|k| (k as f64 + 0.5) * side)).texts();
+    let mut command = trisolar(folder.path());
+    command.args([
+        "divergence",
+        "--quiet",
+        "--backend",
+        "cpu",
+        "--out",
+        "map.npy",
+    ]);
+    command.args([
+        "--integrator",
+        "regularised-6",
+        "--steps",
+        "4000",
+        "--dt",
+        "0.01",
+    ]);
+    command.args(["--precision", "double-double", "--shift", "1e-3"]);
+    command.args([
+        format!("--size={n}"),
+        format!("--center={}", center.join(",")),
+        format!("--span={side:e}"),
+    ]);
+    command.assert().success();
+    assert_eq!(counts(&payload), npy(&folder.path().join("map.npy")));
+    // What the page says and copies is that map.
+    let view = json!({ "center": [0.0, 0.0], "span": [side, side], "size": [4, 4] });
+    let described = post(
+        server.at,
+        "/api/describe",
+        &json!({ "specification": spec, "view": view }),
+    );
+    let described: Value = serde_json::from_str(&described.text()).unwrap();
+    assert!(
+        described["method"]
+            .as_str()
+            .unwrap()
+            .ends_with("double-double"),
+        "{described}"
+    );
+    let copied = described["command"].as_str().unwrap();
+    assert!(
+        copied.contains(&format!("--center={}", origin.join(","))),
+        "{copied}"
+    );
+}
+
+#[test]
 fn tiles_equal_the_command_lines_map_pixel_for_pixel() {
     let folder = tempfile::tempdir().unwrap();
     let server = Explorer::start(&[]);

@@ -38,7 +38,7 @@ fn the_help_names_the_librarys_defaults() {
     let vectors = |v: [glam::DVec3; 3]| v.map(|v| list(&v.to_array())).join(":");
     for (option, default) in [
         ("--size", format!("{}x{}", s.size[0], s.size[1])),
-        ("--center", list(&s.center)),
+        ("--center", list(&s.center.nearest())),
         ("--span", s.span[0].to_string()),
         ("--plane", s.plane.labels().concat()),
         ("--body", s.body.to_string()),

@@ -285,7 +285,7 @@ fn options_override_the_panorama_preset() {
     assert_eq!(specification.size, [51, 8]);
     assert_eq!(
         (specification.center, specification.span),
-        ([215.0, 0.0], [510.0, 80.0])
+        ([215.0, 0.0].into(), [510.0, 80.0])
     );
     assert_eq!(specification.steps, 3);
 }

@@ -79,7 +79,7 @@ fn frames_are_the_maps_of_the_published_schedule() {
         let half = 2f64.powf(x / 30.0);
         let spec = Specification {
             size: [12, 12],
-            center: [5.30031, -0.45],
+            center: [5.30031, -0.45].into(),
             span: [40.0 / half; 2],
             shift: glam::DVec3::splat(0.001 / half),
             steps: (2000.0 + 350_000.0 * x / 400.0) as u64,
@@ -778,4 +778,48 @@ fn a_folder_with_other_files_is_left_alone() {
             "table.csv, which would be overwritten",
         ));
     assert_eq!(files(path).len(), 1);
+}
+
+#[test]
+fn a_zoom_goes_on_in_double_double_below_the_last_digit_of_f64() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let deep = [
+        "--preset",
+        "none",
+        "--integrator",
+        "regularised-6",
+        "--center",
+        "4.88348413250829383650049908712374,-0.53616443281797667536648863464542",
+        "--size",
+        "6x4",
+        "--frames",
+        "3",
+        "--steps",
+        "1000",
+        "--dt",
+        "0.01",
+        "--set",
+        "span=1e-8/10^(6*frame)",
+        "--set",
+        "shift=1e-11/10^(6*frame)",
+    ];
+    let object = json(&mut zoom(directory.path(), &deep));
+    assert_eq!(object["double_double_from"], 1);
+    for (frame, precision) in [(0, "f64"), (1, "double-double"), (2, "double-double")] {
+        let path = directory.path().join(format!("zoom/frame-{frame:05}.json"));
+        let text = std::fs::read_to_string(path).expect("there");
+        let written: Value = serde_json::from_str(&text).expect("JSON");
+        let specification = &written["specification"];
+        assert_eq!(specification["precision"], precision, "frame {frame}");
+        assert_eq!(
+            specification["center"][0],
+            "4.88348413250829383650049908712374"
+        );
+    }
+    // All frames are there.
+    let mut again = zoom(directory.path(), &deep);
+    let output = again.output().expect("runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("double-double in frames 1 to 2"), "{said}");
+    assert_eq!(json(&mut zoom(directory.path(), &deep))["computed"], 0);
 }

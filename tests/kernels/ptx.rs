@@ -254,6 +254,11 @@ fn may_spill(kernel: &str) -> usize {
         if rest.starts_with('8') { 400 } else { 64 }
     } else if let Some(rest) = kernel.strip_prefix("hermite_small_steps_") {
         if rest.starts_with('8') { 400 } else { 64 }
+    } else if kernel.starts_with("map_divergence_regularised_")
+        && kernel.ends_with("_double_double")
+    {
+        // They have twice as many numbers, but also twice the registers.
+        4000
     } else if kernel.starts_with("hermite_neighbour_steps_") || kernel.ends_with("_double_double") {
         64
     } else if kernel.starts_with("map_divergence_regularised_") {

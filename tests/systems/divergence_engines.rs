@@ -22,7 +22,7 @@ fn times(engine: &dyn Engine<Validated>, spec: &Validated) -> Vec<u32> {
 fn lively(size: [u64; 2]) -> Specification {
     Specification {
         size,
-        center: [2.0, 3.0],
+        center: [2.0, 3.0].into(),
         span: [40.0, 37.0],
         steps: 700,
         dt: 0.02,
@@ -44,7 +44,7 @@ fn specifications() -> Vec<Validated> {
     // A pixel exactly at the place of body 2, whose trajectory is NaN from the first step on.
     let mut collision = lively([16, 16]);
     collision.positions[0].z = 0.0;
-    collision.center = [0.0, 0.0];
+    collision.center = [0.0, 0.0].into();
     let mut one_row = lively([301, 1]);
     one_row.steps = 300;
     let mut one_column = lively([1, 77]);
@@ -151,7 +151,7 @@ fn block_size_thread_order_and_launch_length_do_not_change_a_pixel() {
 fn nan_ends_a_pixel_as_parted_at_that_step() {
     let mut spec = lively([16, 16]);
     spec.positions[0].z = 0.0;
-    spec.center = [0.0, 0.0];
+    spec.center = [0.0, 0.0].into();
     let spec = spec.validate().expect("valid");
     let map = times(&CpuEngine::new(None).expect("threads"), &spec);
     // Pixel (8, 8) is the origin, where body 2 is: its pull makes the velocity NaN in the first step and the position in the

@@ -26,7 +26,7 @@ fn masses<I: MapIntegrator>(strengths: [f64; 3], dt: f64) -> I::Masses<f64> {
         in_steps: MassTerms::new(strengths.map(|g| g * (dt * dt)), 0.0),
         criterion: DivergenceCriterion::new(strengths, [1.0, 0.0, 0.0], 1.0),
         own_steps: OwnSteps {
-            strengths: strengths.map(|g| g * (dt * dt)),
+            strengths: strengths.map(|g| [g * (dt * dt), 0.0]),
             step: 0.1,
         },
     })
@@ -61,6 +61,7 @@ fn planet(distance: f64, speed: f64) -> Point {
     Point {
         positions: [[0.0; 3], [distance, 0.0, 0.0], [0.0, 0.0, 1.0e3]],
         velocities: [[0.0; 3], [0.0, speed, 0.0], [0.0; 3]],
+        ..Point::RESTING
     }
 }
 
@@ -215,6 +216,7 @@ fn the_forms_for_maps_equal_the_general_forms_to_rounding() {
     let point = Point {
         positions: [[0.3, -1.1, 0.2], [2.0, 0.4, -0.3], [-1.2, 1.9, 0.7]],
         velocities: [[0.2, 0.4, -0.1], [-0.3, 0.5, 0.2], [0.1, -0.6, 0.05]],
+        ..Point::RESTING
     };
     let (strengths, dt, steps) = ([1.0, 0.7, 1.4], 0.01, 200_u32);
     kernels_gpu::integrators!({compare_forms} [point strengths dt steps]);
@@ -303,7 +305,7 @@ fn maps_can_use_an_integrator_with_its_own_steps() {
 fn lively(integrator: Integrator, start: Start, steps: u64) -> Validated {
     let spec = Specification {
         size: [33, 22],
-        center: [2.0, 3.0],
+        center: [2.0, 3.0].into(),
         span: [40.0, 37.0],
         steps,
         dt: 0.02,
@@ -319,7 +321,7 @@ fn lively(integrator: Integrator, start: Start, steps: u64) -> Validated {
 /// A map whose twins part within the first steps, which multistep methods take differently.
 fn hasty(integrator: Integrator, start: Start, steps: u64) -> Validated {
     let mut spec = lively(integrator, start, steps).specification().clone();
-    spec.center = [0.5, 0.5];
+    spec.center = [0.5, 0.5].into();
     spec.span = [16.0, 16.0];
     spec.positions[0].z = 0.0;
     spec.dt = 0.1;

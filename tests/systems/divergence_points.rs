@@ -11,7 +11,7 @@ use trisolar::simd::Simd;
 fn lively() -> Specification {
     Specification {
         size: [13, 9],
-        center: [2.0, 3.0],
+        center: [2.0, 3.0].into(),
         span: [40.0, 37.0],
         steps: 300,
         dt: 0.02,
@@ -117,7 +117,7 @@ fn whole_states_in_any_order_have_the_times_of_their_pixels() {
         for columns in [3, 9, 18, 21] {
             // Values that the points contain are not taken from the specification.
             let mut other = s.clone();
-            (other.center, other.size) = ([1e6, 1e6], [1, 1]);
+            (other.center, other.size) = ([1e6, 1e6].into(), [1, 1]);
             if columns > 3 {
                 other.positions = [DVec3::ONE; 3];
             }

@@ -2,8 +2,8 @@
 
 use glam::DVec3;
 use trisolar::divergence::{
-    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Precision, Specification, Unattended,
-    Validated,
+    Center, CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Integrator, Precision,
+    Specification, Unattended, Validated,
 };
 use trisolar::simd::Simd;
 
@@ -20,7 +20,7 @@ fn times(engine: &dyn Engine<Validated>, spec: &Validated) -> Vec<u32> {
 fn lively(precision: Precision) -> Specification {
     Specification {
         size: [19, 13],
-        center: [2.0, 3.0],
+        center: [2.0, 3.0].into(),
         span: [40.0, 37.0],
         steps: 501,
         dt: 0.02,
@@ -47,7 +47,7 @@ fn every_mode_gives_the_same_bits_in_all_lanes_and_in_the_emulated_kernel() {
         let mut collision = lively(precision);
         collision.size = [16, 16];
         collision.positions[0].z = 0.0;
-        collision.center = [0.0, 0.0];
+        collision.center = [0.0, 0.0].into();
         let mut softened = lively(precision);
         softened.softening = 0.3;
         softened.body = 3;
@@ -149,4 +149,122 @@ fn fixed_point_saturates_instead_of_wrapping_around() {
         &spec.validate().expect("valid"),
     );
     assert!(map.iter().all(|t| *t == 501), "{map:?}");
+}
+
+/// A map of span 2⁻⁶⁶ (1.4e-20), far below the distance of neighbouring f64.
+fn deep() -> Specification {
+    // With few enough bits that places which are a pixel apart are exact.
+    let coarse = |x: f64| (x * 2f64.powi(85)).round() / 2f64.powi(85);
+    Specification {
+        size: [8, 4],
+        center: Center::of([
+            [4.883_484_132_508_294_3, coarse(-4.366_223_295_121_746e-16)],
+            [-0.536_164_432_817_976_6, coarse(-2.037_848_720_650_835e-17)],
+        ]),
+        span: [2f64.powi(-66), 2f64.powi(-67)],
+        shift: DVec3::splat(2f64.powi(-80)),
+        dt: 0.01,
+        steps: 30_000,
+        integrator: Integrator::Regularised6,
+        precision: Precision::DoubleDouble,
+        ..Specification::default()
+    }
+}
+
+#[test]
+fn neighbouring_pixels_of_a_deep_map_differ_and_have_their_values_wherever_the_map_begins() {
+    let spec = deep().validate().expect("valid");
+    let scalar = CpuEngine::with_simd(Some(2), Simd::Scalar).expect("threads");
+    let reference = times(&scalar, &spec);
+    for simd in Simd::available() {
+        let engine = CpuEngine::with_simd(Some(2), simd).expect("threads");
+        assert!(times(&engine, &spec) == reference, "{simd}");
+    }
+    // The twins part, and neighbours part at other times.
+    let parted: Vec<u32> = (reference.iter().copied())
+        .filter(|n| *n < 30_000)
+        .collect();
+    println!("{reference:?}");
+    assert!(parted.len() > 8, "{reference:?}");
+    let mut distinct = parted.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert!(2 * distinct.len() > parted.len(), "{reference:?}");
+    // The map that begins one pixel farther along has the same pixels, one column earlier.
+    let mut moved = deep();
+    moved.center = moved.center.moved([2f64.powi(-69), 0.0]);
+    let moved = times(&scalar, &moved.validate().expect("valid"));
+    for row in 0..4 {
+        let (there, here) = (
+            &reference[8 * row + 1..8 * row + 8],
+            &moved[8 * row..8 * row + 7],
+        );
+        assert_eq!(there, here, "row {row}");
+    }
+    // In f64 all pixels are one, and the shift is nothing.
+    let narrow = Specification {
+        precision: Precision::F64,
+        ..deep()
+    };
+    let refused = narrow.clone().validate().unwrap_err();
+    assert_eq!(refused.option, "shift");
+    assert!(refused.allowed.contains("double-double"), "{refused:?}");
+    let chosen = narrow.validate_at_depth().expect("in double-double");
+    assert_eq!(chosen.specification(), spec.specification());
+    assert!(chosen.warnings().is_empty(), "{:?}", chosen.warnings());
+}
+
+#[test]
+fn the_emulated_kernel_has_the_bits_of_a_deep_map() {
+    let small = Specification {
+        size: [3, 2],
+        steps: 10_000,
+        ..deep()
+    };
+    let spec = small.validate().expect("valid");
+    let scalar = CpuEngine::with_simd(Some(2), Simd::Scalar).expect("threads");
+    let mut emulator = EmulatorEngine::new(DivergenceKernel::Fetch);
+    (emulator.block, emulator.blocks) = (32, 1);
+    assert_eq!(times(&emulator, &spec), times(&scalar, &spec));
+}
+
+#[test]
+fn f64_is_kept_where_it_is_enough() {
+    for (span, precision) in [
+        (1.0, Precision::F64),
+        (1e-6, Precision::F64),
+        (1e-15, Precision::DoubleDouble),
+        (1e-25, Precision::DoubleDouble),
+    ] {
+        let spec = Specification {
+            span: [span; 2],
+            size: [8, 8],
+            shift: DVec3::splat(1e-3 * span),
+            precision: Precision::F64,
+            ..deep()
+        };
+        let valid = spec.validate_at_depth().expect("valid");
+        assert_eq!(valid.specification().precision, precision, "{span:e}");
+    }
+    // Integrators without double-double stay what they are.
+    let spec = Specification {
+        span: [1e-13; 2],
+        shift: DVec3::splat(1e-15),
+        precision: Precision::F64,
+        integrator: Integrator::RungeKutta4,
+        ..deep()
+    };
+    let valid = spec.clone().validate_at_depth().expect("valid");
+    assert_eq!(valid.specification(), &spec);
+}
+
+#[test]
+fn a_centre_of_32_digits_is_written_and_read_back() {
+    let spec = deep();
+    let text = serde_json::to_string(&spec).expect("plain data");
+    assert!(text.contains("\"center\":[\"4.8834"), "{text}");
+    let read: Specification = serde_json::from_str(&text).expect("its own text");
+    assert_eq!(read, spec);
+    let usual = serde_json::to_value(Specification::default()).expect("plain data");
+    assert_eq!(usual["center"], serde_json::json!([0.0, 0.0]));
 }

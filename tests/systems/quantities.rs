@@ -32,7 +32,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
 fn lively(quantity: Quantity, integrator: Integrator) -> Specification {
     Specification {
         size: [13, 9],
-        center: [2.0, 3.0],
+        center: [2.0, 3.0].into(),
         span: [40.0, 37.0],
         steps: 230,
         dt: 0.02,
@@ -164,7 +164,7 @@ fn the_closest_approach_of_a_kepler_orbit_is_its_pericentre() {
     let specification = Specification {
         size: [1, 1],
         // A grid of one pixel starts at its corner.
-        center: [apocentre + 0.5, 0.5],
+        center: [apocentre + 0.5, 0.5].into(),
         span: [1.0, 1.0],
         g: 1.0,
         masses: [0.0, gm, 0.0],
@@ -215,7 +215,7 @@ fn greatest_speed_plainly(s: &Specification, start: [DVec3; 6], masses: [f64; 3]
 fn the_greatest_speed_is_that_of_a_plain_loop_with_the_masses_of_each_point() {
     let mut specification = lively(Quantity::GreatestSpeed, Integrator::ExplicitEuler);
     // Far apart, so that rounding is not amplified.
-    specification.center = [40.0, 30.0];
+    specification.center = [40.0, 30.0].into();
     specification.span = [10.0, 10.0];
     specification.velocities = [
         DVec3::new(1.0, -0.5, 0.25),
@@ -251,7 +251,7 @@ fn coinciding_bodies_have_the_distance_0_and_no_exponent() {
     // In the middle of the map, the grid body starts on body 2.
     let at_once = |quantity| Specification {
         size: [4, 4],
-        center: [0.0, 0.0],
+        center: [0.0, 0.0].into(),
         span: [4.0, 4.0],
         positions: [DVec3::ZERO, DVec3::ZERO, DVec3::new(10.0, 10.0, 12.0)],
         steps: 50,
@@ -321,7 +321,7 @@ fn the_exponent_agrees_with_two_neighbouring_trajectories() {
     for integrator in Integrator::ALL {
         let base = Specification {
             size: [3, 2],
-            center: [12.0, -6.0],
+            center: [12.0, -6.0].into(),
             span: [6.0, 4.0],
             steps: 400,
             dt: 0.005,
@@ -401,7 +401,7 @@ fn exponents_of_long_runs_do_not_overflow() {
     let specification = Specification {
         size: [1, 1],
         // A grid of one pixel starts at its corner.
-        center: [0.5, 0.5],
+        center: [0.5, 0.5].into(),
         span: [1.0, 1.0],
         g: -k * f64::powi(softening, 3),
         softening,

@@ -63,7 +63,7 @@ fn specification(
         )| {
             Specification {
                 size,
-                center,
+                center: center.into(),
                 span,
                 plane,
                 map: map.into_iter().map(str::to_owned).collect(),
@@ -148,7 +148,7 @@ fn bits(s: &Specification) -> Vec<u64> {
             .flat_map(|text| text.bytes().map(u64::from)),
     );
     let mut add = |numbers: &[f64]| all.extend(numbers.iter().map(|x| x.to_bits()));
-    add(&s.center);
+    add(s.center.long().as_flattened());
     add(&s.span);
     add(&s.masses);
     for v in s.positions.iter().chain(&s.velocities).chain([&s.shift]) {

@@ -19,7 +19,7 @@ use trisolar::zoom::{
 fn frames(count: u32, rules: &[&str]) -> Vec<Frame> {
     let base = Specification {
         size: [40, 32],
-        center: [0.0, 0.0],
+        center: [0.0, 0.0].into(),
         span: [32.0, 32.0],
         steps: 100,
         dt: 0.02,

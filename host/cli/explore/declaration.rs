@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value, json};
 use trisolar::accuracy::ENERGY_LIMIT;
-use trisolar::divergence::{OneOrTwo, Overrides, Preset, Quantity, Scale, Specification};
+use trisolar::divergence::{
+    Integrator, OneOrTwo, Overrides, Preset, Quantity, Scale, Specification,
+};
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{self, Shown};
 use trisolar::spec::{Declaration, Parameters as _};
@@ -35,9 +37,23 @@ fn shown() -> impl Iterator<Item = &'static Declaration> {
     all.filter(|parameter| is_shown(parameter.name))
 }
 
-/// Names of all parameters.
-pub(super) fn names() -> Vec<String> {
-    shown().map(|parameter| parameter.name.into()).collect()
+/// Names of all parameters that requests may have: those on the page, and the place from which it counts coordinates.
+pub(super) fn accepted() -> Vec<String> {
+    let names = shown().map(|parameter| parameter.name.into());
+    names.chain(["center".into()]).collect()
+}
+
+/// The integrators of deep zooms, in double-double.
+fn deep() -> Vec<&'static str> {
+    let all = Integrator::ALL.iter().copied();
+    let deep = all.filter(|integrator| {
+        let specification = Specification {
+            integrator: *integrator,
+            ..Specification::default()
+        };
+        specification.in_double_double().is_some()
+    });
+    deep.map(Integrator::name).collect()
 }
 
 /// The allowed values of a parameter, if they can be listed.
@@ -84,6 +100,7 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
         "device": device,
         "gpu": has_gpu,
         "parameters": parameters,
+        "deep": deep(),
         "quantities": quantities(),
         "encounters": outcomes::declaration(),
         "presets": presets(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use trisolar::bodies::Points;
 use trisolar::divergence::{
-    Devices, Executor as _, Overrides, Sink, Specification, Task, Validated, ValueSlice, ValueType,
-    resolution_of, step_check,
+    Center, Devices, Executor as _, Overrides, Sink, Specification, Task, Validated, ValueSlice,
+    ValueType, resolution_of, step_check,
 };
 use trisolar::encounters;
 use trisolar::ensemble::compute;
@@ -136,13 +136,18 @@ impl Engine for Maps {
             let map = OutcomeMap::new(specification, self.options, self.outcome_devices.clone())?;
             return Ok(Arc::new(map));
         }
-        let overrides: Overrides = read(specification, &declaration::names())?;
-        let specification = Specification {
+        let overrides: Overrides = read(specification, &declaration::accepted())?;
+        let origin = overrides.center.unwrap_or_default();
+        let mut specification = Specification {
             size: [1, 1],
-            center: [0.0, 0.0],
+            center: origin,
             span: [1.0, 1.0],
             ..Specification::from(overrides)
         };
+        // The page counts from a place of its own where 64-bit numbers do not tell pixels apart.
+        if origin != Center::default() {
+            specification = specification.in_double_double().unwrap_or(specification);
+        }
         if specification.steps > MAX_STEPS {
             let allowed = format!("the explorer takes up to {MAX_STEPS}");
             return Err(Refusal::new("steps", specification.steps, allowed));
@@ -152,6 +157,9 @@ impl Engine for Maps {
             declaration::RECTANGLE
                 .iter()
                 .for_each(|key| drop(object.remove(*key)));
+            if origin != Center::default() {
+                object.insert("center".into(), json!(origin));
+            }
         }
         // Values whose bits depend on the device get cache keys of their own.
         let device = match (&self.place, specification.precision.is_portable()) {
@@ -221,7 +229,7 @@ impl OneMap {
     ) -> Result<Validated, Refusal> {
         let specification = Specification {
             size,
-            center,
+            center: self.specification.center.moved(center),
             span,
             ..self.specification.clone()
         };
@@ -256,7 +264,12 @@ impl TileEngine for OneMap {
 
     fn describe(&self, view: &View) -> Result<Value, Refusal> {
         let valid = self.rectangle(view.center, view.span, view.size)?;
-        let labels = output::labels(valid.specification(), "");
+        // The page says itself from where it counts.
+        let near_zero = Specification {
+            center: Center::default(),
+            ..valid.specification().clone()
+        };
+        let labels = output::labels(&near_zero, "");
         let value = if valid.specification().quantity.counts_steps() {
             Shown::Time.label()
         } else {
@@ -322,14 +335,15 @@ impl TileEngine for OneMap {
         let s = &self.specification;
         let grid_body = s.positions[usize::from(s.body) - 1];
         let axes = s.plane.axes();
-        let states = positions.iter().flat_map(|position| {
-            let mut state = grid_body.to_array();
+        let states = positions.iter().map(|position| {
+            let mut state = grid_body.to_array().map(|x| [x, 0.0]);
+            let place = s.center.moved(*position).long();
             axes.into_iter()
-                .zip(position)
-                .for_each(|(axis, x)| state[axis] = *x);
+                .zip(place)
+                .for_each(|(axis, x)| state[axis] = x);
             state
         });
-        let points = Points::new(&[positions.len(), 3], states.collect()).map_err(refusal)?;
+        let points = Points::of_places(&states.collect::<Vec<_>>()).map_err(refusal)?;
         let valid = s.clone().validate_points(points).map_err(refusal)?;
         Ok(all(&valid, &self.devices, &self.options, cancel).map_err(ended)?)
     }

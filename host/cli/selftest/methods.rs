@@ -13,7 +13,7 @@ use crate::Failure;
 fn lively(sizes: &Sizes) -> Specification {
     Specification {
         size: sizes.methods,
-        center: [2.0, 3.0],
+        center: [2.0, 3.0].into(),
         span: [40.0, 37.0],
         steps: 300,
         dt: 0.02,
@@ -26,26 +26,21 @@ fn lively(sizes: &Sizes) -> Specification {
 /// The methods that give the same bits on every engine.
 fn methods(sizes: &Sizes) -> impl Iterator<Item = Specification> {
     Quantity::ALL.iter().flat_map(move |quantity| {
-        let base = || Specification {
-            quantity: *quantity,
-            ..lively(sizes)
-        };
         let precisions = Precision::ALL.into_iter().filter(|p| p.is_portable());
-        let precisions = precisions.map(move |precision| Specification {
-            precision,
-            ..base()
+        let methods = precisions.flat_map(move |precision| {
+            Integrator::ALL.iter().map(move |integrator| Specification {
+                quantity: *quantity,
+                precision,
+                integrator: *integrator,
+                start: if integrator.is_multistep() {
+                    Start::RungeKutta
+                } else {
+                    Start::Euler
+                },
+                ..lively(sizes)
+            })
         });
-        let integrators = Integrator::ALL.iter().copied().skip(1);
-        let integrators = integrators.map(move |integrator| Specification {
-            integrator,
-            start: if integrator.is_multistep() {
-                Start::RungeKutta
-            } else {
-                Start::Euler
-            },
-            ..base()
-        });
-        precisions.chain(integrators).filter(|s| s.has_method())
+        methods.filter(|s| s.has_method())
     })
 }
 

@@ -37,7 +37,7 @@ fn computed(workers: &[AnyWorker<'_>], spec: &Validated, spans: &[Range<u64>]) -
 fn lively(quantity: Quantity) -> Validated {
     let specification = Specification {
         size: [149, 131],
-        center: [2.0, 3.0],
+        center: [2.0, 3.0].into(),
         steps: 60,
         dt: 0.2,
         shift: glam::DVec3::splat(0.1),

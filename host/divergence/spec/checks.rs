@@ -1,6 +1,8 @@
 //! The checks of a specification: every value, their combinations, and what the engines derive from them.
 
 use glam::DVec3;
+use kernels_gpu::Real as _;
+use kernels_gpu::number::{DoubleDouble, Long};
 use kernels_gpu::physics::three_body::{MassTerms, Relative};
 
 use super::{MAX_PIXELS, MAX_SEED, MAX_STEPS, Specification, Validated};
@@ -20,9 +22,10 @@ impl Specification {
                            (2^32) pixels";
             return Err(SpecError::new("size", format!("{w}x{h}"), allowed));
         }
-        if !self.center.iter().all(|x| x.is_finite()) {
+        if !self.center.nearest().iter().all(|x| x.is_finite()) {
             let allowed = "both must be finite numbers (length)";
-            return Err(SpecError::new("center", list(&self.center), allowed));
+            let given = list(&self.center.nearest());
+            return Err(SpecError::new("center", given, allowed));
         }
         if !self.span.iter().all(|x| x.is_finite() && *x > 0.0) {
             let allowed = "must be finite and above 0 along both axes (length)";
@@ -340,19 +343,19 @@ impl Validated {
         let unit = self.unit();
         let rounded = |x: f64| s.precision.rounded(x * unit) / unit;
         let absolute = (0..3).map(|axis| {
-            // The engines add the shift to the position in f64.
-            let p = self.extremes(axis)[1];
-            ((p + s.shift[axis]) - p, s.shift[axis])
+            let farthest = self.extremes(axis)[1];
+            (self.moved(farthest, s.shift[axis]), s.shift[axis])
         });
         let mut shifts: Vec<(f64, f64)> = absolute.collect();
         let mut ways = Vec::new();
         let job = self.job_in_lengths(0, 1);
         for pixel in self.telling_pixels() {
-            let [system, twin] = self.twins(&job, pixel);
+            let [system, twin] = self.twins::<f64>(&job, pixel);
             let of = |r: &Relative<f64>| [r.a, r.b].map(|v| [v.x, v.y, v.z]);
             let [from, to] = [system, twin].map(|start| of(&start.positions));
-            // What moves the grid body changes the relative positions of the others by the contrary.
-            for (from, to) in from.iter().zip(&to) {
+            // What moves the grid body changes the relative positions of the others by the contrary. In double-double that loses nothing
+            // which the position itself does not lose.
+            for (from, to) in from.iter().zip(&to).filter(|_| !self.is_wide()) {
                 let moved = |k: usize| rounded(from[k]) - rounded(to[k]);
                 shifts.extend((0..3).map(|k| (moved(k), s.shift[k])));
             }
@@ -367,12 +370,39 @@ impl Validated {
         })
     }
 
+    /// Whether numbers have more digits than `f64`.
+    fn is_wide(&self) -> bool {
+        self.specification.precision == Precision::DoubleDouble
+    }
+
+    /// How far a coordinate moves if this is added to it, by the engines' numbers.
+    fn moved(&self, coordinate: Long, by: f64) -> f64 {
+        if self.is_wide() {
+            let from = DoubleDouble::<f64>::from_long(coordinate);
+            ((from + DoubleDouble::from_f64(by)) - from).to_f64(0)
+        } else {
+            (coordinate[0] + by) - coordinate[0]
+        }
+    }
+
+    /// Whether rounding changes neither the shift nor the distance of neighbouring pixels by more than a hundredth.
+    pub(super) fn is_resolved(&self) -> bool {
+        let s = &self.specification;
+        let even = (0..2).all(|k| {
+            let step = s.span[k] / s.size[k] as f64;
+            s.size[k] == 1 || (self.finest_step(k) - step).abs() <= MOST_ROUNDING * step
+        });
+        (even || self.points.is_some())
+            && (!s.quantity.has_twins() || self.rounding()[0] <= MOST_ROUNDING)
+    }
+
     /// The numbers that the engines derive from the values must be finite and must not vanish.
     pub(super) fn check_derived(&self) -> Result<(), SpecError> {
         let s = &self.specification;
         let job = self.job_in_lengths(0, 1);
         for k in 0..2 {
-            let ends = [job.grid.corner[k], job.grid.corner[k] + s.span[k]];
+            let [low, _] = job.grid.corner[k];
+            let ends = [low, low + s.span[k]];
             let shift = s.shift[s.plane.axes()[k]];
             if !ends
                 .iter()
@@ -388,7 +418,7 @@ impl Validated {
             return Err(SpecError::new("shift", list(&s.shift.to_array()), allowed));
         }
         for pixel in self.telling_pixels() {
-            let [system, twin] = self.twins(&job, pixel);
+            let [system, twin] = self.twins::<f64>(&job, pixel);
             let finite = |r: Relative<f64>| {
                 [r.a, r.b]
                     .iter()
@@ -430,13 +460,18 @@ impl Validated {
         if !s.quantity.has_twins() {
             return Ok(());
         }
-        let moves = |axis: usize, p: f64| p + s.shift[axis] != p;
+        let moves = |axis: usize, p: Long| self.moved(p, s.shift[axis]) != 0.0;
         let somewhere = (0..3).any(|axis| self.extremes(axis).into_iter().any(|p| moves(axis, p)));
         if somewhere {
             return Ok(());
         }
-        let allowed = "is lost in rounding: added to the grid body's position it changes nothing, anywhere on the \
-                       map; give a larger one";
+        let wider = match s.in_double_double() {
+            Some(_) => " or --precision double-double",
+            None => "",
+        };
+        let allowed = format!(
+            "is lost in rounding: added to the grid body's position it changes nothing, anywhere on the map; give a larger one{wider}"
+        );
         Err(SpecError::new("shift", list(&s.shift.to_array()), allowed))
     }
 
@@ -488,7 +523,7 @@ impl Validated {
         };
         let job = self.job_in_lengths(0, 1);
         for pixel in self.telling_pixels() {
-            let [system, twin] = self.twins(&job, pixel);
+            let [system, twin] = self.twins::<f64>(&job, pixel);
             let beyond = |r: Relative<f64>| {
                 [r.a, r.b]
                     .iter()
@@ -530,23 +565,25 @@ impl Validated {
     }
 
     /// Start coordinate of column or row (`k` = 0 or 1) `index`.
-    fn coordinate(&self, k: usize, index: u64) -> f64 {
+    fn coordinate(&self, k: usize, index: u64) -> Long {
         let s = &self.specification;
         let pixel = if k == 0 { index } else { index * s.size[0] };
-        self.job_in_lengths(0, 1).grid.start(pixel)[s.plane.axes()[k]]
+        self.job_in_lengths(0, 1).grid.place(pixel)[s.plane.axes()[k]]
     }
 
     /// The grid body's start coordinates nearest to 0 and farthest from it along an axis.
-    fn extremes(&self, axis: usize) -> [f64; 2] {
+    fn extremes(&self, axis: usize) -> [Long; 2] {
         let s = &self.specification;
         let grid_body = s.order()[0];
         if let Some(points) = &self.points {
-            let all = self.telling_pixels();
-            let all = all.map(|i| s.state_of(points, i as usize)[0][grid_body][axis]);
+            let all = self.telling_pixels().map(|i| {
+                let position = s.state_of(points, i as usize)[0][grid_body];
+                [position[axis], points.rest(i as usize)[axis]]
+            });
             return nearest_and_farthest(all);
         }
         let Some(k) = s.plane.axes().into_iter().position(|a| a == axis) else {
-            return [s.positions[grid_body][axis]; 2];
+            return [[s.positions[grid_body][axis], 0.0]; 2];
         };
         let last = s.size[k] - 1;
         let zero = ((0.5 - s.center[k] / s.span[k]) * s.size[k] as f64)
@@ -566,22 +603,26 @@ impl Validated {
     fn finest_step(&self, k: usize) -> f64 {
         let last = self.specification.size[k] - 1;
         let unit = self.unit();
-        let place = |i: u64| {
-            self.specification
-                .precision
-                .rounded(self.coordinate(k, i) * unit)
+        let rounded = |x: f64| self.specification.precision.rounded(x * unit) / unit;
+        let step = |i: u64| {
+            let [from, to] = [self.coordinate(k, i), self.coordinate(k, i + 1)];
+            if self.is_wide() {
+                let wide = DoubleDouble::<f64>::from_difference(to, from);
+                wide.to_f64(0).abs()
+            } else {
+                (rounded(to[0]) - rounded(from[0])).abs()
+            }
         };
-        let step = |i: u64| (place(i + 1) - place(i)).abs();
         step(0).min(step(last - 1))
     }
 }
 
 /// The numbers nearest to 0 and farthest from it.
-fn nearest_and_farthest(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
-    numbers.fold([f64::INFINITY, 0.0], |[near, far], x| {
+fn nearest_and_farthest(numbers: impl Iterator<Item = Long>) -> [Long; 2] {
+    numbers.fold([[f64::INFINITY, 0.0], [0.0; 2]], |[near, far], x| {
         [
-            if x.abs() < near.abs() { x } else { near },
-            if x.abs() > far.abs() { x } else { far },
+            if x[0].abs() < near[0].abs() { x } else { near },
+            if x[0].abs() > far[0].abs() { x } else { far },
         ]
     })
 }

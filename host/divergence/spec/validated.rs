@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use kernels_gpu::Real;
 use kernels_gpu::map::{self, Grid, Job, Masses, Point};
+use kernels_gpu::number::{Long, exact_sum};
 
 use super::Specification;
+use crate::method::Precision;
 use crate::value::ValueType;
 use trisolar_bodies::Points;
 
@@ -64,6 +67,15 @@ impl Validated {
         self.job_in_lengths(0, 1).grid.start(pixel)
     }
 
+    /// Start position of the grid body at a pixel of the map (length) with all digits that its precision takes into account.
+    pub(crate) fn place(&self, pixel: u64) -> [Long; 3] {
+        let place = self.job_in_lengths(0, 1).grid.place(pixel);
+        match self.specification.precision {
+            Precision::DoubleDouble => place,
+            _ => place.map(|[nearest, _]| [nearest, 0.0]),
+        }
+    }
+
     /// The engines' units of length per unit of the specification: a power of two.
     pub(super) fn unit(&self) -> f64 {
         let bits = self.specification.precision.fraction_bits();
@@ -80,7 +92,11 @@ impl Validated {
         let order = s.order();
         Job {
             grid: Grid {
-                corner: [s.center[0] - s.span[0] / 2.0, s.center[1] - s.span[1] / 2.0],
+                corner: [0, 1].map(|k| {
+                    let [nearest, rest] = s.center.long()[k];
+                    let [corner, lost] = exact_sum(nearest, -s.span[k] / 2.0);
+                    [corner, lost + rest]
+                }),
                 span: s.span,
                 width: s.size[0] as u32,
                 height: s.size[1] as u32,
@@ -122,11 +138,12 @@ impl Validated {
         Point {
             positions: s.order().map(|body| positions[body].to_array()),
             velocities: s.order().map(|body| velocities[body].to_array()),
+            rest: points.rest(pixel as usize),
         }
     }
 
     /// The start states of a pixel and of its twin in the specification's unit of length.
-    pub(super) fn twins(&self, job: &Job, pixel: u64) -> [map::Start<f64>; 2] {
+    pub(super) fn twins<R: Real>(&self, job: &Job, pixel: u64) -> [map::Start<R>; 2] {
         let point = match &self.points {
             Some(points) => self.point_in_lengths(points, pixel),
             None => job.grid.point(pixel),

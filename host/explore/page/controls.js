@@ -55,7 +55,7 @@ export class Controls {
         made.setAttribute("aria-invalid", String(bad));
         // The map has units of its own along the axes.
         const [fx, fy] = this.hooks.factors();
-        if (!bad) this.hooks.set({ [key]: value / (key === "y" ? fy : fx) });
+        if (!bad) this.hooks.set(key === "span" ? { span: value / fx } : this.hooks.coordinate(key, made.value, value / (key === "y" ? fy : fx)));
       } });
       return [element("label", { htmlFor: id }, label), made];
     };

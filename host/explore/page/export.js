@@ -28,7 +28,7 @@ export function axis(low, high, count) {
 }
 
 /** A picture of the view with axes and a colour bar. */
-export function picture(map, colours, labels, [method, command], { factors, tell, untell }) {
+export function picture(map, colours, labels, [method, command], { factors, origin, tell, untell }) {
   const w = map.canvas.width, h = map.canvas.height, unit = Math.max(1, Math.min(w, h) / 700);
   const pad = { left: 92 * unit, right: 132 * unit, top: 30 * unit, bottom: 84 * unit };
   const canvas = Object.assign(document.createElement("canvas"), { width: w + pad.left + pad.right, height: h + pad.top + pad.bottom }), c = canvas.getContext("2d");
@@ -49,7 +49,7 @@ export function picture(map, colours, labels, [method, command], { factors, tell
     c.beginPath(); c.moveTo(pad.left, py); c.lineTo(pad.left - 5 * unit, py); c.stroke();
     c.textAlign = "right"; c.textBaseline = "middle"; c.fillText(along[1].text[k], pad.left - 9 * unit, py);
   });
-  const named = (k) => (along[k].base === null ? labels[["x", "y"][k]] : `${labels[["x", "y"][k]]}, less ${along[k].base}`);
+  const named = (k) => [labels[["x", "y"][k]], origin?.[k], along[k].base].filter((part) => part !== null && part !== undefined).join(", less ");
   c.font = font(14); c.textAlign = "center"; c.textBaseline = "alphabetic";
   c.fillText(named(0), pad.left + w / 2, pad.top + h + 48 * unit);
   const upright = (text, x) => { c.save(); c.translate(x, pad.top + h / 2); c.rotate(-Math.PI / 2); c.fillText(text, 0, 0); c.restore(); };

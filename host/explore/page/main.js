@@ -9,6 +9,7 @@ import { LiveView } from "./live.js";
 import { MapView, ulp } from "./map.js";
 import { OrbitCard } from "./orbit.js";
 import { RecordCard } from "./record.js";
+import { placesFor, rest, sum } from "./places.js";
 import { brief } from "./plot.js";
 import { DEFAULTS, History, fromLink } from "./state.js";
 
@@ -137,6 +138,8 @@ function startMap() {
     },
     scaleOfQuantity,
     factors,
+    // A text may have more digits than its number.
+    coordinate: (key, text, number) => (origin() ? { [key]: rest(text, 0, origin()[key === "x" ? 0 : 1]) } : { [key]: number }),
     axes: (names) => {
       const all = encounters.axes[state.spec.setup ?? "binary-single"], usual = names.map((name) => all.find((axis) => axis.name === name)?.usual ?? [0, 1]);
       const view = { center: usual.map(([a, b]) => (a + b) / 2), span: usual.map(([a, b]) => b - a) };
@@ -145,7 +148,7 @@ function startMap() {
     theme: (choice) => { theme(choice); redraw(); },
     actions: {
       command: text("command", "command"), python: text("python", "Python"),
-      png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, [described.method, described.command], { factors: factors(), tell, untell })); } catch (error) { refused(error); } }],
+      png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, [described.method, described.command], { factors: factors(), origin: origin(), tell, untell })); } catch (error) { refused(error); } }],
       toml: ["Save specification", async () => { try { exporting.save("trisolar.toml", new Blob([(await describe()).toml], { type: "text/plain" })); } catch (error) { refused(error); } }],
     },
   });
@@ -168,6 +171,22 @@ function startMap() {
     return { x: center[0], y: center[1], span: scale * Math.min(w, h) };
   }
 
+  // Where 64-bit numbers do not tell pixels apart, coordinates are counted from a place that is a parameter of the map, and the server computes in double-double.
+  const origin = () => (ofEncounters() ? null : state.spec.center ?? null);
+  const isDeep = () => !ofEncounters() && value("quantity") === "divergence" && value("precision") === "f64" && declaration.deep.includes(value("integrator"));
+  const whole = (v, k, places) => (origin() ? sum(origin()[k], v, places) : v.toFixed(places));
+  function settle() {
+    const from = origin(), { center, ...spec } = state.spec, at = [state.x, state.y];
+    if (center && (!from || !isDeep() || state.span > 2 ** -24)) {
+      const [x, y] = at.map((v, k) => Number(sum(center[k], v, 30)));
+      Object.assign(state, { spec, x, y, orbit: null, line: null });
+    } else if (isDeep() && scaleOf(state.span) < 2 ** 13 * Math.max(...at.map(ulp))) {
+      const old = from ?? ["0", "0"], places = placesFor(scaleOf(state.span)), next = at.map((v, k) => sum(old[k], v, places));
+      const [x, y] = at.map((v, k) => rest(old[k], v, next[k]));
+      Object.assign(state, { spec: { ...spec, center: next }, x, y, orbit: null, line: null });
+    }
+  }
+
   let describing;
   function change(changes, pause) {
     const { fit, ...rest } = changes;
@@ -185,7 +204,8 @@ function startMap() {
     const far = 2 ** 20;
     state.x = Math.max(-far, Math.min(far, state.x));
     state.y = Math.max(-far, Math.min(far, state.y));
-    const least = (Math.max(ulp(state.x), ulp(state.y), 2 ** -60) / 16) * Math.min(...map.size);
+    settle();
+    const least = (Math.max(ulp(state.x), ulp(state.y), isDeep() ? 2 ** -88 : 2 ** -60) / 16) * Math.min(...map.size);
     state.span = Math.max(least, Math.min(8192, state.span));
   }
 
@@ -210,9 +230,12 @@ function startMap() {
     const pixel = map.scale;
     controls.show(state, {
       labels: axisNames(), atLimit: map.atLimit,
-      digits: (x, k = 0) => String(Number(x.toFixed(Math.max(0, Math.min(20, Math.ceil(-Math.log10(pixel * factors()[k])) + 2))))),
+      digits: (x, k = 0) => {
+        const places = Math.max(0, Math.ceil(-Math.log10(pixel * factors()[k])) + 2);
+        return origin() ? whole(x, k, Math.min(50, places)) : String(Number(x.toFixed(Math.min(20, places))));
+      },
       system: state.spec.system ?? "", axes: axesNow().map((axis) => axis.name), setup: state.spec.setup ?? "binary-single",
-      effective: ofEncounters() ? `A pixel is ${axesNow().map((axis) => `${brief(pixel * axis.factor, 3)} ${axis.unit}`.trim()).join(" by ")}` : `${steps().toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide`,
+      effective: ofEncounters() ? `A pixel is ${axesNow().map((axis) => `${brief(pixel * axis.factor, 3)} ${axis.unit}`.trim()).join(" by ")}` : `${steps().toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide${origin() ? ", in double-double" : ""}`,
     });
   }
   const axisNames = () => (ofEncounters() ? axesNow().map((axis) => axis.name) : null) ?? ({ xy: ["x", "y"], xz: ["x", "z"], yz: ["y", "z"] })[value("plane")] ?? ["x", "y"];
@@ -325,7 +348,7 @@ function startMap() {
         const [x, y] = map.pixelPlace(state.orbit), [a, b] = axisNames();
         const [fx, fy] = factors(), card = ofEncounters() ? recordCard : orbitCard, other = ofEncounters() ? orbitCard : recordCard;
         if (!other.root.hidden) other.hide();
-        card.show(specification(), state.orbit, `${a} = ${brief(x * fx, 7)}, ${b} = ${brief(y * fy, 7)}`);
+        card.show(specification(), state.orbit, origin() ? `${a} = ${sum(origin()[0], x, placesFor(map.scale))}, ${b} = ${sum(origin()[1], y, placesFor(map.scale))}` : `${a} = ${brief(x * fx, 7)}, ${b} = ${brief(y * fy, 7)}`);
         uncover(card.root, true);
       } else {
         if (!$("orbit").hidden) orbitCard.close();
@@ -464,8 +487,8 @@ function startMap() {
 
   function place() {
     const [a, b] = axisNames(), at = pointer ?? [map.width / 2, map.height / 2], factor = factors(), [x, y] = map.toMap(at).map((v, k) => v * factor[k]), seen = exactly(at), known = seen?.value ?? null;
-    const places = Math.max(0, Math.min(15, Math.ceil(-Math.log10(map.scale * factor[0])) + 1)), show = (v) => v.toFixed(places).replace("-", "−");
-    $("place").textContent = `${a} ${show(x)}  ${b} ${show(y)}${known === null ? "" : `  ·  ${className(seen)}${inWords(known)}`}`;
+    const places = Math.max(0, Math.min(origin() ? 50 : 15, Math.ceil(-Math.log10(map.scale * factor[0])) + 1)), show = (v, k) => whole(v, k, places).replace("-", "−");
+    $("place").textContent = `${a} ${show(x, 0)}  ${b} ${show(y, 1)}${known === null ? "" : `  ·  ${className(seen)}${inWords(known)}`}`;
   }
 
   if (!location.hash) Object.assign(state, fitted(first.view));

@@ -368,7 +368,7 @@ fn what_is_wrong_is_refused_by_name() {
         422,
         "power of two",
     );
-    refused("/api/tiles", tiles(1, &[[67, 0, 0, 4]]), 422, "level");
+    refused("/api/tiles", tiles(1, &[[105, 0, 0, 4]]), 422, "level");
     refused("/api/tiles", tiles(1, &[[300, 0, 0, 4]]), 400, "body");
     refused(
         "/api/tiles",

@@ -2,10 +2,59 @@
 
 use super::PAIRS;
 use super::step::StepMasses;
+use crate::Real;
 use crate::number::{divide, root};
 
 /// The least value of 1 / [`Masses::pace`], where the orbit of the light body is as accurate as rounding allows.
 const MOST_FINER: f64 = 8.0;
+
+/// Three masses as fractions of the total mass, and the constants of the scaled vectors of the pairs.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduced<R> {
+    /// The masses as fractions of the total mass.
+    pub fractions: [R; 3],
+    /// The constants that steps need, without their rate.
+    pub step: StepMasses<R>,
+    /// √μ and √ν, the scales of the pair vectors.
+    pub scales: [R; 2],
+    /// 1/√μ and 1/√ν.
+    pub lengths: [R; 2],
+}
+
+impl<R: Real> Reduced<R> {
+    /// Computes the constants for three positive masses, in any unit.
+    #[cfg_attr(target_arch = "nvptx64", inline(never))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline(always))]
+    pub fn new(masses: [R; 3]) -> Self {
+        let total = masses[0] + masses[1] + masses[2];
+        let m = [
+            masses[0].quotient(total),
+            masses[1].quotient(total),
+            masses[2].quotient(total),
+        ];
+        let binary = m[0] + m[1];
+        let mu = (m[0] * m[1]).quotient(binary);
+        let nu = (m[2] * binary).quotient(binary + m[2]);
+        let (s, t) = (mu.square_root(), nu.square_root());
+        let ratio = t.quotient(s);
+        let (one, by) = (R::from_f64(1.0), R::from_f64(1.0 / R::STEP_ROOT));
+        Self {
+            fractions: m,
+            step: StepMasses {
+                first: m[0].quotient(binary) * ratio,
+                second: m[1].quotient(binary) * ratio,
+                potential: [
+                    m[0] * m[1] * s * by,
+                    m[1] * m[2] * t * by,
+                    m[2] * m[0] * t * by,
+                ],
+                rate: R::zero(),
+            },
+            scales: [s, t],
+            lengths: [one.quotient(s), one.quotient(t)],
+        }
+    }
+}
 
 /// Three masses as fractions of the total mass, and constants that follow from them. Arrays over pairs are in the order of [`PAIRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,27 +100,13 @@ impl Masses {
     /// Computes the constants for three positive masses, in any unit.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn new(masses: [f64; 3]) -> Self {
-        let total = masses[0] + masses[1] + masses[2];
-        let m = [
-            divide(masses[0], total),
-            divide(masses[1], total),
-            divide(masses[2], total),
-        ];
-        let binary = m[0] + m[1];
-        let mu = divide(m[0] * m[1], binary);
-        let nu = divide(m[2] * binary, binary + m[2]);
-        let (s, t) = (root(mu), root(nu));
-        let ratio = divide(t, s);
+        let reduced = Reduced::<f64>::new(masses);
+        let (m, [s, t]) = (reduced.fractions, reduced.lengths);
         let mut masses = Self {
             fractions: m,
-            step: StepMasses {
-                first: divide(m[0], binary) * ratio,
-                second: divide(m[1], binary) * ratio,
-                potential: [m[0] * m[1] * s, m[1] * m[2] * t, m[2] * m[0] * t],
-                rate: 0.0,
-            },
-            length: [divide(1.0, s), divide(1.0, t), divide(1.0, t)],
-            scales: [s, t],
+            step: reduced.step,
+            length: [s, t, t],
+            scales: reduced.scales,
             ..Self::default()
         };
         // The action of a pair, (m_i m_j)^(3/2) / √(m_i + m_j): the potential of a circular binary to the power 3/2, divided by the

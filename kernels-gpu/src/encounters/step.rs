@@ -15,7 +15,7 @@
 //! the bits of U and ω² give their quotient, which is thus the same on every machine and needs no root.
 
 use super::vector::dot;
-use crate::number::{Bits, per_lane};
+use crate::number::{Bits, exact_sum, per_lane};
 use crate::{PerLane, Real};
 
 pub use trisolar_equations::scheme::ORDER_8;
@@ -76,6 +76,17 @@ pub trait Scheme: Copy {
     fn stages(&self) -> u32;
     /// Stage `j`.
     fn stage(&self, j: u32) -> Stage;
+
+    /// What the drift of stage `j` lacks of the sum of the two coefficients, for numbers with more digits: drifts and kicks must have
+    /// the same sum.
+    #[inline(always)]
+    fn rest(&self, j: u32) -> f64 {
+        if j + 1 < self.stages() {
+            exact_sum(-self.stage(j).kick, -self.stage(j + 1).kick)[1]
+        } else {
+            0.0
+        }
+    }
 }
 
 /// The composition of order 2, 6 or 8.
@@ -433,7 +444,7 @@ fn compose<R: Real, S: Scheme>(
             drift(s, m, term.step_quotient(d));
             let distances = kick(s, m, kick_step * R::from_f64(kick_by));
             *term = kinetic_term(&s.w, binding);
-            d = h * R::from_f64(drift_by);
+            d = h * R::from_long([drift_by, scheme.rest($j)]);
             distances
         }};
     }

@@ -13,12 +13,12 @@
 //! distance at the start. The unit of time of `Start` is the map's step, and so is that of [`OwnSteps`](crate::map::OwnSteps).
 
 use super::{Integrator, MapIntegrator, TwinContext, TwinState};
-use crate::encounters;
+use crate::encounters::PAIRS;
+use crate::encounters::masses::Reduced;
 use crate::encounters::step::{Composition, Pairs, StepMasses, accelerations, kinetic_term, step};
 use crate::encounters::vector::dot;
 use crate::map::{self, Start};
-use crate::number::{Numbers, each, per_lane};
-use crate::number::{divide, root};
+use crate::number::{Numbers, divide, each, per_lane, root};
 use crate::physics::three_body::Relative;
 use crate::{Mask, PerLane, Real, Vec3};
 
@@ -88,25 +88,26 @@ impl<R: Real> Masses<R> {
     #[inline(always)]
     fn new(masses: &map::Masses) -> Self {
         let own = &masses.own_steps;
-        let m = encounters::Masses::new(own.strengths);
-        let [_, second, third] = m.fractions;
-        let [s, t] = m.scales;
-        let (inverse_s, inverse_t) = (m.length[0], m.length[1]);
-        let share = m.share[0];
-        let cube = R::STEP_ROOT * R::STEP_ROOT * R::STEP_ROOT;
         let [a, b, c] = own.strengths;
-        let from = R::from_f64;
+        let [a, b, c] = [R::from_long(a), R::from_long(b), R::from_long(c)];
+        let m = Reduced::new([a, b, c]);
+        let [first, second, third] = m.fractions;
+        let [s, t] = m.scales;
+        let [inverse_s, inverse_t] = m.lengths;
+        let share = second.quotient(first + second);
+        let by = R::from_f64(1.0 / (R::STEP_ROOT * R::STEP_ROOT * R::STEP_ROOT));
+        let fractions = [first.to_f64(0), second.to_f64(0), third.to_f64(0)];
         Self {
-            step: StepMasses::of(&m.step),
-            base: from(own.step * least_action(&m.product, &m.fractions)),
-            scales: [from(s), from(t)],
-            lengths: [from(inverse_s), from(inverse_t)],
-            share: from(share),
-            strength: from(a + b + c),
-            fraction: from(m.fractions[0]),
-            place: [from(-second * inverse_s), from(-third * inverse_t)],
-            speed: [from(-share * inverse_s), from(-third * inverse_t)],
-            pull: [from(second * (s * s) / cube), from(third * (t * t) / cube)],
+            step: m.step,
+            base: R::from_f64(own.step * least_action(&fractions)),
+            scales: m.scales,
+            lengths: m.lengths,
+            share,
+            strength: a + b + c,
+            fraction: first,
+            place: [-second * inverse_s, -third * inverse_t],
+            speed: [-share * inverse_s, -third * inverse_t],
+            pull: [second * (s * s) * by, third * (t * t) * by],
         }
     }
 }
@@ -114,12 +115,13 @@ impl<R: Real> Masses<R> {
 /// The least action (mᵢ mⱼ)^(3/2) / √(mᵢ + mⱼ) of the pairs: a step in units of it advances the fastest circular binary of a given energy by
 /// a given part of its period.
 #[inline(always)]
-fn least_action(products: &[f64; 3], m: &[f64; 3]) -> f64 {
+fn least_action(m: &[f64; 3]) -> f64 {
     let mut least = f64::INFINITY;
     let mut p = 0;
     while p < 3 {
-        let [i, j, _] = encounters::PAIRS[p];
-        let action = products[p] * root(divide(products[p], m[i] + m[j]));
+        let [i, j, _] = PAIRS[p];
+        let product = m[i] * m[j];
+        let action = product * root(divide(product, m[i] + m[j]));
         least = if action < least { action } else { least };
         p += 1;
     }
@@ -147,11 +149,7 @@ impl<R: Real> Units<R> {
             q.b.norm2_plus(zero),
             (q.b - q.a).norm2_plus(zero),
         ];
-        let none = R::from_f64(f64::NAN);
-        let mut units = Self {
-            length: [none; 2],
-            rates: [none; 2],
-        };
+        let mut length = [R::from_f64(f64::NAN); 2];
         let mut lane = 0;
         while lane < R::LANES {
             let (a, b, c) = (a.to_f64(lane), b.to_f64(lane), c.to_f64(lane));
@@ -161,16 +159,16 @@ impl<R: Real> Units<R> {
                 // Half the exponent, rounded down.
                 let half = ((least.to_bits() >> 52) as i64 - 1023) >> 1;
                 let power = |n: i64| f64::from_bits(((1023 + n) as u64) << 52);
-                let velocity = root(divide(m.strength.to_f64(lane), power(half)));
-                let set = |to: &mut R, x: f64| to.set_lane(lane, &R::from_f64(x));
-                set(&mut units.length[0], power(half));
-                set(&mut units.length[1], power(-half));
-                set(&mut units.rates[0], velocity * power(-half));
-                set(&mut units.rates[1], divide(1.0, velocity));
+                length[0].set_lane(lane, &R::from_f64(power(half)));
+                length[1].set_lane(lane, &R::from_f64(power(-half)));
             }
             lane += 1;
         }
-        units
+        let velocity = m.strength.quotient(length[0]).square_root();
+        Self {
+            length,
+            rates: [velocity * length[1], R::from_f64(1.0).quotient(velocity)],
+        }
     }
 }
 

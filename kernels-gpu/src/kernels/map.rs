@@ -11,6 +11,10 @@ use crate::quantity::{self, Quantity};
 /// The entry points of a row of [`methods`](crate::methods). Twins with steps of their own keep what the loop over stages does not need in
 /// local memory, so that more threads are resident.
 macro_rules! entries {
+    // Not so in double-double, where one state of a system fills the registers.
+    ([] Divergence $q:ident, $integrator:ident $i:ident, $precision:tt double_double, $($rest:tt)*) => {
+        entries! { [kernel] Divergence $q, $integrator $i, $precision double_double, $($rest)* }
+    };
     ([] Divergence $q:ident, Regularised2 $($rest:tt)*) => {
         entries! { [kernel(max_registers = 128)] Divergence $q, Regularised2 $($rest)* }
     };

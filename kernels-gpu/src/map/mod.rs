@@ -1,7 +1,7 @@
 //! Maps as plain data, from which every engine computes. For each pixel, three bodies start from a given state and are followed for a
 //! number of steps; the [quantity](crate::quantity) determines what is computed from their motion.
 
-use crate::number::per_lane;
+use crate::number::{Long, exact_product, exact_sum, per_lane};
 use crate::physics::three_body::{MassTerms, Relative};
 use crate::{Real, Vec3};
 
@@ -16,7 +16,7 @@ pub use context::{Context, OwnMasses};
 #[repr(C)]
 pub struct Grid {
     /// Low corner of the map along the two spanned axes: centre - span/2 (length).
-    pub corner: [f64; 2],
+    pub corner: [Long; 2],
     /// Extent of the map (length).
     pub span: [f64; 2],
     /// Pixels along the first spanned axis (columns).
@@ -37,10 +37,25 @@ impl Grid {
     /// Coordinate = corner + span · (index / count), in this order of operations.
     #[inline(always)]
     pub fn start(&self, pixel: u64) -> [f64; 3] {
+        let [x, y, z] = self.place(pixel);
+        [x[0], y[0], z[0]]
+    }
+
+    /// [`start`](Self::start), with what its rounding takes away as the second part.
+    #[inline(always)]
+    pub fn place(&self, pixel: u64) -> [Long; 3] {
         let column = pixel % self.width as u64;
         let row = pixel / self.width as u64;
-        let a = self.corner[0] + self.span[0] * (column as f64 / self.width as f64);
-        let b = self.corner[1] + self.span[1] * (row as f64 / self.height as f64);
+        let a = along(
+            self.corner[0],
+            self.span[0],
+            column as f64 / self.width as f64,
+        );
+        let b = along(
+            self.corner[1],
+            self.span[1],
+            row as f64 / self.height as f64,
+        );
         // Selected by comparisons, because a run-time index would put the vector into local memory on a GPU.
         let pick = |axis: u32| {
             if self.axes[0] == axis {
@@ -48,7 +63,7 @@ impl Grid {
             } else if self.axes[1] == axis {
                 b
             } else {
-                self.positions[0][axis as usize]
+                [self.positions[0][axis as usize], 0.0]
             }
         };
         [pick(0), pick(1), pick(2)]
@@ -57,11 +72,21 @@ impl Grid {
     /// The start state of a pixel.
     #[inline(always)]
     pub fn point(&self, pixel: u64) -> Point {
+        let [x, y, z] = self.place(pixel);
         Point {
-            positions: [self.start(pixel), self.positions[1], self.positions[2]],
+            positions: [[x[0], y[0], z[0]], self.positions[1], self.positions[2]],
             velocities: self.velocities,
+            rest: [x[1], y[1], z[1]],
         }
     }
+}
+
+/// corner + span · share, with the rounding error of the first part as the second.
+#[inline(always)]
+fn along(corner: Long, span: f64, share: f64) -> Long {
+    let part = exact_product(span, share);
+    let sum = exact_sum(corner[0], part[0]);
+    [sum[0], sum[1] + (part[1] + corner[1])]
 }
 
 /// The start state of a pixel.
@@ -72,6 +97,8 @@ pub struct Point {
     pub positions: [[f64; 3]; 3],
     /// Velocities (length / time).
     pub velocities: [[f64; 3]; 3],
+    /// What the position of the grid body has beyond the digits of its `f64`.
+    pub rest: [f64; 3],
 }
 
 impl Point {
@@ -79,24 +106,45 @@ impl Point {
     pub const RESTING: Self = Self {
         positions: [[0.0; 3], [1.0e9, 0.0, 0.0], [0.0, 1.0e9, 0.0]],
         velocities: [[0.0; 3]; 3],
+        rest: [0.0; 3],
     };
 
     /// The same state with the grid body shifted.
     #[inline(always)]
     #[must_use]
     pub fn shifted(mut self, shift: [f64; 3]) -> Self {
-        let [x, y, z] = self.positions[0];
-        self.positions[0] = [x + shift[0], y + shift[1], z + shift[2]];
+        let mut k = 0;
+        while k < 3 {
+            let sum = exact_sum(self.positions[0][k], shift[k]);
+            self.positions[0][k] = sum[0];
+            self.rest[k] = sum[1] + self.rest[k];
+            k += 1;
+        }
         self
+    }
+
+    /// The positions with all of their digits.
+    #[inline(always)]
+    fn places(&self) -> [[Long; 3]; 3] {
+        let long = |[x, y, z]: [f64; 3], [u, v, w]: [f64; 3]| [[x, u], [y, v], [z, w]];
+        let [p, q, r] = self.positions;
+        [long(p, self.rest), long(q, [0.0; 3]), long(r, [0.0; 3])]
     }
 
     /// The state in the form in which integrators start, for steps of length `dt`.
     #[inline(always)]
     pub fn start<R: Real>(&self, dt: f64) -> Start<R> {
         let v = &self.velocities;
-        let in_steps = |body: usize| [v[body][0] * dt, v[body][1] * dt, v[body][2] * dt];
+        let in_steps = |body: usize| {
+            let [x, y, z] = v[body];
+            [
+                exact_product(x, dt),
+                exact_product(y, dt),
+                exact_product(z, dt),
+            ]
+        };
         Start {
-            positions: Relative::from_bodies(&self.positions),
+            positions: Relative::from_bodies(&self.places()),
             steps: Relative::from_bodies(&[in_steps(0), in_steps(1), in_steps(2)]),
         }
     }
@@ -105,7 +153,7 @@ impl Point {
     #[inline(always)]
     pub fn twins<R: Real>(&self, dt: f64, shift: [f64; 3]) -> [Start<R>; 2] {
         let start = self.start(dt);
-        let positions = Relative::from_bodies(&self.shifted(shift).positions);
+        let positions = Relative::from_bodies(&self.shifted(shift).places());
         [start, Start { positions, ..start }]
     }
 
@@ -115,6 +163,7 @@ impl Point {
         let scale = |x: &mut f64| *x *= factor;
         self.positions.iter_mut().flatten().for_each(scale);
         self.velocities.iter_mut().flatten().for_each(scale);
+        self.rest.iter_mut().for_each(scale);
         self
     }
 }
@@ -209,7 +258,7 @@ pub struct Masses {
 #[repr(C)]
 pub struct OwnSteps {
     /// G·m·dt² of each body.
-    pub strengths: [f64; 3],
+    pub strengths: [Long; 3],
     /// The step for 2 U from 1/2 to 2, of a system whose least action is 1: √2 · 2π divided by the steps per period.
     pub step: f64,
 }
@@ -221,7 +270,8 @@ impl Masses {
         self.in_steps = self.in_steps.scaled(factor);
         self.criterion = self.criterion.scaled(factor);
         let cube = factor * factor * factor;
-        self.own_steps.strengths.iter_mut().for_each(|g| *g *= cube);
+        let strengths = self.own_steps.strengths.iter_mut().flatten();
+        strengths.for_each(|g| *g *= cube);
         self
     }
 }
@@ -256,7 +306,7 @@ impl Job {
     pub fn scaled(mut self, factor: f64) -> Self {
         let grid = &mut self.grid;
         let scale = |x: &mut f64| *x *= factor;
-        grid.corner.iter_mut().for_each(scale);
+        grid.corner.iter_mut().flatten().for_each(scale);
         grid.span.iter_mut().for_each(scale);
         grid.positions.iter_mut().flatten().for_each(scale);
         grid.velocities.iter_mut().flatten().for_each(scale);

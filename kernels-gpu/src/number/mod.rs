@@ -41,7 +41,10 @@ pub use fast::Fast;
 pub use fast_f32::FastF32;
 pub use fixed::{FRACTION_BITS, Fixed};
 pub use mixed::Mixed;
-pub use pair::{DoubleDouble, FloatFloat};
+pub use pair::{DoubleDouble, FloatFloat, exact_product, exact_sum};
+
+/// A value of up to 106 bits, as the unevaluated sum of two `f64`, of which the second is the rounding error of the first.
+pub type Long = [f64; 2];
 
 /// The largest number of repetitions of `each!`.
 pub const MAX_REPETITIONS: usize = 15;
@@ -239,10 +242,16 @@ pub trait Real:
     /// The nearest number to `x`, in every lane.
     fn from_f64(x: f64) -> Self;
 
-    /// The nearest number to a - b, in every lane. Numbers of at most 53 bits round a - b to `f64` first.
+    /// The nearest number to `x`, in every lane. Numbers of at most 53 bits ignore the second part.
     #[inline(always)]
-    fn from_difference(a: f64, b: f64) -> Self {
-        Self::from_f64(a - b)
+    fn from_long(x: Long) -> Self {
+        Self::from_f64(x[0])
+    }
+
+    /// The nearest number to a - b, in every lane. Numbers of at most 53 bits round the difference of the first parts to `f64` first.
+    #[inline(always)]
+    fn from_difference(a: Long, b: Long) -> Self {
+        Self::from_f64(a[0] - b[0])
     }
 
     /// The nearest constant to `x`.
@@ -344,6 +353,31 @@ pub trait Real:
     fn step_quotient(self, h: Self) -> Self {
         let square = self * self;
         h * (square * square.inv_cube())
+    }
+
+    /// `self` / `by`, correctly rounded to `f64`; with all digits of a number that has more.
+    #[inline(always)]
+    fn quotient(self, by: Self) -> Self {
+        let mut result = self;
+        let mut lane = 0;
+        while lane < Self::LANES {
+            let quotient = divide(self.to_f64(lane), by.to_f64(lane));
+            result.set_lane(lane, &Self::from_f64(quotient));
+            lane += 1;
+        }
+        result
+    }
+
+    /// √`self`, correctly rounded to `f64`; with all digits of a number that has more.
+    #[inline(always)]
+    fn square_root(self) -> Self {
+        let mut result = self;
+        let mut lane = 0;
+        while lane < Self::LANES {
+            result.set_lane(lane, &Self::from_f64(root(self.to_f64(lane))));
+            lane += 1;
+        }
+        result
     }
 
     /// h · 2⁻ʲ, where 4ʲ is the power of four nearest to `self` in ratio: j = 0 for `self` in [1/2, 2).

@@ -8,7 +8,7 @@
 use core::ops::{Add, Mul, Neg, Sub};
 
 use super::inv_cube::Seeded;
-use super::{Precision, Real, Single, each, per_lane};
+use super::{Long, Precision, Real, Single, each, fma, per_lane};
 
 /// The sum a + b and its rounding error.
 #[inline(always)]
@@ -24,6 +24,20 @@ fn two_sum<S: Real>(a: S, b: S) -> (S, S) {
 fn fast_two_sum<S: Real>(a: S, b: S) -> (S, S) {
     let hi = a + b;
     (hi, b - (hi - a))
+}
+
+/// a + b.
+#[inline(always)]
+pub fn exact_sum(a: f64, b: f64) -> Long {
+    let (sum, rest) = two_sum(a, b);
+    [sum, rest]
+}
+
+/// a · b.
+#[inline(always)]
+pub fn exact_product(a: f64, b: f64) -> Long {
+    let product = a * b;
+    [product, fma(a, b, -product)]
 }
 
 /// Halves of a number that consist of `f32`.
@@ -65,10 +79,16 @@ trait Narrow: Single {
         y3 + y3 * t
     }
 
-    /// a - b, rounded to `f64` first.
+    /// The first part of `x`.
     #[inline(always)]
-    fn difference(a: f64, b: f64) -> FloatFloat<Self> {
-        Real::from_f64(a - b)
+    fn long(x: Long) -> FloatFloat<Self> {
+        Real::from_f64(x[0])
+    }
+
+    /// The difference of the first parts, rounded to `f64` first.
+    #[inline(always)]
+    fn difference(a: Long, b: Long) -> FloatFloat<Self> {
+        Real::from_f64(a[0] - b[0])
     }
 }
 impl<S: Single> Narrow for S {}
@@ -105,11 +125,17 @@ trait Wide: Seeded {
         DoubleDouble::quick(y3.hi, Real::mul_add(y3.hi, t, lo))
     }
 
-    /// a - b, exactly.
+    /// Both parts of `x`.
     #[inline(always)]
-    fn difference(a: f64, b: f64) -> DoubleDouble<Self> {
-        let (hi, lo) = two_sum(Self::from_f64(a), Self::from_f64(-b));
+    fn long(x: Long) -> DoubleDouble<Self> {
+        let (hi, lo) = two_sum(Self::from_f64(x[0]), Self::from_f64(x[1]));
         DoubleDouble { hi, lo }
+    }
+
+    /// a - b to 106 bits.
+    #[inline(always)]
+    fn difference(a: Long, b: Long) -> DoubleDouble<Self> {
+        Self::long(a) - Self::long(b)
     }
 }
 impl<D: Seeded> Wide for D {}
@@ -230,7 +256,12 @@ macro_rules! pair {
             }
 
             #[inline(always)]
-            fn from_difference(a: f64, b: f64) -> Self {
+            fn from_long(x: Long) -> Self {
+                <S as $parts>::long(x)
+            }
+
+            #[inline(always)]
+            fn from_difference(a: Long, b: Long) -> Self {
                 <S as $parts>::difference(a, b)
             }
 
@@ -297,6 +328,42 @@ macro_rules! pair {
                 roots = <S as $parts>::inverse_roots(roots);
                 each!(K, |k| w[k] = <S as $parts>::cube(r2[k], roots[k]));
                 w
+            }
+
+            /// One step of Newton's method doubles the digits of the root of the upper half.
+            #[inline(always)]
+            fn step_root(self) -> Self {
+                let number = <S as Real>::from_f64;
+                let y = self.hi.step_root();
+                let y2 = Self::product(y, y);
+                let p = Self::product(self.hi, y2.hi);
+                let cross = Real::mul_add(self.hi, y2.lo, self.lo * y2.hi);
+                // 1/√x = y (1 - e)^(-1/2), where e is so small that one half holds it to all digits of y.
+                let e = (number(1.0) - p.hi) - (p.lo + cross);
+                Self::quick(y, (y * e) * Real::mul_add(number(0.375), e, number(0.5)))
+            }
+
+            /// As for the root: 1/x = y (1 + e + e²).
+            #[inline(always)]
+            fn step_quotient(self, h: Self) -> Self {
+                let y = self.hi.step_quotient(<S as Real>::from_f64(1.0));
+                let p = Self::product(self.hi, y);
+                let e = (<S as Real>::from_f64(1.0) - p.hi) - Real::mul_add(self.lo, y, p.lo);
+                h * Self::quick(y, y * Real::mul_add(e, e, e))
+            }
+
+            #[inline(always)]
+            fn quotient(self, by: Self) -> Self {
+                let first = self.hi.quotient(by.hi);
+                let rest = self - by * Self { hi: first, lo: S::zero() };
+                Self::quick(first, rest.hi.quotient(by.hi))
+            }
+
+            #[inline(always)]
+            fn square_root(self) -> Self {
+                let first = self.hi.square_root();
+                let rest = self - Self::product(first, first);
+                Self::quick(first, rest.hi.quotient(first + first))
             }
 
             #[inline(always)]

@@ -3,7 +3,7 @@
 
 use super::vec3::Vec3;
 use crate::Real;
-use crate::number::{Numbers, per_lane, sums};
+use crate::number::{Long, Numbers, per_lane, sums};
 
 /// Three bodies relative to the first: a = p₁ - p₀ and b = p₂ - p₀.
 ///
@@ -21,7 +21,7 @@ pub struct Relative<R> {
 impl<R: Real> Relative<R> {
     /// Positions or velocities of three bodies.
     #[inline(always)]
-    pub fn from_bodies(p: &[[f64; 3]; 3]) -> Self {
+    pub fn from_bodies(p: &[[Long; 3]; 3]) -> Self {
         let from = |body: usize| Vec3 {
             x: R::from_difference(p[body][0], p[0][0]),
             y: R::from_difference(p[body][1], p[0][1]),
@@ -230,7 +230,11 @@ mod tests {
         let v = [[0.1, 0.2, -0.3], [-0.5, 0.4, 0.6], [0.7, -0.8, 0.2]];
         for softening in [0.0, 0.3] {
             let masses = MassTerms::new(g, softening);
-            let (q, u) = (Relative::from_bodies(&p), Relative::from_bodies(&v));
+            let long = |p: [[f64; 3]; 3]| p.map(|p| p.map(|x| [x, 0.0]));
+            let (q, u) = (
+                Relative::from_bodies(&long(p)),
+                Relative::from_bodies(&long(v)),
+            );
             let r2 = squares(&q, &masses);
             let found = accelerations_and_jerks::<f64>(&q, &u, r2, f64::inv_cubes(r2), &masses);
             let mut sums = [[[0.0; 3]; 3]; 2];
@@ -250,7 +254,7 @@ mod tests {
             }
             for (mut found, sums) in found.into_iter().zip(sums) {
                 let mut expected = Vec::new();
-                Relative::<f64>::from_bodies(&sums).for_each(&mut |x| expected.push(*x));
+                Relative::<f64>::from_bodies(&long(sums)).for_each(&mut |x| expected.push(*x));
                 let mut expected = expected.into_iter();
                 found.for_each(&mut |x| {
                     let e = expected.next().expect("as many numbers");

@@ -394,7 +394,7 @@ def divergence(
     preset: Optional[str] = None,
     points: Optional[npt.ArrayLike] = None,
     size: Union[int, Sequence[int], None] = None,
-    center: Optional[Numbers] = None,
+    center: Optional[Union[Numbers, Sequence[str]]] = None,
     span: Union[float, Numbers, None] = None,
     plane: Optional[str] = None,
     map: Union[str, Sequence[str], None] = None,
@@ -446,7 +446,8 @@ def divergence(
         masses (length, length / time, mass). ``steps_together`` has the shape of the leading axes. The options of the grid, and
         of values that the points contain, are then not allowed here, and those of ``spec`` are not used.
     :param size: pixels: (width, height), or one number for a square [300].
-    :param center: centre of the map along the two spanned axes, 2 numbers (length) [(0, 0)].
+    :param center: centre of the map along the two spanned axes, 2 numbers (length), or 2 texts of up to 32 digits, which
+        count in double-double [(0, 0)].
     :param span: extent along the two spanned axes, 2 numbers, or one, which makes pixels square (length) [40].
     :param plane: the two coordinates of the grid body that the map spans: "xy", "xz" or "yz" ["xy"].
     :param map: one or two parameters of the start along the columns and the rows in place of the grid body's place, with their ranges:
