@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         plane: Plane::Yz,
         body: 3,
         size: [160, 90],
-        center: [0.0, 2.0],
+        center: [0.0, 2.0].into(),
         span: [32.0, 18.0],
         // Body 2 is a test body, which is attracted by the others without attracting them.
         masses: [20.0, 0.0, 20.0],

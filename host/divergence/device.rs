@@ -519,7 +519,7 @@ impl<V: Value> tiles::Device for OnDevice<V> {
 }
 
 const _: () = assert!(21 * size_of::<f64>() == size_of::<Point>());
-const _: () = assert!(18 * size_of::<f64>() == size_of::<Masses>());
+const _: () = assert!(23 * size_of::<f64>() == size_of::<Masses>());
 
 /// The address of a list on the device; null if there is none.
 fn start<T>(list: &Option<Buffer<f64>>) -> *const T {
@@ -561,7 +561,7 @@ fn masses_numbers(masses: Masses) -> impl Iterator<Item = f64> {
     let in_steps = (in_steps.g.into_iter())
         .chain(in_steps.minus_sum)
         .chain([in_steps.softening2]);
-    in_steps
+    (in_steps.flatten())
         .chain([c.x, c.y, c.z])
         .chain(criterion.minus_weights)
         .chain([criterion.critical2])

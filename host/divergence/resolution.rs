@@ -263,7 +263,7 @@ impl<R: Real> PairLimits<R> {
         Self {
             // Not by `map`, which the compiler may leave in a function without the lanes' instruction set.
             r2: [R::from_f64(a), R::from_f64(b), R::from_f64(c)],
-            softening2: R::from_f64(masses.in_steps.softening2),
+            softening2: R::from_long(masses.in_steps.softening2),
         }
     }
 
@@ -290,7 +290,7 @@ impl<R: Real> PairLimits<R> {
 /// ±G·M·dt² of each pair.
 fn pairs(masses: &Masses) -> [f64; 3] {
     let m = &masses.in_steps;
-    [m.minus_sum[0], m.minus_sum[1], m.g[0] + m.g[1]]
+    [m.minus_sum[0][0], m.minus_sum[1][0], m.g[0][0] + m.g[1][0]]
 }
 
 /// (G·M·dt²)^(2/3).

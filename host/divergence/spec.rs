@@ -500,7 +500,7 @@ impl Specification {
     /// The mass terms that the kernels need, from these masses.
     fn weigh(&self, masses: &[f64; 3]) -> Masses {
         Masses {
-            in_steps: MassTerms::new(self.gm_dt2(masses), self.softening),
+            in_steps: MassTerms::new(self.strengths(masses), self.softening),
             criterion: DivergenceCriterion::new(
                 self.order().map(|body| masses[body]),
                 self.shift.to_array(),

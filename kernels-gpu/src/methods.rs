@@ -80,8 +80,7 @@ macro_rules! methods_in_precision {
     (mixed: $callback:tt $context:tt $($row:tt)*) => {
         $crate::call! { $callback $context $($row)*, }
     };
-    // Other integrators have coefficients, such as 1/6, that `f64` rounds. Those of the regularised integrators meet their conditions only
-    // to within rounding, too, but what that leaves is an error of the step, which decreases with it.
+    // Other integrators have coefficients, such as 1/6, that `f64` rounds.
     (
         double_double: $callback:tt $context:tt $quantity:ident $q:ident, ExplicitEuler explicit_euler, $precision:tt $p:ident
     ) => {

@@ -44,7 +44,7 @@ proptest! {
         let sums = pair_sums(&x, &v, &g, softening);
         // The rounding errors of terms that cancel remain.
         let size = |k: usize| sums.iter().map(|s| largest(s[k])).fold(0.0, f64::max);
-        let masses = MassTerms::new(g, softening);
+        let masses = MassTerms::new(g.map(|g| [g, 0.0]), softening).convert();
         let long = |bodies: &Bodies| bodies.map(|body| body.map(|x| [x, 0.0]));
         let (q, u) = (Relative::from_bodies(&long(&x)), Relative::from_bodies(&long(&v)));
         let r2 = squares(&q, &masses);

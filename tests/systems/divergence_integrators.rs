@@ -23,7 +23,7 @@ const FRACTION_OF_PERIOD: f64 = 0.7;
 /// The masses in an integrator's form, from G·m.
 fn masses<I: MapIntegrator>(strengths: [f64; 3], dt: f64) -> I::Masses<f64> {
     I::masses(&Masses {
-        in_steps: MassTerms::new(strengths.map(|g| g * (dt * dt)), 0.0),
+        in_steps: MassTerms::new(strengths.map(|g| [g * (dt * dt), 0.0]), 0.0),
         criterion: DivergenceCriterion::new(strengths, [1.0, 0.0, 0.0], 1.0),
         own_steps: OwnSteps {
             strengths: strengths.map(|g| [g * (dt * dt), 0.0]),

@@ -175,7 +175,7 @@ proptest! {
             Ok(valid) => {
                 let job = valid.job(0, 1);
                 prop_assert!(job.masses.criterion.critical2.is_normal());
-                prop_assert!(job.masses.in_steps.g.iter().chain(&job.masses.in_steps.minus_sum).all(|g| g.is_finite()));
+                prop_assert!(job.masses.in_steps.g.iter().chain(&job.masses.in_steps.minus_sum).all(|g| g.iter().all(|g| g.is_finite())));
                 prop_assert!(job.grid.start(valid.pixels() - 1).iter().all(|x| x.is_finite()));
                 let length2: f64 = job.direction.iter().map(|x| x * x).sum();
                 prop_assert!((length2 - 1.0).abs() < 1e-14, "{:?}", job.direction);

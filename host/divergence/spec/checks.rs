@@ -197,8 +197,8 @@ impl Specification {
                 return Err(SpecError::new("dt", self.dt, allowed));
             }
         }
-        let terms = MassTerms::new(self.gm_dt2(masses), self.softening);
-        if !terms.minus_sum.iter().all(|x| x.is_finite()) {
+        let terms = MassTerms::new(self.strengths(masses), self.softening);
+        if !terms.minus_sum.iter().all(|x| x[0].is_finite()) {
             let allowed = "--g times the sum of masses times --dt^2 must be at most 1.7e308";
             return Err(SpecError::new("dt", self.dt, allowed));
         }

@@ -246,7 +246,7 @@ per_lane!(DivergenceCriterion<R> { centre, minus_weights, critical2 });
 #[repr(C)]
 pub struct Masses {
     /// G·m·dt² and the softening, with the step as the unit of time.
-    pub in_steps: MassTerms<f64>,
+    pub in_steps: MassTerms<Long>,
     /// The criterion by which twins count as parted.
     pub criterion: DivergenceCriterion<f64>,
     /// The parameters of integrators with steps of their own.

@@ -3,7 +3,7 @@
 
 use super::vec3::Vec3;
 use crate::Real;
-use crate::number::{Long, Numbers, per_lane, sums};
+use crate::number::{Long, Numbers, exact_product, exact_sum, per_lane, sums};
 
 /// Three bodies relative to the first: a = p₁ - p₀ and b = p₂ - p₀.
 ///
@@ -105,13 +105,17 @@ pub struct MassTerms<K> {
     pub softening2: K,
 }
 
-impl MassTerms<f64> {
+impl MassTerms<Long> {
     /// Creates the terms from G·m of each body (times dt² if velocities are lengths per step) and the softening length.
-    pub fn new(g: [f64; 3], softening: f64) -> Self {
+    pub fn new(g: [Long; 3], softening: f64) -> Self {
+        let minus_sum = |k: usize| {
+            let [sum, rest] = exact_sum(-g[0][0], -g[k][0]);
+            [sum, rest - (g[0][1] + g[k][1])]
+        };
         Self {
             g: [g[1], g[2]],
-            minus_sum: [-(g[0] + g[1]), -(g[0] + g[2])],
-            softening2: softening * softening,
+            minus_sum: [minus_sum(1), minus_sum(2)],
+            softening2: exact_product(softening, softening),
         }
     }
 
@@ -119,9 +123,10 @@ impl MassTerms<f64> {
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         let cube = factor * factor * factor;
-        self.g.iter_mut().for_each(|g| *g *= cube);
-        self.minus_sum.iter_mut().for_each(|g| *g *= cube);
-        self.softening2 *= factor * factor;
+        let terms = self.g.iter_mut().chain(&mut self.minus_sum);
+        terms.flatten().for_each(|g| *g *= cube);
+        let softening2 = self.softening2.iter_mut();
+        softening2.for_each(|s| *s *= factor * factor);
         self
     }
 
@@ -129,12 +134,12 @@ impl MassTerms<f64> {
     #[inline(always)]
     pub fn convert<K: Real>(&self) -> MassTerms<K> {
         MassTerms {
-            g: [K::from_f64(self.g[0]), K::from_f64(self.g[1])],
+            g: [K::from_long(self.g[0]), K::from_long(self.g[1])],
             minus_sum: [
-                K::from_f64(self.minus_sum[0]),
-                K::from_f64(self.minus_sum[1]),
+                K::from_long(self.minus_sum[0]),
+                K::from_long(self.minus_sum[1]),
             ],
-            softening2: K::from_f64(self.softening2),
+            softening2: K::from_long(self.softening2),
         }
     }
 }
@@ -229,7 +234,7 @@ mod tests {
         let p = [[0.3, -1.2, 0.5], [2.0, 0.7, -0.4], [-1.1, 0.2, 0.9]];
         let v = [[0.1, 0.2, -0.3], [-0.5, 0.4, 0.6], [0.7, -0.8, 0.2]];
         for softening in [0.0, 0.3] {
-            let masses = MassTerms::new(g, softening);
+            let masses = MassTerms::new(g.map(|g| [g, 0.0]), softening).convert();
             let long = |p: [[f64; 3]; 3]| p.map(|p| p.map(|x| [x, 0.0]));
             let (q, u) = (
                 Relative::from_bodies(&long(p)),
@@ -261,6 +266,27 @@ mod tests {
                     assert!((*x - e).abs() < 1e-13 * (1.0 + e.abs()), "{x} {e}");
                 });
             }
+        }
+    }
+
+    #[test]
+    fn wide_numbers_get_masses_with_all_of_their_digits() {
+        use crate::number::DoubleDouble;
+        type Wide = DoubleDouble<f64>;
+        let g = [[3.0, 1e-16], [4.0, -2e-16], [0.1, 5e-18]];
+        let masses = MassTerms::new(g, 0.1).convert::<Wide>();
+        let [a, b, c] = g.map(Wide::from_long);
+        let softening = Wide::from_f64(0.1);
+        let pairs = [
+            (masses.g[0], b),
+            (masses.g[1], c),
+            (masses.minus_sum[0], -(a + b)),
+            (masses.minus_sum[1], -(a + c)),
+            (masses.softening2, softening * softening),
+        ];
+        for (found, expected) in pairs {
+            let error = (found - expected).to_f64(0).abs();
+            assert!(error < 1e-30, "{found:?} {expected:?}");
         }
     }
 }
