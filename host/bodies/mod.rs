@@ -40,7 +40,7 @@ pub use displacement::{DISPLACEMENT_LIMIT, Displacement, Displacements, body_nam
 pub use glam::DVec3;
 pub use king::KING_W0;
 pub use models::{Model, ModelError, PlanetElements, solar_planets};
-pub use points::{MAX_POINTS, Points, Starts};
+pub use points::{MAX_POINTS, Points, Rectangle, Starts};
 pub use shape::{SHAPE_FRACTIONS, Shape};
 use shells::Shells;
 pub use tracks::{MAX_TIMES, Tracks};

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use glam::DVec3;
 use kernels_gpu::encounters::Law;
+use kernels_gpu::map::Grid;
+use kernels_gpu::number::Long;
 
 use crate::files::table::{Rows, Unreadable, Word, hint_at_comma, is_like_a_number, number, place};
 use crate::io::npy;
@@ -23,7 +25,7 @@ pub struct Points {
     /// Numbers per point.
     columns: usize,
     source: Source,
-    /// What the positions of the grid body have beyond the digits of these numbers; empty if nothing.
+    /// What the positions of the grid body have beyond the digits of given numbers; empty if nothing.
     rests: Vec<[f64; 3]>,
 }
 
@@ -47,6 +49,27 @@ pub struct Starts {
     pub size: [u64; 2],
     /// Keys of the specification that are not used, because the laws replace them.
     pub replaced: &'static [&'static str],
+    /// The coordinates that follow from a rectangle in place of a law.
+    pub rectangle: Option<Rectangle>,
+}
+
+/// Coordinates of a body that follow from its place on a map, with more digits than an `f64` has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rectangle {
+    /// The places of the points.
+    pub grid: Grid,
+    /// The body: 0, 1 or 2.
+    pub body: usize,
+    /// Which of its three coordinates follow from there.
+    pub follows: [bool; 3],
+}
+
+impl Rectangle {
+    /// A coordinate of the body, if it follows from here.
+    #[inline]
+    fn coordinate(&self, i: usize, axis: usize) -> Option<Long> {
+        self.follows[axis].then(|| self.grid.place(i as u64)[axis])
+    }
 }
 
 /// The allowed numbers of a point, for messages.
@@ -161,7 +184,12 @@ impl Points {
     /// What the position of the grid body at point `i` has beyond the digits of its `f64`.
     #[inline]
     pub fn rest(&self, i: usize) -> [f64; 3] {
-        self.rests.get(i).copied().unwrap_or_default()
+        match &self.source {
+            Source::Made(of) => (of.rectangle.as_ref()).map_or([0.0; 3], |rectangle| {
+                [0, 1, 2].map(|axis| rectangle.coordinate(i, axis).map_or(0.0, |x| x[1]))
+            }),
+            Source::Given(_) => self.rests.get(i).copied().unwrap_or_default(),
+        }
     }
 
     /// Points whose numbers are made when they are needed. They have masses of their own if one of the masses varies.
@@ -185,7 +213,13 @@ impl Points {
     fn number(&self, i: usize, k: usize) -> f64 {
         match &self.source {
             Source::Given(values) => values[i * self.columns + k],
-            Source::Made(of) => of.laws[k].value(of.seed, of.size, k as u32, i as u64),
+            Source::Made(of) => (of.rectangle.as_ref())
+                .filter(|rectangle| k / 3 == rectangle.body)
+                .and_then(|rectangle| rectangle.coordinate(i, k % 3))
+                .map_or_else(
+                    || of.laws[k].value(of.seed, of.size, k as u32, i as u64),
+                    |x| x[0],
+                ),
         }
     }
 
@@ -296,14 +330,15 @@ impl Points {
     #[must_use]
     pub fn chosen(&self, points: &[u64]) -> Self {
         let values = points.iter().flat_map(|i| self.numbers(*i as usize));
+        let mut rests: Vec<_> = points.iter().map(|i| self.rest(*i as usize)).collect();
+        if rests.as_flattened().iter().all(|rest| *rest == 0.0) {
+            rests.clear();
+        }
         Self {
             shape: vec![points.len()],
             columns: self.columns,
             source: Source::Given(values.collect()),
-            rests: match self.rests.is_empty() {
-                true => Vec::new(),
-                false => points.iter().map(|i| self.rest(*i as usize)).collect(),
-            },
+            rests,
         }
     }
 
@@ -315,6 +350,7 @@ impl Points {
             .iter()
             .for_each(|n| hasher.update(&(*n as u64).to_le_bytes()));
         hasher.update(bytemuck::cast_slice(&values));
+        hasher.update(bytemuck::cast_slice(&self.rests));
         hasher.finalize()
     }
 

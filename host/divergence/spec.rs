@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use glam::DVec3;
 use kernels_gpu::Real as _;
-use kernels_gpu::map::{DivergenceCriterion, Masses, OwnSteps};
-use kernels_gpu::number::{DoubleDouble, Long, exact_product};
+use kernels_gpu::map::{DivergenceCriterion, Grid, Masses, OwnSteps};
+use kernels_gpu::number::{DoubleDouble, Long, exact_product, exact_sum};
 use kernels_gpu::physics::three_body::MassTerms;
 use serde::{Deserialize, Serialize};
 
@@ -476,6 +476,24 @@ impl Specification {
             1 => [0, 1, 2],
             2 => [1, 0, 2],
             _ => [2, 0, 1],
+        }
+    }
+
+    /// The rectangle of start positions.
+    fn grid(&self) -> Grid {
+        let order = self.order();
+        Grid {
+            corner: [0, 1].map(|k| {
+                let [nearest, rest] = self.center.long()[k];
+                let [corner, lost] = exact_sum(nearest, -self.span[k] / 2.0);
+                [corner, lost + rest]
+            }),
+            span: self.span,
+            width: self.size[0] as u32,
+            height: self.size[1] as u32,
+            axes: self.plane.axes().map(|axis| axis as u32),
+            positions: order.map(|body| self.positions[body].to_array()),
+            velocities: order.map(|body| self.velocities[body].to_array()),
         }
     }
 

@@ -392,7 +392,11 @@ impl Validated {
             let step = s.span[k] / s.size[k] as f64;
             s.size[k] == 1 || (self.finest_step(k) - step).abs() <= MOST_ROUNDING * step
         });
-        (even || self.points.is_some())
+        (even
+            || self
+                .points
+                .as_ref()
+                .is_some_and(|points| !points.are_made()))
             && (!s.quantity.has_twins() || self.rounding()[0] <= MOST_ROUNDING)
     }
 

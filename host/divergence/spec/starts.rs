@@ -1,7 +1,7 @@
 //! Starts that differ in more than the grid body's place: parameters of the three bodies that are drawn, or axes of the map.
 
 use glam::DVec3;
-use trisolar_bodies::{Points, Starts};
+use trisolar_bodies::{Points, Rectangle, Starts};
 use trisolar_spec::{Choice, Parameter, SpecError, UNBOUNDED, given_twice};
 
 use super::Specification;
@@ -170,22 +170,32 @@ impl Specification {
         let mut fixed = [flat(self.positions), flat(self.velocities)].concat();
         fixed.extend(self.masses);
         let mut choices: Vec<Choice> = fixed.into_iter().map(Choice::Fixed).collect();
+        let mut follows = [false; 3];
         if self.map.is_empty() {
-            for k in [0, 1] {
-                let corner = self.center[k] - self.span[k] / 2.0;
-                let range = [corner, corner + self.span[k]];
-                choices[self.of_grid(k)] = [Choice::Columns(range), Choice::Rows(range)][k];
+            for axis in self.plane.axes() {
+                follows[axis] = true;
             }
         }
+        let body = usize::from(self.body) - 1;
         for (parameter, choice) in varied {
             let k = PARAMETERS.iter().position(|p| p.name == parameter.name);
-            choices[k.expect("it is one of them")] = choice;
+            let k = k.expect("it is one of them");
+            choices[k] = choice;
+            if k / 3 == body {
+                follows[k % 3] = false;
+            }
         }
+        let grid = self.grid();
         Ok(Some(Points::made(Starts {
             laws: std::array::from_fn(|k| choices[k].law(&PARAMETERS[k])),
             seed: self.seed,
             size: self.size,
             replaced,
+            rectangle: Some(Rectangle {
+                grid,
+                body,
+                follows,
+            }),
         })))
     }
 }
@@ -193,6 +203,7 @@ impl Specification {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Center, Precision};
 
     fn texts(list: &[&str]) -> Vec<String> {
         list.iter().map(|text| (*text).to_owned()).collect()
@@ -245,6 +256,26 @@ mod tests {
             drawn.specification().axes()[0].as_ref().expect("x").name,
             "x"
         );
+
+        // With all digits of its places.
+        let deep = Specification {
+            size: [4, 2],
+            center: Center::of([[4.9, 1e-17], [-0.5, 2e-18]]),
+            span: [1e-22; 2],
+            draw: texts(&["mass1=uniform:1:2", "y1=uniform:0:1"]),
+            precision: Precision::DoubleDouble,
+            shift: DVec3::splat(1e-25),
+            ..Specification::default()
+        };
+        let deep = deep.validate().expect("valid");
+        let points = deep.points().expect("made").chosen(&[2]);
+        let [x, _, z] = deep.place(2);
+        let (found, rest) = (deep.point(2).expect("made"), points.rest(0));
+        assert_eq!([found.positions[0][0], found.rest[0]], x);
+        assert_eq!([found.positions[0][2], found.rest[2]], z);
+        assert!((0.0..1.0).contains(&found.positions[0][1]) && found.rest[1] == 0.0);
+        assert_eq!(rest, found.rest);
+        assert!(deep.point(3).expect("made").rest[0] > rest[0]);
 
         let line = of(&["vy1=0:1"], &[]);
         assert_eq!(line.specification().size, [4, 1]);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kernels_gpu::Real;
-use kernels_gpu::map::{self, Grid, Job, Masses, Point};
-use kernels_gpu::number::{Long, exact_sum};
+use kernels_gpu::map::{self, Job, Masses, Point};
+use kernels_gpu::number::Long;
 
 use super::Specification;
 use crate::method::Precision;
@@ -89,21 +89,8 @@ impl Validated {
     /// As [`job`](Self::job), in the specification's unit of length.
     pub(crate) fn job_in_lengths(&self, first: u64, count: u32) -> Job {
         let s = &self.specification;
-        let order = s.order();
         Job {
-            grid: Grid {
-                corner: [0, 1].map(|k| {
-                    let [nearest, rest] = s.center.long()[k];
-                    let [corner, lost] = exact_sum(nearest, -s.span[k] / 2.0);
-                    [corner, lost + rest]
-                }),
-                span: s.span,
-                width: s.size[0] as u32,
-                height: s.size[1] as u32,
-                axes: s.plane.axes().map(|axis| axis as u32),
-                positions: order.map(|body| s.positions[body].to_array()),
-                velocities: order.map(|body| s.velocities[body].to_array()),
-            },
+            grid: s.grid(),
             masses: s.weigh(&s.masses),
             shift: s.shift.to_array(),
             // Scaled first, because the squares of very small or large components underflow or overflow.
