@@ -207,8 +207,8 @@ fn deep_tiles_around_an_origin_equal_the_command_lines_map_in_double_double() {
     let (level, x, y, n) = (88_i64, 3_i64, -2_i64, 4);
     let side = 1024.0 * (-level as f64).exp2();
     let origin = [
-        "4.88348413250829383650049908712374",
-        "-0.53616443281797667536648863464542",
+        "4.6969309279759617671516391588352",
+        "-0.1795693989361937639353546887507",
     ];
     let spec = json!({
         "integrator": "regularised-6", "steps": 4000, "dt": 0.01, "shift": [1e-3, 1e-3, 1e-3], "center": origin,

@@ -158,13 +158,16 @@ fn deep() -> Specification {
     Specification {
         size: [8, 4],
         center: Center::of([
-            [4.883_484_132_508_294_3, coarse(-4.366_223_295_121_746e-16)],
-            [-0.536_164_432_817_976_6, coarse(-2.037_848_720_650_835e-17)],
+            [4.696_930_927_975_962, coarse(-1.330_931_443_057_511_6e-16)],
+            [
+                -0.179_569_398_936_193_75,
+                coarse(-1.134_364_901_414_682_7e-17),
+            ],
         ]),
         span: [2f64.powi(-66), 2f64.powi(-67)],
         shift: DVec3::splat(2f64.powi(-80)),
         dt: 0.01,
-        steps: 30_000,
+        steps: 20_000,
         integrator: Integrator::Regularised6,
         precision: Precision::DoubleDouble,
         ..Specification::default()
@@ -182,7 +185,7 @@ fn neighbouring_pixels_of_a_deep_map_differ_and_have_their_values_wherever_the_m
     }
     // The twins part, and neighbours part at other times.
     let parted: Vec<u32> = (reference.iter().copied())
-        .filter(|n| *n < 30_000)
+        .filter(|n| *n < 20_000)
         .collect();
     println!("{reference:?}");
     assert!(parted.len() > 8, "{reference:?}");
@@ -218,7 +221,6 @@ fn neighbouring_pixels_of_a_deep_map_differ_and_have_their_values_wherever_the_m
 fn the_emulated_kernel_has_the_bits_of_a_deep_map() {
     let small = Specification {
         size: [3, 2],
-        steps: 10_000,
         ..deep()
     };
     let spec = small.validate().expect("valid");
@@ -262,7 +264,7 @@ fn f64_is_kept_where_it_is_enough() {
 fn a_centre_of_32_digits_is_written_and_read_back() {
     let spec = deep();
     let text = serde_json::to_string(&spec).expect("plain data");
-    assert!(text.contains("\"center\":[\"4.8834"), "{text}");
+    assert!(text.contains("\"center\":[\"4.6969"), "{text}");
     let read: Specification = serde_json::from_str(&text).expect("its own text");
     assert_eq!(read, spec);
     let usual = serde_json::to_value(Specification::default()).expect("plain data");
