@@ -51,6 +51,12 @@ impl About {
         })
     }
 
+    /// The names of the outcomes from [`STIFF`](trisolar_equations::job::STIFF) on.
+    pub fn outcome_names(&self) -> impl Iterator<Item = &str> {
+        let own = self.outcomes.iter().map(String::as_str);
+        ["stiff", "not finite", "none"].into_iter().chain(own)
+    }
+
     /// The names of all [columns](trisolar_equations::Column).
     pub fn columns(&self) -> impl Iterator<Item = &'static str> {
         let state = self.state.iter().map(|number| number.name);

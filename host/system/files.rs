@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use trisolar_equations::Column;
 use trisolar_equations::job::STIFF;
+use trisolar_equations::{Column, Kind};
 use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme};
 use trisolar_io::{IoError, PictureFormat, npy};
@@ -110,9 +110,10 @@ fn picture<Q: Equations>(
     let axis =
         |name: &str, range: [f64; 2], n: usize| Axis::around(name.into(), String::new(), range, n);
     let name = spec.columns()[0];
-    let step = match spec.job().method.is_adaptive() {
-        true => format!("tolerance {:e}", s.tolerance),
-        false => format!("step {}", spec.job().step),
+    let step = match (spec.about().kind, spec.job().method.is_adaptive()) {
+        (Kind::Map, _) => format!("at most {} times", s.end),
+        (_, true) => format!("tolerance {:e}", s.tolerance),
+        (_, false) => format!("step {}", spec.job().step),
     };
     let labels = Labels {
         title: format!("{}, {}, {step}", spec.about().label, s.method),
@@ -132,13 +133,10 @@ fn picture<Q: Equations>(
         colour,
         shaded: false,
     };
-    let outcomes = spec.about().outcomes.iter().enumerate();
-    let mut classes = vec![
-        class("stiff", FAILED[0]),
-        class("not finite", FAILED[1]),
-        class("none", OPEN),
-    ];
-    classes.extend(outcomes.map(|(i, name)| class(name, COLOURS[i % COLOURS.len()])));
+    let colours = FAILED.into_iter().chain([OPEN]);
+    let colours = colours.chain(COLOURS.into_iter().cycle());
+    let named = spec.about().outcome_names().zip(colours);
+    let classes: Vec<Class> = named.map(|(name, colour)| class(name, colour)).collect();
     let rows = values.chunks(size[0]).rev().flatten();
     let of_pixels: Vec<u8> = rows.map(|outcome| (outcome - STIFF) as u8).collect();
     let map = ClassMap {

@@ -13,6 +13,7 @@ use trisolar_ensemble::{
     Computed, CpuEngine, Devices, Engine, Ensemble as _, Executor as _, GpuEngine as _, Report,
     Task, compute, store,
 };
+use trisolar_equations::job::STIFF;
 use trisolar_equations::{Column, Exported, Kind, Law, Method};
 use trisolar_io::atomic::{check_writable, write_with};
 use trisolar_run::partial::Contents as _;
@@ -299,7 +300,7 @@ impl Command {
         let width = 1 + about.state.len();
         let mut table = Vec::new();
         // The start as the equations complete it: the state after no step.
-        let mut state = vec![0.0; width - 1];
+        let mut row = vec![0.0; width + 1];
         let whole_end = job.end;
         for i in 0..=samples {
             let [from, to] = if i == 0 {
@@ -322,11 +323,24 @@ impl Command {
                 job.steps = steps as u64;
                 job.step = job.end / steps;
             }
-            let mut write = |_, place: usize, number| state[place] = number;
+            let mut write = |_, place: usize, number| row[place] = number;
             spec.equations().follow(Simd::Scalar, &job, 0, &mut write);
-            table.push(to);
-            table.extend(&state);
-            for (law, value) in job.start.iter_mut().zip(&state) {
+            let [outcome, time] = [row[0], row[1]];
+            let state = &row[2..];
+            // No step is taken at the start, which an integrator with steps of its own calls stiff.
+            let open = outcome == 0.0 || i == 0 && outcome == STIFF;
+            table.push(if open { to } else { from + time });
+            table.extend(state);
+            if !open {
+                let name = about.outcome_names().nth((outcome - STIFF) as usize);
+                let end = from + time;
+                eprintln!(
+                    "note: the orbit ended at t = {end}: {}",
+                    name.unwrap_or_default()
+                );
+                break;
+            }
+            for (law, value) in job.start.iter_mut().zip(state) {
                 *law = Law {
                     low: *value,
                     ..Law::default()
@@ -538,9 +552,7 @@ fn summary<Q: Equations>(
     for (k, name) in spec.columns().iter().enumerate() {
         let column = || table.numbers.iter().skip(k).step_by(table.width).copied();
         if *name == Column::NAMES[Column::OUTCOME.0 as usize] {
-            let own = spec.about().outcomes.iter().map(String::as_str);
-            let names = ["stiff", "not finite", "none"].into_iter().chain(own);
-            for (code, outcome) in (-2..).zip(names) {
+            for (code, outcome) in (STIFF as i32..).zip(spec.about().outcome_names()) {
                 let count = column().filter(|x| *x == f64::from(code)).count();
                 if count > 0 {
                     text += &format!("outcome {outcome}: {count}\n");
