@@ -12,7 +12,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-simd", &["kernels-gpu"]),
     (
         "trisolar-device",
-        &["libcuda_lazy", "trisolar-cuda-std", "trisolar-driver"],
+        &[
+            "libcuda_lazy",
+            "trisolar-cuda-std",
+            "trisolar-driver",
+            "trisolar-ptx",
+        ],
     ),
     (
         "trisolar-run",

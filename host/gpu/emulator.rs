@@ -3,9 +3,11 @@
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use cuda_std::{Code, emulator};
+use cuda_std::{Code, Exported, emulator};
 
 use crate::interface::exported;
+#[cfg(feature = "devices")]
+use crate::interpreter::Interpreter;
 use crate::{Device, DeviceInfo, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
 
 /// Runs the code of the kernels on the CPU. All calls are synchronous.
@@ -15,7 +17,13 @@ pub struct Emulator {
     seed: Option<u64>,
     resident: u32,
     stack_bytes: Option<usize>,
+    #[cfg(feature = "devices")]
+    interpreter: Option<Interpreter>,
 }
+
+/// The environment variable that makes every emulator of the process [compare](Emulator::compared) if it is 1.
+#[cfg(feature = "devices")]
+pub const COMPARE_PTX: &str = "TRISOLAR_COMPARE_PTX";
 
 /// Most bytes of shared memory of an emulated block, as on a GPU of compute capability 9.0.
 const EMULATED_SHARED_BYTES: u32 = 227 << 10;
@@ -36,6 +44,33 @@ impl Emulator {
             seed: Some(emulator::DEFAULT_SEED),
             resident: 1,
             stack_bytes: None,
+            #[cfg(feature = "devices")]
+            interpreter: std::env::var_os(COMPARE_PTX)
+                .is_some_and(|value| value == "1")
+                .then(|| Interpreter::comparing(true)),
+        }
+    }
+
+    /// Runs the PTX of each kernel, as the driver would get it, by the interpreter of `trisolar-ptx`, instead of its Rust. A launch ends
+    /// with an error after the first fault that the interpreter finds.
+    #[cfg(feature = "devices")]
+    #[must_use]
+    pub fn interpreted(self) -> Self {
+        Self {
+            interpreter: Some(Interpreter::comparing(false)),
+            ..self
+        }
+    }
+
+    /// Runs the PTX of each kernel and its Rust, on the same memory. A launch ends with an error after a fault of either, and where a byte
+    /// of the device's memory differs afterwards. A kernel that has executed approximate instructions, whose bits PTX leaves open, is not
+    /// compared.
+    #[cfg(feature = "devices")]
+    #[must_use]
+    pub fn compared(self) -> Self {
+        Self {
+            interpreter: Some(Interpreter::comparing(true)),
+            ..self
         }
     }
 
@@ -68,11 +103,63 @@ impl Emulator {
     }
 
     fn room(&self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
-        emulator::allocate(bytes).ok_or_else(|| GpuError::OutOfMemory {
+        let room = emulator::allocate(bytes).ok_or_else(|| GpuError::OutOfMemory {
             device: self.info.name.clone(),
             needed: bytes as u64,
             available: 0,
-        })
+        })?;
+        #[cfg(feature = "devices")]
+        if let Some(interpreter) = &self.interpreter {
+            // SAFETY: it has just been allocated, and `free` makes that known.
+            unsafe { interpreter.add(room.as_ptr().expose_provenance() as u64, bytes) };
+        }
+        Ok(room)
+    }
+
+    /// Memory of the device is freed.
+    fn forget(&self, start: NonNull<u8>) {
+        #[cfg(feature = "devices")]
+        if let Some(interpreter) = &self.interpreter {
+            interpreter.free(start.as_ptr().expose_provenance() as u64);
+        }
+        let _ = start;
+    }
+
+    /// Memory of the device has been written by the host.
+    fn written(&self, start: u64, bytes: usize) {
+        #[cfg(feature = "devices")]
+        if let Some(interpreter) = &self.interpreter {
+            interpreter.written(start, bytes);
+        }
+        let _ = (start, bytes);
+    }
+
+    /// Runs the Rust of a kernel.
+    ///
+    /// # Safety
+    /// As for [`Device::start`].
+    unsafe fn emulate(
+        &self,
+        kernel: &Exported,
+        grid: Grid,
+        arguments: *const (),
+    ) -> Result<(), String> {
+        let mut emulated = emulator::Launch::new(grid.blocks, grid.threads)
+            .shared_bytes(grid.shared_bytes as usize);
+        emulated = match self.seed {
+            Some(seed) => emulated.seed(seed),
+            None => emulated.natural_order(),
+        };
+        if let Some(bytes) = self.stack_bytes {
+            emulated = emulated.stack_bytes(bytes);
+        }
+        if grid.cooperative {
+            // A block that waits for another one occupies a thread.
+            emulated = emulated.workers(grid.blocks as usize);
+        }
+        // SAFETY: the caller guarantees that the function is the kernel of these arguments.
+        let ran = unsafe { emulated.run_exported(kernel, arguments) };
+        ran.map(|_| ()).map_err(|e| e.to_string())
     }
 }
 
@@ -99,6 +186,7 @@ impl Device for Emulator {
 
     unsafe fn free(&self, address: u64, _: usize) {
         if let Some(start) = NonNull::new(pointer(address)) {
+            self.forget(start);
             // SAFETY: the caller guarantees this.
             unsafe { emulator::free(start) }
         }
@@ -109,6 +197,7 @@ impl Device for Emulator {
     }
 
     unsafe fn free_host(&self, start: NonNull<u8>, _: usize) {
+        self.forget(start);
         // SAFETY: the caller guarantees this.
         unsafe { emulator::free(start) }
     }
@@ -116,12 +205,14 @@ impl Device for Emulator {
     unsafe fn fill(&self, to: u64, bytes: usize, byte: u8) -> Result<(), GpuError> {
         // SAFETY: the caller guarantees this.
         unsafe { pointer(to).write_bytes(byte, bytes) };
+        self.written(to, bytes);
         Ok(())
     }
 
     unsafe fn upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError> {
         // SAFETY: the caller guarantees this; host memory and device memory are apart.
         unsafe { pointer(to).copy_from_nonoverlapping(from, bytes) };
+        self.written(to, bytes);
         Ok(())
     }
 
@@ -150,6 +241,7 @@ impl Device for Emulator {
     unsafe fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), GpuError> {
         // SAFETY: the caller guarantees this.
         unsafe { pointer(to).copy_from_nonoverlapping(pointer(from), bytes) };
+        self.written(to, bytes);
         Ok(())
     }
 
@@ -202,25 +294,27 @@ impl Device for Emulator {
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
         let kernel = exported(&launch.code, &self.info)?;
         let grid = launch.grid;
-        let mut emulated = emulator::Launch::new(grid.blocks, grid.threads)
-            .shared_bytes(grid.shared_bytes as usize);
-        emulated = match self.seed {
-            Some(seed) => emulated.seed(seed),
-            None => emulated.natural_order(),
+        // SAFETY: the caller guarantees this.
+        let emulate = || unsafe { self.emulate(&kernel, grid, launch.arguments) };
+        #[cfg(feature = "devices")]
+        let ran = match &self.interpreter {
+            // SAFETY: the caller guarantees this.
+            Some(interpreter) => unsafe { interpreter.launch(&kernel, grid, launch.each, emulate) },
+            None => emulate(),
         };
-        if let Some(bytes) = self.stack_bytes {
-            emulated = emulated.stack_bytes(bytes);
-        }
-        if grid.cooperative {
-            // A block that waits for another one occupies a thread.
-            emulated = emulated.workers(grid.blocks as usize);
-        }
-        // SAFETY: the caller guarantees that the function is the kernel of these arguments.
-        let ran = unsafe { emulated.run_exported(&kernel, launch.arguments) };
-        ran.map(|_| ()).map_err(|e| GpuError::Call {
+        #[cfg(not(feature = "devices"))]
+        let ran = emulate();
+        ran.map_err(|reason| GpuError::Call {
             device: self.info.name.clone(),
             call: kernel.name,
-            reason: e.to_string(),
+            reason,
         })
+    }
+
+    #[cfg(feature = "devices")]
+    fn keep_constant(&self, name: &'static str, value: &[u8]) {
+        if let Some(interpreter) = &self.interpreter {
+            interpreter.set_constant(name, value);
+        }
     }
 }

@@ -239,6 +239,11 @@ pub trait Device: fmt::Debug + Send + Sync {
         })
     }
 
+    /// Sets a constant for PTX that the device interprets.
+    #[cfg(feature = "devices")]
+    #[doc(hidden)]
+    fn keep_constant(&self, _: &'static str, _: &[u8]) {}
+
     /// The GPU, if it is one.
     #[cfg(feature = "devices")]
     #[doc(hidden)]
@@ -352,8 +357,14 @@ impl dyn Device {
             reason: "it is no static with #[address_space(constant)]".into(),
         })?;
         #[cfg(feature = "devices")]
-        if let Some(gpu) = self.as_gpu() {
-            return gpu.set_constant(name, value);
+        {
+            if let Some(gpu) = self.as_gpu() {
+                return gpu.set_constant(name, value);
+            }
+            let bytes = std::ptr::from_ref(&value).cast::<u8>();
+            // SAFETY: a plain value is its bytes.
+            let bytes = unsafe { std::slice::from_raw_parts(bytes, size_of::<T>()) };
+            self.keep_constant(name, bytes);
         }
         let _ = name;
         // SAFETY: the caller guarantees this.

@@ -17,6 +17,8 @@ mod device;
 mod emulator;
 mod error;
 mod interface;
+#[cfg(feature = "devices")]
+mod interpreter;
 mod loading;
 #[cfg(feature = "devices")]
 mod mark;
@@ -31,6 +33,8 @@ mod typed;
 pub use cuda_std::{Code, Entry, Plain};
 #[cfg(feature = "devices")]
 pub use device::{Gpu, driver_version};
+#[cfg(feature = "devices")]
+pub use emulator::COMPARE_PTX;
 pub use emulator::Emulator;
 pub use error::GpuError;
 pub use interface::{Device, Grid, Launch, Moment, Point, Queue, Usage};
