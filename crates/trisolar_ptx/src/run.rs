@@ -474,12 +474,13 @@ impl<'a> Context<'a> {
                 let fits = |frame: &Frame| {
                     let length =
                         self.module.functions[frame.function as usize].local_bytes as usize;
-                    at >= frame.local && at + bytes as usize <= frame.local + length
+                    at.wrapping_sub(frame.local) < length
+                        && at - frame.local + bytes as usize <= length
                 };
                 match fits(&thread.frame) || thread.callers.iter().any(fits) {
                     true => Ok(Target::Local(at)),
                     false => {
-                        let place = address as i64 - thread.frame.local as i64;
+                        let place = address.wrapping_sub(thread.frame.local as u64) as i64;
                         Err(outside(format!(
                             "from byte {place} on of the thread's local memory"
                         )))
@@ -488,7 +489,7 @@ impl<'a> Context<'a> {
             }
             Space::Param => {
                 let at = address as usize;
-                match at + bytes as usize <= thread.parameters.data.len() {
+                match at.saturating_add(bytes as usize) <= thread.parameters.data.len() {
                     true => Ok(Target::Param(at)),
                     false => Err(outside(format!("from byte {at} on of the parameters"))),
                 }
