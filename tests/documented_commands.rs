@@ -657,6 +657,7 @@ const FOREIGN: &[&str] = &[
     "--features",
     "--full",
     "--gpus-per-task",
+    "--method",
     "--most-steps",
     "--no-default-features",
     "--oversubscribe",

@@ -270,11 +270,9 @@ impl Command {
     /// The states of one item at equal times.
     fn orbit<Q: Equations>(mut self, equations: Q) -> Result<String, Failure> {
         let about = equations.about();
-        self.values.value = about
-            .state
-            .iter()
-            .map(|number| number.name.into())
-            .collect();
+        let ends = [Column::OUTCOME, Column::TIME].map(|column| Column::NAMES[column.0 as usize]);
+        let numbers = about.state.iter().map(|number| number.name);
+        self.values.value = ends.into_iter().chain(numbers).map(str::to_owned).collect();
         let spec = self.values.validated(equations)?;
         if spec.count() != 1 {
             return Err(Failure::BadInput(format!(
