@@ -195,6 +195,11 @@ const SCALED: &[Scale] = &[
     scale("trisolar planets --planet", &[("--years", "2")], &[]),
     scale("trisolar planets --preset", &[("--years", "1")], &[]),
     scale("trisolar atlas", &[("--box", "2")], &[]),
+    scale(
+        "trisolar map",
+        &[("--size", "12")],
+        &[("--end 500", "--end 20")],
+    ),
     scale("trisolar explore", &[], &[("--port", "0")]),
 ];
 

@@ -42,9 +42,11 @@ const LAYERS: &[(&str, &[&str])] = &[
         "trisolar-equation-text",
         &[
             "trisolar-cuda-std",
+            "trisolar-device",
             "trisolar-equations",
             "trisolar-simd",
             "trisolar-spec",
+            "trisolar-system",
         ],
     ),
     ("trisolar-system", ENSEMBLE),

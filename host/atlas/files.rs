@@ -5,7 +5,7 @@ use std::path::Path;
 use kernels_gpu::encounters::Outcome;
 use trisolar_encounters::pictures::{CLASSES, class_of};
 use trisolar_io::npy::{self, Array};
-use trisolar_io::npz::NpzReader;
+use trisolar_io::npz::{NpzReader, OUTCOMES as NAMES};
 use trisolar_io::picture::Theme;
 use trisolar_planets::files::OUTCOMES;
 
@@ -46,8 +46,14 @@ pub fn read(path: &Path, array: Option<&str>, limits: &[f64]) -> Result<OutcomeM
                 }
                 return of_array(&map, limits, encounter);
             }
-            of_array(&map, limits, |value| {
-                if has("megno") { planetary(value) } else { None }
+            let own: Vec<String> = match file.has(NAMES) {
+                true => serde_json::from_str(&file.text(NAMES).map_err(said)?)
+                    .map_err(|e| e.to_string())?,
+                false => Vec::new(),
+            };
+            of_array(&map, limits, |value| match own.is_empty() {
+                false => own_outcome(value, &own),
+                true => planetary(value).filter(|_| has("megno")),
             })
         }
         _ => Err("the name must end in .npy or .npz".into()),
@@ -86,6 +92,20 @@ fn planetary(outcome: f64) -> Option<Named> {
         .iter()
         .position(|(number, _)| f64::from(number.0) == outcome)?;
     Some((OUTCOMES[k].1.to_owned(), Theme::Dark.colour_of_body(k)))
+}
+
+/// The outcome of a user's own equations.
+fn own_outcome(outcome: f64, names: &[String]) -> Option<Named> {
+    let name = match outcome as i64 {
+        -2 => "stiff",
+        -1 => "not finite",
+        0 => "none",
+        k => names.get(k as usize - 1)?,
+    };
+    Some((
+        name.to_owned(),
+        Theme::Dark.colour_of_body((outcome + 2.0) as usize),
+    ))
 }
 
 /// The arrays among the members of a file.

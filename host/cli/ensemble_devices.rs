@@ -8,7 +8,7 @@ use crate::values;
 /// The devices that compute an ensemble.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct EnsembleDevices {
-    /// Where to compute: auto (GPUs for 20000 encounters, or 4000 planetary systems, and more, if any can be used), cpu, gpu, or gpu+cpu (both together)
+    /// Where to compute: auto (GPUs for 20000 encounters, or 4000 planetary systems or trajectories, and more, if any can be used), cpu, gpu, or gpu+cpu (both together)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
     backend: MapBackend,
     #[command(flatten)]

@@ -179,6 +179,23 @@ const EXAMPLES: &[(&str, Examples)] = &[
         ],
     ),
     (
+        "map",
+        &[
+            (
+                "trisolar map --ode \"x'=s*(y-x); y'=x*(r-z)-y; z'=x*y-b*z\" --set s=10,b=8/3 --map r=0:100,y=-20:20",
+                "the exponent of the Lorenz model over a parameter and a start value",
+            ),
+            (
+                "trisolar map --iterate \"x'=1-a*x^2+y; y'=b*x\" --map a=1:1.4,b=0:0.4 --end 500",
+                "that of the map of Henon over its parameters",
+            ),
+            (
+                "trisolar map --ode \"x'=v; v'=-x-c*v; far: x > 3\" --set c=0.1 --value outcome,time --out map.npz",
+                "an outcome, and when it was reached, for trisolar atlas",
+            ),
+        ],
+    ),
+    (
         "merge",
         &[
             (

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use trisolar::divergence::Validated as Map;
 use trisolar::encounters::{self, Validated as Encounters};
 use trisolar::ensemble::{Ensemble, store};
+use trisolar::equation_text::Text;
 use trisolar::planets::{PlanetContents, Validated as Planets};
 use trisolar::run::partial::{Contents as _, working_files};
 use trisolar::run::parts::{self, Parts, PartsError};
 use trisolar::run::{Outputs, Record};
+use trisolar::system::{SystemContents, Validated as Items};
 use trisolar::zoom::{FolderError, NAMES, PartFolders};
 
 use super::cpu_args::CpuArgs;
@@ -50,6 +52,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             }
             Some(command @ PlanetContents::COMMAND) => {
                 let name = merged::<Planets, super::planets::OutputArgs>(&args.parts)?;
+                (command.into(), name)
+            }
+            Some(command @ SystemContents::COMMAND) => {
+                let name = merged::<Items<Text>, super::map::OutputArgs>(&args.parts)?;
                 (command.into(), name)
             }
             // All other files are refused as parts of a map.

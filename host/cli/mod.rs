@@ -26,6 +26,7 @@ mod failure;
 mod films;
 mod help;
 mod interrupt;
+mod map;
 mod map_devices;
 mod map_sequence;
 mod merge;
@@ -87,6 +88,8 @@ enum Command {
     Encounters(Box<encounters::Args>),
     /// Follow planetary systems: which are stable, chaotic, or lose a planet
     Planets(Box<planets::Args>),
+    /// Compute maps of equations that are given as text: where they are chaotic, and where their trajectories end
+    Map(Box<map::Args>),
     /// Draw a result again, with another look
     Draw(Box<draw::Args>),
     /// Analyse a map of outcomes: shares, entropies, exponents and the boundaries of its basins
@@ -190,6 +193,7 @@ fn execute(chosen: Command, typed: &Typed) -> Result<(), Failure> {
         Command::Nbody(args) => nbody::run(*args, typed),
         Command::Encounters(args) => encounters::run(&args, typed),
         Command::Planets(args) => planets::run(&args, typed),
+        Command::Map(args) => map::run(&args, typed),
         #[cfg(feature = "explore")]
         Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),

@@ -112,8 +112,8 @@ impl RecordCommand for Overrides {
         }
     }
 
-    fn of_contents(contents: &PlanetContents) -> &Self {
-        &contents.specification
+    fn of_contents(contents: &PlanetContents) -> Self {
+        contents.specification.clone()
     }
 
     fn most(&self) -> Option<f64> {

@@ -30,7 +30,7 @@ pub(crate) trait RecordCommand:
     Parameters + Clone + fmt::Debug + Serialize + DeserializeOwned + Sync + 'static
 {
     /// The ensemble.
-    type Of: Ensemble<Values = Vec<Self::Record>>;
+    type Of: Ensemble<Values: Into<Records<Self::Record>>>;
     /// The record of an item.
     type Record: Clone + 'static;
     /// The options of its outputs.
@@ -52,7 +52,7 @@ pub(crate) trait RecordCommand:
     fn of(valid: &Self::Of, most: Option<f64>) -> Self;
 
     /// The values in the record of an unfinished computation.
-    fn of_contents(contents: &<Self::Of as Ensemble>::Contents) -> &Self;
+    fn of_contents(contents: &<Self::Of as Ensemble>::Contents) -> Self;
 
     /// The largest allowed error.
     fn most(&self) -> Option<f64>;
@@ -68,6 +68,9 @@ pub(crate) trait RecordCommand:
             "# Trisolar {command}: trisolar {command} --config THIS_FILE\n{values}"
         ))
     }
+
+    /// Adds files that nobody asked for.
+    fn complete(_: &Self::Of, _: &mut Self::Output) {}
 
     /// The format that the extension of a file of `--out` selects.
     fn format(path: &Path, valid: &Self::Of) -> Result<Self::Format, &'static str>;
@@ -185,7 +188,7 @@ impl<C: RecordCommand> Outcome<C> {
 pub(crate) fn specified<C: RecordCommand>(
     own: &C,
     config: Option<&Path>,
-    under: Option<&C>,
+    under: Option<C>,
     points: Option<&Path>,
 ) -> Result<(C::Of, Option<f64>), Failure> {
     let mut overrides = own.clone();
@@ -193,7 +196,7 @@ pub(crate) fn specified<C: RecordCommand>(
         overrides = overrides.merged_over(config::load(path)?);
     }
     if let Some(under) = under {
-        overrides = overrides.merged_over(under.clone());
+        overrides = overrides.merged_over(under);
     }
     let points = points.map(|path| Points::read(path).map_err(Failure::BadInput));
     let refused = |e: SpecError| {
@@ -248,7 +251,7 @@ impl<C: RecordCommand> RecordArgs<C> {
                 points,
             )
         };
-        let job = RecordJob::<C>::new(of_job, &self.output, typed, specify, |_, _| {})?;
+        let job = RecordJob::<C>::new(of_job, &self.output, typed, specify, C::complete)?;
         let mut out = Vec::new();
         for path in job.output.out() {
             let refuse = |e| Failure::value(&path.display().to_string(), "--out", e);

@@ -4,6 +4,7 @@
 //! a part, for the equations below it; `left: x < -40` is an outcome, which ends an item. Formulas have the notation of all others
 //! ([`FormulaParser`]), with integer and half-integer powers.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -269,6 +270,12 @@ fn read(text: &str, parameters: &[&str]) -> Result<Equations, String> {
         }
     }
     let time = (state.len() + parameters.len()) as u32;
+    if let Some(name) = parameters.iter().find(|name| !names.used.contains(*name)) {
+        return Err(match names.nearest(name) {
+            Some(other) => format!("{name} does not occur in the equations: did you mean {other}?"),
+            None => format!("{name} does not occur in the equations"),
+        });
+    }
     let is_time = |node: &Node| names.graph.nodes()[*node as usize] == Operation::Input(time);
     for (name, node) in &outcomes {
         if names.graph.needed(&[*node]).iter().any(is_time) {
@@ -310,18 +317,24 @@ fn is_reserved(name: &str) -> bool {
 struct Names {
     graph: Graph,
     known: Vec<(String, Node)>,
+    /// The names that formulas have.
+    used: BTreeSet<String>,
 }
 
 impl Names {
-    /// The refusal of an unknown name, with the one that is most like it.
-    fn unknown(&self, name: &str) -> String {
+    /// The other name that is most like a name.
+    fn nearest(&self, name: &str) -> Option<&str> {
         let mut all: Vec<&str> = self.known.iter().map(|(known, _)| &**known).collect();
         all.extend(functions().chain([PI]).map(|known| -> &str { known }));
         let distance = |known: &&str| strsim::osa_distance(name, known);
-        let nearest = (all.into_iter())
-            .min_by_key(distance)
-            .filter(|known| distance(known) <= 2 && distance(known) < name.chars().count().max(2));
-        match (name, nearest) {
+        all.retain(|known| *known != name);
+        let nearest = all.into_iter().min_by_key(distance);
+        nearest.filter(|known| distance(known) <= 2 && distance(known) < name.chars().count())
+    }
+
+    /// The refusal of an unknown name.
+    fn unknown(&self, name: &str) -> String {
+        match (name, self.nearest(name)) {
             ("log", _) => "there is no log: the natural logarithm is ln".into(),
             (_, Some(known)) => format!("there is no {name}: did you mean {known}?"),
             _ => format!("there is no {name}: parameters need values"),
@@ -340,6 +353,7 @@ impl Terms for Names {
         if name == PI {
             return Ok(self.graph.constant(std::f64::consts::PI));
         }
+        self.used.insert(name.to_owned());
         let known = self.known.iter().find(|(known, _)| known == name);
         known
             .map(|(_, node)| *node)

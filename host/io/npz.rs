@@ -20,6 +20,8 @@ use super::rows::Rows;
 
 /// The name of the text that holds the specification of a run as JSON, in the files of every command.
 pub const SPECIFICATION: &str = "specification.json";
+/// The member with the names of the outcomes 1, 2 ... as a list, where an array `outcome` has such numbers.
+pub const OUTCOMES: &str = "outcomes.json";
 
 /// Values of a [`Member`] that are written at a time.
 const PIECE: usize = 1 << 14;

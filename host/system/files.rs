@@ -4,11 +4,10 @@ use std::path::Path;
 
 use trisolar_equations::job::STIFF;
 use trisolar_equations::{Column, Kind};
-use trisolar_io::npz::{Member, NpzWriter, SPECIFICATION};
+use trisolar_io::npz::{Member, NpzWriter, OUTCOMES, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme};
 use trisolar_io::{IoError, PictureFormat, npy};
 
-use crate::table::Table;
 use crate::{Equations, Validated};
 
 /// The format of a file, which its extension determines.
@@ -55,7 +54,7 @@ impl Format {
         }
     }
 
-    /// Writes a file of this format.
+    /// Writes a file of this format, of the columns of all items, those of item 0 first.
     ///
     /// # Errors
     /// The file cannot be written. No part of it remains.
@@ -63,14 +62,14 @@ impl Format {
         self,
         path: &Path,
         spec: &Validated<Q>,
-        table: &Table,
+        numbers: &[f64],
     ) -> Result<(), IoError> {
         let shape = match (spec.specification().axes(), spec.specification().size) {
             ([_, Some(_)], Some([w, h])) => vec![h as usize, w as usize],
             _ => vec![spec.count() as usize],
         };
         let json = spec.specification().json();
-        let column = |k: usize| table.numbers.iter().skip(k).step_by(table.width).copied();
+        let column = |k: usize| numbers.iter().skip(k).step_by(spec.width()).copied();
         match self {
             Self::Npz => {
                 let names = spec.columns();
@@ -84,6 +83,10 @@ impl Format {
                 let mut file = NpzWriter::create(path)?;
                 file.arrays(&members)?;
                 file.text(SPECIFICATION, &json)?;
+                file.text(
+                    OUTCOMES,
+                    &serde_json::to_string(&spec.about().outcomes).unwrap_or_default(),
+                )?;
                 file.finish()
             }
             Self::Npy => npy::write(path, &shape, &column(0).collect::<Vec<f64>>()),

@@ -13,6 +13,7 @@ pub mod files;
 mod overrides;
 mod program;
 mod spec;
+mod summary;
 mod table;
 
 pub use device::DeviceEngine;
@@ -21,5 +22,6 @@ pub use equations::{About, Compiled, Equations};
 pub use overrides::Overrides;
 pub use program::{main, run};
 pub use spec::{Specification, Validated};
+pub use summary::{Range, Summary, words};
 pub use table::{Rows, Table};
 pub use trisolar_device::include_kernels;

@@ -11,6 +11,13 @@ use crate::{Equations, Specification, Validated};
 parameters! {
     /// Values of a [`Specification`], all of them optional.
     pub struct Overrides {
+        "Equations" {
+            /// Differential equations, such as "x'=s*(y-x); y'=x*(r-z)-y; z'=x*y-b*z", separated by ; or line breaks. name = ... stands for a
+            /// part, and name: x < 3 is an outcome
+            ode: Option<String> = "TEXT" => read::parsed, where { conflicts: &["iterate"] };
+            /// An iterated map, such as "x'=1-a*x^2+y; y'=b*x"
+            iterate: Option<String> = "TEXT" => read::parsed;
+        }
         "Items" {
             /// Parameters and start values that all items have; a number may be a fraction, such as beta=8/3
             #[serde(deserialize_with = "one_or_more")]
@@ -19,7 +26,7 @@ parameters! {
             #[serde(deserialize_with = "one_or_more")]
             map: Vec<String> = "X=LOW:HIGH,Y=LOW:HIGH" => read::parsed, where { separator: Some(',') };
             /// Pixels of the map: W or WxH
-            size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300", where { requires: Some("map") };
+            size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300";
             /// Draw a parameter or a start value in each item: uniform, as in x=uniform:0:1
             #[serde(deserialize_with = "one_or_more")]
             draw: Vec<String> = "NAME=LAW:LOW:HIGH,..." => read::parsed, where { separator: Some(',') };

@@ -25,7 +25,9 @@ use trisolar_spec::{Choice, Declaration, Parameters as _, SpecError, parameters,
 use crate::ensemble::SystemContents;
 use crate::files::Format;
 use crate::table::Table;
-use crate::{Compiled, DeviceEngine, Equations, Overrides, Specification, Validated};
+use crate::{
+    Compiled, DeviceEngine, Equations, Overrides, Specification, Summary, Validated, words,
+};
 
 /// The program of a system in Rust, for its `main`.
 pub fn main<S: Exported>() -> ExitCode {
@@ -97,6 +99,9 @@ impl Options {
         Ok(options)
     }
 }
+
+/// The heading of options that this program's equations replace.
+const TEXT: &str = "Equations";
 
 /// What the program can do.
 const COMMANDS: [(&str, &str); 5] = [
@@ -186,7 +191,7 @@ impl Command {
                     };
                     let known = |d: &Declaration| d.option() == option;
                     let all = [Overrides::DECLARATIONS, Options::DECLARATIONS];
-                    if !all.concat().iter().any(known) {
+                    if !all.concat().iter().any(|d| known(d) && d.heading != TEXT) {
                         return Err(unknown());
                     }
                     let value = value.ok_or_else(|| {
@@ -262,7 +267,7 @@ impl Command {
             eprintln!("note: {note}");
         }
         for (path, format) in &out {
-            format.write(path, &spec, &values).map_err(failed)?;
+            format.write(path, &spec, &values.numbers).map_err(failed)?;
         }
         Ok(summary(&spec, &values, &report, &self.options.out))
     }
@@ -517,7 +522,8 @@ fn help(equations: &impl Equations) -> String {
         text += &format!("  {:<12}{}\n", row.1, row.2);
     }
     let mut heading = "";
-    for d in [Overrides::DECLARATIONS, Options::DECLARATIONS].concat() {
+    let all = [Overrides::DECLARATIONS, Options::DECLARATIONS].concat();
+    for d in all.into_iter().filter(|d| d.heading != TEXT) {
         if d.heading != heading {
             heading = d.heading;
             text += &format!("\n{heading}:\n");
@@ -546,37 +552,23 @@ fn summary<Q: Equations>(
     report: &Report,
     files: &[PathBuf],
 ) -> String {
-    let mut text = format!("{}\nitems   {}\n", spec.about().label, spec.count());
-    for (k, name) in spec.columns().iter().enumerate() {
-        let column = || table.numbers.iter().skip(k).step_by(table.width).copied();
-        if *name == Column::NAMES[Column::OUTCOME.0 as usize] {
-            for (code, outcome) in (STIFF as i32..).zip(spec.about().outcome_names()) {
-                let count = column().filter(|x| *x == f64::from(code)).count();
-                if count > 0 {
-                    text += &format!("outcome {outcome}: {count}\n");
-                }
-            }
-            continue;
-        }
-        let finite = || column().filter(|x| x.is_finite());
-        let (count, sum) = finite().fold((0_u64, 0.0), |(n, sum), x| (n + 1, sum + x));
-        let least = finite().fold(f64::INFINITY, f64::min);
-        let most = finite().fold(f64::NEG_INFINITY, f64::max);
-        text += &match (table.numbers.len() / table.width, count) {
-            (1, _) => format!("{name:<8}{}\n", table.numbers[k]),
-            (_, 0) => format!("{name:<8}not finite\n"),
-            _ => format!("{name:<8}{least} to {most}, mean {}\n", sum / count as f64),
-        };
-    }
     let seconds = report.elapsed.as_secs_f64();
-    text += &format!(
-        "engine  {}: {}\ntime    {seconds:.3} s\n",
-        report.engine, report.device
-    );
-    for path in files {
-        text += &format!("file    {}\n", path.display());
-    }
-    text
+    let mut lines = words(spec);
+    lines.push(("items".into(), spec.count().to_string()));
+    lines.extend(Summary::of(spec, &table.numbers).lines());
+    lines.push((
+        "engine".into(),
+        format!("{}: {}", report.engine, report.device),
+    ));
+    lines.push(("time".into(), format!("{seconds:.3} s")));
+    let files = files
+        .iter()
+        .map(|path| ("file".into(), path.display().to_string()));
+    lines.extend(files);
+    let lines = lines
+        .iter()
+        .map(|(label, text)| format!("{label:<10}{text}\n"));
+    format!("{}\n{}", spec.about().label, lines.collect::<String>())
 }
 
 /// Shows the share of the items on a terminal, once a second.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use trisolar_ensemble::Slice;
+use trisolar_ensemble::{Records, Slice};
 
 /// The columns of all items: those of item 0 first.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,12 @@ pub struct Table {
     pub numbers: Vec<f64>,
     /// Number of columns.
     pub width: usize,
+}
+
+impl From<Table> for Records<f64> {
+    fn from(table: Table) -> Self {
+        Self::Memory(table.numbers)
+    }
 }
 
 /// The columns of consecutive items.

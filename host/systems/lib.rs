@@ -11,6 +11,7 @@
 //! - [`encounters`]: complete three-body encounters by a regularised integrator
 //! - [`planets`]: planetary systems by a Wisdom-Holman integrator, with indicators of chaos
 //! - [`atlas`]: analyses of maps of outcomes
+//! - [`equation_text`]: equations as text, and [`system`]: ensembles of own equations in any form
 //! - [`ensemble`]: what maps, encounters and planetary systems have in common
 //! - [`bodies`]: bodies, start models, files and diagnostics
 //! - [`spec`]: what all specifications have in common
@@ -31,6 +32,7 @@ pub use trisolar_cluster as hermite;
 pub use trisolar_device as gpu;
 pub use trisolar_encounters as encounters;
 pub use trisolar_ensemble as ensemble;
+pub use trisolar_equation_text as equation_text;
 pub use trisolar_io as io;
 pub use trisolar_map as divergence;
 pub use trisolar_map::{config, output, store};
@@ -41,5 +43,6 @@ pub use trisolar_run::{machine, workers};
 pub use trisolar_simd as simd;
 pub use trisolar_spec as spec;
 pub use trisolar_spec::Integrator;
+pub use trisolar_system as system;
 pub use trisolar_time_run as time_run;
 pub use trisolar_zoom as zoom;

@@ -7,6 +7,7 @@ mod array;
 mod atlas;
 mod cluster;
 mod encounters;
+mod equations;
 mod errors;
 mod map;
 mod nbody;
@@ -32,6 +33,8 @@ mod _trisolar {
         encounters_zoom_frames,
     };
     #[pymodule_export]
+    use super::equations::{EquationsFound, EquationsProblem};
+    #[pymodule_export]
     use super::map::Map;
     #[pymodule_export]
     use super::nbody::{NbodyProblem, NbodyState, energy_error, nbody_diagnostics};
@@ -47,7 +50,7 @@ mod _trisolar {
     use pyo3::exceptions::PyValueError;
     use trisolar::io::read::{self, Limit};
     use trisolar::spec::{Declaration, Parameters};
-    use trisolar::{divergence, encounters, hermite, nbody, planets};
+    use trisolar::{divergence, encounters, hermite, nbody, planets, system};
 
     /// The version of the library.
     #[pymodule_export]
@@ -65,6 +68,7 @@ mod _trisolar {
     fn parameters(system: &str) -> PyResult<Vec<&'static str>> {
         let declarations: &[Declaration] = match system {
             "cluster" => hermite::Overrides::DECLARATIONS,
+            "equations" => system::Overrides::DECLARATIONS,
             "divergence" => divergence::Overrides::DECLARATIONS,
             "encounters" => encounters::Overrides::DECLARATIONS,
             "nbody" => nbody::Overrides::DECLARATIONS,

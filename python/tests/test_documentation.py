@@ -47,6 +47,7 @@ SMALLER: dict[str, dict[str, str]] = {
         "n=100_000": "n=300",
         "size=300": "size=8",
     },
+    "docs/equations.md": {},
     "docs/planets.md": {
         '"a": (7, 10, 96), "e": (0, 0.5, 96)': '"a": (7, 10, 4), "e": (0, 0.5, 3)',
         'stop="r>20")': 'stop="r>20", years=100)',

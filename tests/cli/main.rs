@@ -16,6 +16,7 @@ mod explore;
 mod gpus;
 mod help;
 mod machine;
+mod map;
 mod nbody;
 mod new;
 mod outputs;

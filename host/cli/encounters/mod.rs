@@ -92,8 +92,8 @@ impl RecordCommand for Overrides {
         }
     }
 
-    fn of_contents(contents: &EncounterContents) -> &Self {
-        &contents.specification
+    fn of_contents(contents: &EncounterContents) -> Self {
+        contents.specification.clone()
     }
 
     fn most(&self) -> Option<f64> {

@@ -42,7 +42,7 @@ impl SequenceArgs {
         under: Option<&Overrides>,
     ) -> Result<(Overrides, Option<f64>), Failure> {
         let config = self.folder.config.as_deref();
-        let (valid, most) = specified(&self.overrides.values, config, under, None)?;
+        let (valid, most) = specified(&self.overrides.values, config, under.cloned(), None)?;
         Ok((Overrides::of(valid.specification()), most))
     }
 }

@@ -21,6 +21,7 @@ from ._encounters import (
     encounters_sweep,
     encounters_zoom,
 )
+from ._equations import Trajectories, iterate, ode
 from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
 from ._planets import PLANET_OUTCOMES, Planets, from_rebound, planets
@@ -47,6 +48,7 @@ __all__ = [
     "Planets",
     "Simd",
     "Sweep",
+    "Trajectories",
     "TrisolarWarning",
     "Zoom",
     "__version__",
@@ -58,7 +60,9 @@ __all__ = [
     "encounters_sweep",
     "encounters_zoom",
     "from_rebound",
+    "iterate",
     "nbody",
+    "ode",
     "planets",
     "sweep",
     "zoom",

@@ -13,7 +13,7 @@ from . import _trisolar
 class Recorded:
     """Computed items with a record for each, as a structured array of a shape."""
 
-    _found: Union[_trisolar.EncountersFound, _trisolar.PlanetsFound]
+    _found: Union[_trisolar.EncountersFound, _trisolar.EquationsFound, _trisolar.PlanetsFound]
 
     def __init__(self, spec: Dict[str, Any], toml: str, shape: Tuple[int, ...]) -> None:
         self._spec = spec

@@ -9,6 +9,8 @@ __all__ = [
     "ClusterState",
     "EncountersFound",
     "EncountersProblem",
+    "EquationsFound",
+    "EquationsProblem",
     "Map",
     "NbodyProblem",
     "NbodyState",
@@ -169,6 +171,43 @@ class PlanetsFound:
     def save(
         self, path: Union[str, "PathLike[str]"], theme: str, y_axis: Optional[str]
     ) -> None: ...
+
+@final
+class EquationsProblem:
+    def __new__(
+        cls, options: Dict[str, object], toml: Optional[str] = None, file: Optional[str] = None
+    ) -> EquationsProblem: ...
+    @property
+    def json(self) -> str: ...
+    @property
+    def toml(self) -> str: ...
+    def run(
+        self,
+        backend: str,
+        threads: Optional[int],
+        simd: Optional[str],
+        gpus: Optional[int],
+        progress: Optional[Callable[[int, int], object]],
+    ) -> EquationsFound: ...
+
+@final
+class EquationsFound:
+    def records(self) -> Tuple[List[Tuple[str, str]], bytes]: ...
+    @property
+    def axes(self) -> List[Tuple[str, Tuple[float, float], int]]: ...
+    @property
+    def outcomes(self) -> List[str]: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def engine(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def notes(self) -> List[str]: ...
+    def save(self, path: Union[str, "PathLike[str]"]) -> None: ...
 
 @final
 class NbodyProblem:

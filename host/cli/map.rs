@@ -1,0 +1,169 @@
+//! `trisolar map`: maps and ensembles of equations that are given as text.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use trisolar::bodies::Points;
+use trisolar::ensemble::{Records, Report};
+use trisolar::equation_text::Text;
+use trisolar::io::IoError;
+use trisolar::run::Paths;
+use trisolar::spec::SpecError;
+use trisolar::system::files::Format;
+use trisolar::system::{Overrides, Summary, SystemContents, Validated, words};
+
+use super::Failure;
+use super::ensemble::{OutputOptions, fields_of_outputs};
+use super::records::{self, Again, Outcome, RecordArgs, RecordCommand, RecordJob, Reported};
+use super::report::{self, Lines};
+use super::resume::Typed;
+
+/// Follow trajectories of differential equations (--ode) or of an iterated map (--iterate), which are given as text: a map over start values
+/// and parameters, or an ensemble of drawn ones, with Lyapunov exponent, MEGNO, outcome and final state of each.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Formulas have + - * / ^ with whole or half-integer powers, parentheses, the time t, pi, and the functions abs, atan, atan2, cos, cosh, \
+                  exp, floor, ln, max, min, sign, sin, sinh, sqrt, tan, tanh. All other names are parameters, which need a value.\n\
+                  A start value that is not given is 1. Without --map, --draw and --n the axes are the first two numbers of the state, from -2 to 2."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    ensemble: RecordArgs<Overrides>,
+}
+
+/// The options of outputs, all of which the record of an unfinished computation holds.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+pub(crate) struct OutputArgs {
+    /// Write all values to .npz, the first one to .npy, or its map to .png, .svg or .pdf; can be repeated [default: map.png, if there are two
+    /// axes]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    out: Vec<PathBuf>,
+    /// Write the whole specification to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
+    save_config: Option<PathBuf>,
+    /// There are no points.
+    #[arg(skip)]
+    points: Option<PathBuf>,
+    /// There is no limit of errors.
+    #[arg(skip)]
+    max_error: Option<f64>,
+}
+
+impl Paths for OutputArgs {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        self.out
+            .iter_mut()
+            .chain(self.save_config.as_mut())
+            .collect()
+    }
+}
+
+impl OutputOptions for OutputArgs {
+    const OF_SPECIFICATION: &'static [&'static str] =
+        &["Equations", "Items", "Values", "Integration", "config"];
+
+    fields_of_outputs!();
+}
+
+/// Follows items and reports.
+pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+    records::run(&args.ensemble, &None, typed)
+}
+
+impl RecordCommand for Overrides {
+    type Of = Validated<Text>;
+    // The columns of the items, those of item 0 first.
+    type Record = f64;
+    type Output = OutputArgs;
+    type Format = Format;
+    type Computed = Records<f64>;
+
+    const PROGRESS: &'static str = "map";
+    const LESS_MEMORY: &'static str =
+        "fewer items or values need less memory, and --stream keeps them on the disk";
+
+    fn validate(&self, _: Option<&Points>) -> Result<Validated<Text>, SpecError> {
+        Text::validated(self)
+    }
+
+    fn of(valid: &Validated<Text>, _: Option<f64>) -> Self {
+        Text::overrides(valid.specification())
+    }
+
+    fn of_contents(contents: &SystemContents) -> Self {
+        Text::overrides(&contents.specification)
+    }
+
+    fn most(&self) -> Option<f64> {
+        None
+    }
+
+    fn complete(valid: &Validated<Text>, output: &mut OutputArgs) {
+        if output.out.is_empty() && valid.specification().axes()[1].is_some() {
+            output.out.push("map.png".into());
+        }
+    }
+
+    fn format(path: &Path, valid: &Validated<Text>) -> Result<Format, &'static str> {
+        Format::of(path, valid)
+    }
+
+    fn gathered(
+        _: &RecordJob<Self>,
+        columns: Records<f64>,
+        _: &Report,
+        _: Option<Again<'_, Validated<Text>>>,
+    ) -> Result<Records<f64>, Failure> {
+        Ok(columns)
+    }
+
+    fn write(
+        format: Format,
+        path: &Path,
+        job: &RecordJob<Self>,
+        columns: &Records<f64>,
+    ) -> Result<(), IoError> {
+        format.write(path, &job.valid, columns)
+    }
+
+    fn reported(job: &RecordJob<Self>, outcome: &Outcome<Self>, _: Option<f64>) -> Reported {
+        let valid = &job.valid;
+        let columns = &outcome.computed;
+        let summary = Summary::of(valid, columns);
+        let new: u64 = outcome.new.iter().map(|span| span.end - span.start).sum();
+        let rate = outcome.per_second(new as f64);
+        let mut lines = Lines::default();
+        lines.add("equations", &valid.about().label);
+        for (label, text) in words(valid) {
+            lines.add(&label, &text);
+        }
+        lines.add("items", &report::grouped(valid.count()));
+        for (label, text) in summary.lines() {
+            lines.add(&label, &text);
+        }
+        let mut warnings = Vec::new();
+        if summary.not_finite > 0 {
+            let count = report::grouped(summary.not_finite);
+            warnings.push(format!(
+                "{count} items have numbers that are infinite or undefined"
+            ));
+        }
+        if let Some(count) = summary.stiff.filter(|count| *count > 0) {
+            let count = report::grouped(count);
+            warnings.push(format!(
+                "{count} items are stiff: their steps became too short, or too many"
+            ));
+        }
+        Reported {
+            specification: json!(Text::overrides(valid.specification())),
+            errors: json!({}),
+            own: json!(summary),
+            above: String::new(),
+            lines,
+            rate: (rate, "items/s", format!("{rate:.3e} items/s")),
+            checked: Ok(()),
+            warnings,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Columns of items in figures.
+
+use serde::Serialize;
+use trisolar_equations::job::{NOT_FINITE, STIFF};
+use trisolar_equations::{Column, Kind};
+use trisolar_spec::Choice;
+
+use crate::{Equations, Validated};
+
+/// The finite numbers of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Range {
+    /// How many they are.
+    pub count: u64,
+    /// The least one.
+    pub least: f64,
+    /// The greatest one.
+    pub greatest: f64,
+    /// Their mean.
+    pub mean: f64,
+}
+
+/// The columns of items in figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// The number of items with each outcome, where outcomes are returned.
+    pub outcomes: Vec<(String, u64)>,
+    /// The other columns by their names.
+    pub columns: Vec<(&'static str, Range)>,
+    /// The number of items whose step became too short.
+    pub stiff: Option<u64>,
+    /// The number of items with a number that is infinite or undefined.
+    pub not_finite: u64,
+}
+
+impl Summary {
+    /// The figures of the columns of all items, those of item 0 first.
+    pub fn of<Q: Equations>(spec: &Validated<Q>, numbers: &[f64]) -> Self {
+        let mut summary = Self::default();
+        let rows = || numbers.chunks(spec.width());
+        for (k, name) in spec.columns().into_iter().enumerate() {
+            let column = || rows().map(|row| row[k]);
+            let count = |code: f64| column().filter(|x| *x == code).count() as u64;
+            if name == Column::NAMES[Column::OUTCOME.0 as usize] {
+                summary.stiff = Some(count(STIFF));
+                summary.not_finite = count(NOT_FINITE);
+                let counts = (STIFF as i32..).zip(spec.about().outcome_names());
+                summary.outcomes = counts
+                    .map(|(code, name)| (name.to_owned(), count(code.into())))
+                    .collect();
+                continue;
+            }
+            let mut range = Range {
+                least: f64::INFINITY,
+                greatest: f64::NEG_INFINITY,
+                ..Range::default()
+            };
+            for x in column().filter(|x| x.is_finite()) {
+                range.count += 1;
+                range.least = range.least.min(x);
+                range.greatest = range.greatest.max(x);
+                range.mean += x;
+            }
+            range.mean /= range.count as f64;
+            summary.columns.push((name, range));
+        }
+        if summary.stiff.is_none() {
+            summary.not_finite = rows()
+                .filter(|row| row.iter().any(|x| !x.is_finite()))
+                .count() as u64;
+        }
+        summary
+    }
+
+    /// Lines of a label and a text.
+    pub fn lines(&self) -> Vec<(String, String)> {
+        let outcomes = self.outcomes.iter().filter(|(_, count)| *count > 0);
+        let outcomes =
+            outcomes.map(|(name, count)| ("outcome".to_owned(), format!("{count} {name}")));
+        let columns = self.columns.iter().map(|(name, range)| {
+            let Range {
+                count,
+                least,
+                greatest,
+                mean,
+            } = range;
+            let text = match count {
+                0 => "not finite".to_owned(),
+                1 => least.to_string(),
+                _ => format!("{least} to {greatest}, mean {mean}"),
+            };
+            ((*name).to_owned(), text)
+        });
+        outcomes.chain(columns).collect()
+    }
+}
+
+/// What the items of a specification are, as lines of a label and a text.
+pub fn words<Q: Equations>(spec: &Validated<Q>) -> Vec<(String, String)> {
+    let (s, about) = (spec.specification(), spec.about());
+    let (mut axes, mut drawn, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
+    for number in about.numbers() {
+        let name = number.name;
+        match s
+            .parameters
+            .get(name)
+            .unwrap_or(&Choice::Fixed(number.default))
+        {
+            // It follows from the others.
+            Choice::Fixed(x) if x.is_nan() => {}
+            Choice::Fixed(x) => fixed.push(format!("{name} = {x}")),
+            Choice::Columns([low, high]) => axes.insert(0, format!("{name} from {low} to {high}")),
+            Choice::Rows([low, high]) => axes.push(format!("{name} from {low} to {high}")),
+            choice => {
+                let [low, high] = choice.range();
+                drawn.push(format!("{name} {} from {low} to {high}", choice.name()));
+            }
+        }
+    }
+    let time = match (about.kind, spec.job().method.is_adaptive()) {
+        (Kind::Map, _) => format!("{} iterations", s.end),
+        (_, true) => format!(
+            "{}, tolerance {:e}, to t = {}",
+            s.method, s.tolerance, s.end
+        ),
+        (_, false) => format!("{}, step {}, to t = {}", s.method, spec.job().step, s.end),
+    };
+    let lists = [("axes", axes), ("drawn", drawn), ("fixed", fixed)];
+    let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
+    let mut lines: Vec<_> = lists
+        .map(|(label, list)| (label.to_owned(), list.join(", ")))
+        .collect();
+    lines.push(("followed".into(), time));
+    lines
+}
