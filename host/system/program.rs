@@ -589,3 +589,30 @@ impl Monitor for Progress {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    include!("../cli/new/magnetic_pendulum.rs");
+
+    #[test]
+    fn an_orbit_has_the_times_that_are_asked_for_and_ends_with_its_outcome() {
+        let words = "orbit --samples 20 --tolerance 1e-6".split(' ');
+        let command = super::Command::read(words.map(OsString::from));
+        let Ok(text) = command.and_then(|c| c.run(Compiled::<MagneticPendulum>::default())) else {
+            panic!("an orbit is followed");
+        };
+        let rows: Vec<&str> = text.lines().collect();
+        assert_eq!(rows[..2], ["t,x,y,vx,vy", "0,0.5,1,0,0"]);
+        let numbers = |row: &str| -> Vec<f64> {
+            let words = row.split(',');
+            words.map(|word| word.parse().unwrap()).collect()
+        };
+        assert_eq!(numbers(rows[2])[0], 5.0);
+        // It stops near the third magnet before the end, and its last row has that time.
+        let last = numbers(rows[rows.len() - 1]);
+        assert!(rows.len() < 22 && last[0] < 100.0 && last[0] % 5.0 != 0.0);
+        assert!((last[1] + 0.5).hypot(last[2] + 0.866) < 0.2, "{last:?}");
+    }
+}

@@ -96,6 +96,10 @@ pub fn advance<R, E, M, const D: usize, const P: usize>(
 
 /// All [columns](Column) of items after so many steps.
 #[inline(always)]
+#[expect(
+    clippy::eq_op,
+    reason = "a difference with itself says whether a number is finite"
+)]
 pub fn columns<R, E, M, const D: usize, const P: usize>(
     mut course: Course<R, E::State>,
     steps: R,

@@ -292,7 +292,7 @@ pub(crate) fn whole(i: &Instruction, a: u64, b: u64, c: u64) -> u64 {
         Op::MadLo => a.wrapping_mul(b).wrapping_add(c),
         Op::MulHi | Op::MadHi => {
             let high = match ty.is_signed() {
-                true => (integer(a, ty) * integer(b, ty) >> bits) as u64,
+                true => ((integer(a, ty) * integer(b, ty)) >> bits) as u64,
                 false => ((integer(a, ty) as u128 * integer(b, ty) as u128) >> bits) as u64,
             };
             if i.op == Op::MadHi {

@@ -62,6 +62,10 @@ impl Machine {
     ///
     /// # Errors
     /// The first fault. What the kernel wrote before remains.
+    #[expect(
+        clippy::result_large_err,
+        reason = "a launch takes much longer than to return its fault"
+    )]
     pub fn launch(
         &mut self,
         memory: &mut Memory,

@@ -235,8 +235,8 @@ impl<'a> Context<'a> {
                         Op::AddCarry => a + b + carry,
                         // A borrow is the carry.
                         Op::SubCarry => a.wrapping_sub(b).wrapping_sub(carry),
-                        _ if i.code != 0 => (a * b >> bits) + c + carry,
-                        _ => (a * b & mask) + c + carry,
+                        _ if i.code != 0 => ((a * b) >> bits) + c + carry,
+                        _ => ((a * b) & mask) + c + carry,
                     };
                     registers[i.d as usize] = (sum & mask) as u64;
                     if i.flags & CARRY_OUT != 0 {

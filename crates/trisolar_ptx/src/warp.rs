@@ -260,7 +260,7 @@ impl Context<'_> {
             if ((threads.len() + arrived.len()) as u32) < expected {
                 continue;
             }
-            let mut all: Vec<u32> = arrived.drain(..).collect();
+            let mut all = std::mem::take(arrived);
             all.extend(threads);
             let truths: Vec<bool> = threads
                 .iter()

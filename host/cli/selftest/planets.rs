@@ -7,7 +7,7 @@ use super::ensembles::Case;
 use super::{Failure, Sizes};
 
 /// Numbers of planets of which systems are compared, up to the most that a system can have.
-const COUNTS: [usize; 6] = [1, 2, 3, 4, 8, 15];
+const COUNTS: [usize; 7] = [1, 2, 3, 4, 6, 8, 15];
 
 /// Systems of drawn starts, each with every number of planets, that are stable, meet, escape or are chaotic.
 fn systems(
