@@ -63,8 +63,8 @@ impl Emulator {
     }
 
     /// Runs the PTX of each kernel and its Rust, on the same memory. A launch ends with an error after a fault of either, and where a byte
-    /// of the device's memory differs afterwards. A kernel that has executed approximate instructions, whose bits PTX leaves open, is not
-    /// compared.
+    /// of the device's memory differs afterwards. A kernel that has executed approximate instructions, whose bits PTX leaves open, or has read a
+    /// clock, is not compared.
     #[cfg(feature = "devices")]
     #[must_use]
     pub fn compared(self) -> Self {

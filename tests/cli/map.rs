@@ -136,7 +136,7 @@ fn options_have_defaults_which_the_report_names() {
     let said = String::from_utf8(output.stdout).unwrap();
     for words in [
         "x from -2 to 2, y from -2 to 2",
-        "s = 10, r = 28",
+        "r = 28, s = 10",
         "z = 1",
         "dop853",
         "lyapunov",

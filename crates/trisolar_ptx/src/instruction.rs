@@ -224,6 +224,14 @@ pub(crate) const SPECIAL: [&str; 28] = [
     "total_smem_size",
 ];
 
+/// Whether a special register tells the time.
+pub(crate) fn is_clock(code: u8) -> bool {
+    matches!(
+        SPECIAL.get(usize::from(code)),
+        Some(&("clock" | "clock64" | "globaltimer"))
+    )
+}
+
 pub(crate) const FTZ: u8 = 1;
 pub(crate) const SAT: u8 = 2;
 pub(crate) const APPROX: u8 = 4;

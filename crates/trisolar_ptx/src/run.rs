@@ -5,6 +5,7 @@ use crate::decode::{CODE, LOCAL, Module, PARAM, SHARED};
 use crate::fault::Kind;
 use crate::instruction::{
     ACQUIRE, APPROX, CARRY_IN, CARRY_OUT, Instruction, Op, RELEASE, SPECIAL, STRONG, Space, Type,
+    is_clock,
 };
 use crate::memory::{Access, Conflict, Memory};
 use crate::order::Released;
@@ -264,6 +265,7 @@ impl<'a> Context<'a> {
                     }
                 }
                 Op::Special => {
+                    self.stats.timed |= is_clock(i.code);
                     let value = self.special(block, thread, number, i);
                     thread.registers[base + i.d as usize] = value;
                 }

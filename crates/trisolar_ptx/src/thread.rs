@@ -36,6 +36,8 @@ pub struct Stats {
     pub instructions: u64,
     /// Whether instructions were executed whose bits PTX does not define, such as `rsqrt.approx`.
     pub approximate: bool,
+    /// Whether a clock was read, so that the results may depend on the time.
+    pub timed: bool,
 }
 
 /// What a register does not know: the bits that come from memory that nothing has written, and where they were loaded.

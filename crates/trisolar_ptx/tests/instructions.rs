@@ -856,3 +856,27 @@ fn asynchronous_copies_arrive_when_they_are_waited_for() {
         ld.shared.b32 %r9, [%r7]; add.s32 %r9, %r9, 1;";
     assert_eq!(words::<32>(&each(code), Grid::new(1, 32)), [1; 32]);
 }
+
+#[test]
+fn a_launch_that_reads_a_clock_says_so() {
+    let registers = [
+        ("globaltimer", true),
+        ("clock64", true),
+        ("lanemask_lt", false),
+    ];
+    for (register, timed) in registers {
+        let (width, class) = if timed { (64, "rd") } else { (32, "r") };
+        let text = format!(
+            ".version 7.0
+            .target sm_70
+            .address_size 64
+            .visible .entry k() {{
+            .reg .b{width} %{class}<2>;
+            mov.u{width} %{class}1, %{register};
+            ret; }}"
+        );
+        let mut machine = Machine::new(Module::decode(&text).expect("decodes"));
+        let stats = machine.launch(&mut Memory::new(), "k", Grid::new(1, 1), &[]);
+        assert_eq!(stats.expect("runs").timed, timed, "{register}");
+    }
+}
