@@ -112,7 +112,7 @@ fn maps_are_written_as_arrays_and_pictures() {
         let path = folder.path().join(name);
         Format::of(&path, &spec)
             .unwrap()
-            .write(&path, &spec, &table)
+            .write(&path, &spec, &table.numbers)
             .unwrap();
     }
     let mut npz = NpzReader::open(folder.path().join("map.npz")).unwrap();

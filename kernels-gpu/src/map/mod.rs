@@ -117,7 +117,7 @@ impl Point {
         while k < 3 {
             let sum = exact_sum(self.positions[0][k], shift[k]);
             self.positions[0][k] = sum[0];
-            self.rest[k] = sum[1] + self.rest[k];
+            self.rest[k] += sum[1];
             k += 1;
         }
         self
