@@ -6,6 +6,7 @@ use trisolar_ptx::{Fault, Grid, Kind, Machine, Memory, Module};
 /// `%rd2` one that nothing has written, and `%rd3` one that has been freed; `%r1` is the thread in the block, `%r2` the block, `%r3` the thread
 /// in the grid, `%rd4` the address of its word in `x`, `%r4` four times `%r1`, and `%r5` the address of the thread's word in the shared array
 /// `tile` of 64 words, behind which another one stands. Functions and variables stand before a line `---`.
+#[expect(clippy::result_large_err, reason = "a test")]
 fn run(code: &str, grid: Grid) -> Result<(), Fault> {
     let (outside, code) = code.split_once("---\n").unwrap_or(("", code));
     let lines: Vec<String> = (code.lines().enumerate())

@@ -99,7 +99,7 @@ fn clusters() {
     let width = kernels_gpu::device::hermite::width(2);
     let mut predicted = vec![0; width * places as usize + 1];
     let from = stars.as_mut_ptr().cast_const().cast::<f64>();
-    let start = usize::from(predicted.as_ptr() as usize % 16 != 0);
+    let start = usize::from(!(predicted.as_ptr() as usize).is_multiple_of(16));
     let to = predicted[start..].as_mut_ptr().cast::<f64>();
     let arguments = (from, to, 1.25, places);
     same::<HermitePredict<4, 2>>(3, 32, arguments, &mut [&mut stars, &mut predicted]);
