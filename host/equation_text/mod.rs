@@ -3,7 +3,7 @@
 //! - [`text`]: from the text to a graph
 //! - [`graph`]: operations in their order, each once
 //! - [`interpret`]: a graph as equations for symbols
-//! - [`trace`]: items from start to end as graphs: integrators and tangent vectors are those of [`trisolar_equations`]
+//! - [`mod@trace`]: items from start to end as graphs: integrators and tangent vectors are those of [`trisolar_equations`]
 //! - [`block`]: these graphs as a program for blocks of lanes
 //! - [`ptx`]: these graphs as a kernel for NVIDIA GPUs
 //! - [`system`]: all of this as an ensemble
