@@ -156,7 +156,7 @@ parameters! {
             size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300x300";
             /// Centre of the map along the two spanned axes
             center: Option<Center> = "X,Y" => read::center, unit "length",
-                then "; with up to 32 digits, which count with --precision double-double", default "0,0",
+                then "; with up to 32 digits, which count in double-double", default "0,0",
                 where { conflicts: &["map"] };
             /// Extent of the map along the two spanned axes
             span: Option<OneOrTwo<f64>> = "SX[,SY]" => read::one_or_two, unit "length",
