@@ -173,6 +173,7 @@ fn each_package_depends_only_on_those_below_it() {
         "trisolar-cuda-std-macros",
         "trisolar-driver",
         "trisolar-equations",
+        "trisolar-ptx",
     ];
     for name in packages.keys().filter(|n| n.starts_with("trisolar-")) {
         assert!(

@@ -1,5 +1,10 @@
 """Equations as text."""
 
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, Optional
+
 import numpy as np
 import pytest
 import trisolar
@@ -7,7 +12,7 @@ import trisolar
 LORENZ = "x'=s*(y-x); y'=x*(r-z)-y; z'=x*y-b*z"
 
 
-def test_a_map_has_its_axes_and_the_values_of_a_computation_with_34_digits():
+def test_a_map_has_its_axes_and_the_values_of_a_computation_with_34_digits() -> None:
     found = trisolar.ode(
         LORENZ,
         set={"s": 10, "r": 28, "b": 8 / 3},
@@ -27,7 +32,7 @@ def test_a_map_has_its_axes_and_the_values_of_a_computation_with_34_digits():
     assert trisolar.ode(spec=found.spec_toml, backend="cpu").records.tobytes() == found.records.tobytes()
 
 
-def test_outcomes_of_iterated_maps_have_names(tmp_path):
+def test_outcomes_of_iterated_maps_have_names(tmp_path: Path) -> None:
     found = trisolar.iterate("x'=x*x; far: x > 4; near: x < 1e-3", map="x=0:2", size=8, end=50, backend="cpu")
     assert found.outcomes == ["far", "near"]
     np.testing.assert_array_equal(found.records["outcome"], [2, 2, 2, 2, 0, 1, 1, 1])
@@ -36,7 +41,7 @@ def test_outcomes_of_iterated_maps_have_names(tmp_path):
         np.testing.assert_array_equal(saved["outcome"], found.records["outcome"])
 
 
-def test_drawn_items_are_a_dataset():
+def test_drawn_items_are_a_dataset() -> None:
     pytest.importorskip("xarray")
     found = trisolar.ode("x'=-x", draw="x=uniform:1:2", n=40, end=1, value="x", backend="cpu")
     dataset = found.to_xarray()
@@ -53,6 +58,6 @@ def test_drawn_items_are_a_dataset():
         (None, {}, "missing"),
     ],
 )
-def test_what_is_not_allowed_is_refused(equations, options, words):
+def test_what_is_not_allowed_is_refused(equations: Optional[str], options: Dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         trisolar.ode(equations, **options)

@@ -48,7 +48,7 @@ _UNITS = {
 """Units of the columns that have one."""
 
 
-class Encounters(Recorded):
+class Encounters(Recorded[_trisolar.EncountersFound]):
     """Computed encounters with a record for each. Made by :func:`encounters`.
 
     ``numpy.asarray(encounters)`` is :attr:`records`.

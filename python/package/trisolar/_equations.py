@@ -26,7 +26,7 @@ Ranges = Union[str, Sequence[str], Mapping[str, Sequence[float]]]
 """Ranges (low, high) by names, or text as on the command line, such as ``"x=-20:20,y=-20:20"``."""
 
 
-class Trajectories(Recorded):
+class Trajectories(Recorded[_trisolar.EquationsFound]):
     """Trajectories that were followed, with a record for each. Made by :func:`ode` and :func:`iterate`.
 
     ``numpy.asarray(trajectories)`` is :attr:`records`.
@@ -180,7 +180,7 @@ def ode(
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or a GPU that failed.
     """
     ode = equations
-    set, map = _listed(set), _listed(map)  # type: ignore[assignment]
+    set, map = _listed(set), _listed(map)
     draw = draw.split(",") if isinstance(draw, str) else draw
     value = value.split(",") if isinstance(value, str) else value
     options = parameters("equations", locals())

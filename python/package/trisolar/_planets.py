@@ -33,7 +33,7 @@ _UNITS = {"time": {"units": "years"}, "lyapunov": {"units": "1 / year"}}
 """Units of the columns that have one."""
 
 
-class Planets(Recorded):
+class Planets(Recorded[_trisolar.PlanetsFound]):
     """Systems that were followed, with a record for each. Made by :func:`planets`.
 
     ``numpy.asarray(planets)`` is :attr:`records`.

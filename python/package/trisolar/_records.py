@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Generic, List, Optional, Tuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,13 @@ import numpy.typing as npt
 from . import _trisolar
 
 
-class Recorded:
+Found = TypeVar("Found", _trisolar.EncountersFound, _trisolar.EquationsFound, _trisolar.PlanetsFound)
+
+
+class Recorded(Generic[Found]):
     """Computed items with a record for each, as a structured array of a shape."""
 
-    _found: Union[_trisolar.EncountersFound, _trisolar.EquationsFound, _trisolar.PlanetsFound]
+    _found: Found
 
     def __init__(self, spec: Dict[str, Any], toml: str, shape: Tuple[int, ...]) -> None:
         self._spec = spec
