@@ -140,7 +140,7 @@ impl Text {
         let given = [&overrides.set, &overrides.draw, &overrides.map];
         let given = given.into_iter().flatten();
         let mut names: Vec<&str> = Vec::new();
-        for name in given.map(|text| text.split('=').next().unwrap_or_default().trim()) {
+        for name in given.map(|text| named_in(text)) {
             if !names.contains(&name) && !is_rate(text, name) {
                 names.push(name);
             }
@@ -151,14 +151,7 @@ impl Text {
         let mut complete = overrides.clone();
         let is_map = overrides.draw.is_empty() && overrides.n.is_none();
         if is_map && overrides.map.is_empty() {
-            let is_set = |name: &str| {
-                let mut set = overrides.set.iter();
-                set.any(|text| {
-                    text.split('=')
-                        .next()
-                        .is_some_and(|other| other.trim() == name)
-                })
-            };
+            let is_set = |name: &str| overrides.set.iter().any(|text| named_in(text) == name);
             let [low, high] = RANGE;
             let state = equations.0.equations.state.iter();
             let free = state.filter(|name| !is_set(name)).take(2);
@@ -218,6 +211,11 @@ impl Text {
             }
         }
     }
+}
+
+/// The name that an option such as `x=1` or `x=-2:2` is about.
+fn named_in(option: &str) -> &str {
+    option.split('=').next().unwrap_or_default().trim()
 }
 
 /// Whether a text has an equation for the rate of change of this name.

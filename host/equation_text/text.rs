@@ -270,17 +270,17 @@ fn read(text: &str, parameters: &[&str]) -> Result<Equations, String> {
         }
     }
     let time = (state.len() + parameters.len()) as u32;
-    if let Some(name) = parameters.iter().find(|name| !names.used.contains(*name)) {
-        return Err(match names.nearest(name) {
-            Some(other) => format!("{name} does not occur in the equations: did you mean {other}?"),
-            None => format!("{name} does not occur in the equations"),
-        });
-    }
     let is_time = |node: &Node| names.graph.nodes()[*node as usize] == Operation::Input(time);
     for (name, node) in &outcomes {
         if names.graph.needed(&[*node]).iter().any(is_time) {
             return Err(format!("{name}: an outcome must not depend on the time"));
         }
+    }
+    if let Some(name) = parameters.iter().find(|name| !names.used.contains(*name)) {
+        return Err(match names.nearest(name) {
+            Some(other) => format!("{name} does not occur in the equations: did you mean {other}?"),
+            None => format!("{name} does not occur in the equations"),
+        });
     }
     let needed = names.graph.needed(&rates);
     Ok(Equations {

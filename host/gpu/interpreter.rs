@@ -36,7 +36,8 @@ impl State {
         self.memory.pieces().map(bytes).collect()
     }
 
-    fn machine(&mut self, kernel: &Exported) -> Result<&mut ptx::Machine, String> {
+    /// Loads the module of a kernel, and returns the number of its machine.
+    fn load(&mut self, kernel: &Exported) -> Result<usize, String> {
         let number = module::module_of(kernel)?;
         if !self.machines.contains_key(&number) {
             let table = module::table().map_err(|e| e.to_string())?;
@@ -48,7 +49,7 @@ impl State {
             }
             self.machines.insert(number, machine);
         }
-        (self.machines.get_mut(&number)).ok_or_else(|| "the module is not loaded".into())
+        Ok(number)
     }
 }
 
@@ -103,12 +104,11 @@ impl Interpreter {
     ) -> Result<(), String> {
         let mut state = self.state();
         let state = &mut *state;
-        state.machine(kernel)?;
+        let number = state.load(kernel)?;
         let before = match self.compares {
             true => state.snapshot(),
             false => Vec::new(),
         };
-        let number = module::module_of(kernel)?;
         let (machine, memory) = (state.machines.get_mut(&number), &mut state.memory);
         let machine = machine.ok_or("the module is not loaded")?;
         let arguments: Vec<&[u8]> = (machine.module().parameters(kernel.name).iter().zip(each))
