@@ -192,9 +192,8 @@ def ode(
     problem = _trisolar.EquationsProblem(merged(given, options), given.toml, given.file)
     with watching(progress, "items") as tell:
         found = problem.run(*how, tell)
-    values = json.loads(problem.json).items()
-    names = {"ode": "equations"}
-    known = {names.get(name, name): x for name, x in values if x is not None and x != []}
+    values: Dict[str, Any] = json.loads(problem.json)
+    known = {"equations" if k == "ode" else k: v for k, v in values.items() if v is not None and v != []}
     return Trajectories(found, known, problem.toml)
 
 
