@@ -229,19 +229,29 @@ mod tests {
                 let listed = help.split("Examples:").nth(1).unwrap_or_default();
                 assert!(listed.contains(example), "{example}: {help}");
             }
-            let line = example
-                .split(" > ")
-                .next()
-                .unwrap_or_default()
-                .replace('\'', "");
+            let line = example.split(" > ").next().unwrap_or_default();
             // What a machine lacks is no fault of the example.
             let line = line.replace("--simd avx2", "--simd scalar");
-            let read = command().try_get_matches_from(line.split(' '));
+            let read = command().try_get_matches_from(words_of(&line));
             assert!(read.is_ok(), "{example}: {}", read.unwrap_err());
         }
         for below in inner.get_subcommands() {
             check(below, &format!("{words} {}", below.get_name()));
         }
+    }
+
+    /// The words of a command as a shell reads them: those in quotation marks may hold spaces and the other mark.
+    fn words_of(line: &str) -> Vec<String> {
+        let (mut words, mut mark) = (vec![String::new()], None);
+        for c in line.chars() {
+            match (mark, c) {
+                (None, '"' | '\'') => mark = Some(c),
+                (None, ' ') => words.push(String::new()),
+                (Some(open), c) if c == open => mark = None,
+                (_, c) => words.last_mut().expect("a word").push(c),
+            }
+        }
+        words
     }
 
     /// Gives each option of one value, and each flag, twice; returns those for which no value here is valid.

@@ -265,7 +265,7 @@ fn may_spill(kernel: &str) -> usize {
         // The states of two twins and their polynomials do not fit into the 128 registers of a thread.
         1700
     } else if kernel.starts_with("map_ftle_regularised_") {
-        2000
+        2200
     } else if let Some(rest) = kernel.strip_prefix("planets_") {
         // Systems of three planets and more with tangent vectors have more numbers than 255 registers hold, and so have kicks of eight planets and
         // the stages of adaptive steps.
