@@ -78,6 +78,7 @@ impl RecordCommand for Overrides {
     type Output = OutputArgs;
     type Format = Format;
     type Computed = Records<f64>;
+    type Sample = ();
 
     const PROGRESS: &'static str = "map";
     const LESS_MEMORY: &'static str =
@@ -113,7 +114,7 @@ impl RecordCommand for Overrides {
         _: &RecordJob<Self>,
         columns: Records<f64>,
         _: &Report,
-        _: Option<Again<'_, Validated<Text>>>,
+        _: Option<Again<'_, Self>>,
     ) -> Result<Records<f64>, Failure> {
         Ok(columns)
     }

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::bodies::Points;
-use trisolar::ensemble::{Records, Report};
+use trisolar::ensemble::{Records, Repeated, Report};
 use trisolar::io::IoError;
 use trisolar::io::picture::YDirection;
 use trisolar::io::plot::Theme;
 use trisolar::planets::files::{Format, Look, REALS};
 use trisolar::planets::{
     CHECKED, Overrides, PlanetContents, Record, StepCheck, Summary, Validated, step_check,
+    with_half_the_step,
 };
-use trisolar::run::Paths;
+use trisolar::run::{EngineError, Monitor, Paths, RunOptions};
 use trisolar::spec::SpecError;
 
 use super::Failure;
@@ -96,6 +97,7 @@ impl RecordCommand for Overrides {
     type Output = OutputArgs;
     type Format = Format;
     type Computed = Followed;
+    type Sample = Repeated<Record>;
 
     const PROGRESS: &'static str = "systems";
     const LESS_MEMORY: &'static str =
@@ -124,18 +126,23 @@ impl RecordCommand for Overrides {
         Format::of(path, valid)
     }
 
-    fn gathered(
+    fn sample(
         job: &RecordJob<Self>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<Repeated<Record>>, EngineError> {
+        let repeat = with_half_the_step(&job.valid, CHECKED);
+        repeat.map(|r| r.compute(options, monitor)).transpose()
+    }
+
+    fn gathered(
+        _: &RecordJob<Self>,
         records: Records<Record>,
         _: &Report,
-        whole: Option<Again<'_, Validated>>,
+        whole: Option<Again<'_, Self>>,
     ) -> Result<Followed, Failure> {
-        let check = match whole {
-            None => None,
-            Some((executor, options, progress)) => {
-                step_check(executor, &job.valid, &records, CHECKED, options, progress)?
-            }
-        };
+        let sample = whole.and_then(|again| again.sample);
+        let check = sample.map(|again| step_check(&records, &again));
         Ok(Followed { records, check })
     }
 

@@ -12,7 +12,7 @@ use trisolar::bodies::Points;
 use trisolar::ensemble::{self, Ensemble, Executor, Records, Report};
 use trisolar::io::IoError;
 use trisolar::run::partial::Contents as _;
-use trisolar::run::{EngineError, RunOptions};
+use trisolar::run::{EngineError, Monitor, RunOptions};
 use trisolar::spec::{Parameters, SpecError};
 
 use super::cpu_args::warn_of_one_lane;
@@ -39,6 +39,8 @@ pub(crate) trait RecordCommand:
     type Format: Copy;
     /// All records, with what is found out about them.
     type Computed;
+    /// Items that were computed again in another way.
+    type Sample: Send;
 
     /// What is computed, beside a bar of progress.
     const PROGRESS: &'static str;
@@ -75,12 +77,22 @@ pub(crate) trait RecordCommand:
     /// The format that the extension of a file of `--out` selects.
     fn format(path: &Path, valid: &Self::Of) -> Result<Self::Format, &'static str>;
 
-    /// The computed records of the ensemble, or of its part. `whole` has what can compute more of them, if they are all.
+    /// Computes some items again in another way.
+    fn sample(
+        _: &RecordJob<Self>,
+        _: &RunOptions,
+        _: &dyn Monitor,
+    ) -> Result<Option<Self::Sample>, EngineError> {
+        Ok(None)
+    }
+
+    /// The computed records of the ensemble, or of its part. If they are all, `whole` has what can compute more of them, and the
+    /// [`sample`](Self::sample).
     fn gathered(
         job: &RecordJob<Self>,
         records: Records<Self::Record>,
         report: &Report,
-        whole: Option<Again<'_, Self::Of>>,
+        whole: Option<Again<'_, Self>>,
     ) -> Result<Self::Computed, Failure>;
 
     /// Writes a file of `--out`.
@@ -104,8 +116,13 @@ pub(crate) trait RecordCommand:
     fn reported(job: &RecordJob<Self>, outcome: &Outcome<Self>, most: Option<f64>) -> Reported;
 }
 
-/// The devices of a computation, and its bar of progress.
-pub(crate) type Again<'a, E> = (&'a dyn Executor<E>, &'a RunOptions, &'a Progress);
+/// What can compute more records of an ensemble, and those that were computed again.
+pub(crate) struct Again<'a, C: RecordCommand> {
+    pub(crate) executor: &'a dyn Executor<C::Of>,
+    pub(crate) options: &'a RunOptions,
+    pub(crate) progress: &'a Progress,
+    pub(crate) sample: Option<C::Sample>,
+}
 
 /// What is reported of records, beside what all ensembles have.
 pub(crate) struct Reported {
@@ -300,16 +317,26 @@ impl<C: RecordCommand> RecordArgs<C> {
         out: &[(PathBuf, C::Format)],
         options: &RunOptions,
     ) -> Result<Outcome<C>, Failure> {
-        let progress = self.progress();
-        let computed = ensemble::compute(executor, &job.valid, options, &progress);
-        let computed = computed.map_err(|error| match error {
-            EngineError::OutOfMemory { .. } => {
-                Failure::Failed(format!("{error}\nhint: {}", C::LESS_MEMORY))
-            }
-            error => error.into(),
-        })?;
+        let progress = &self.progress();
+        let sample = || C::sample(job, options, progress);
+        let compute = || {
+            let computed = ensemble::compute(executor, &job.valid, options, progress);
+            computed.map_err(|error| match error {
+                EngineError::OutOfMemory { .. } => {
+                    Failure::Failed(format!("{error}\nhint: {}", C::LESS_MEMORY))
+                }
+                error => error.into(),
+            })
+        };
+        let (computed, sample) =
+            ensemble::beside(executor, &job.valid, options, sample, compute)?;
         let (records, report) = (computed.values.into(), computed.report);
-        let again = Some((executor, options, &progress));
+        let again = Some(Again {
+            executor,
+            options,
+            progress,
+            sample,
+        });
         let all = C::gathered(job, records, &report, again)?;
         progress.finish();
         Ok(Outcome {
@@ -331,9 +358,11 @@ impl<C: RecordCommand> RecordArgs<C> {
         options: &RunOptions,
     ) -> Result<Outcome<C>, Failure> {
         let kept = job.open(main)?;
-        let mut report = if kept.missing.is_empty() {
-            Report::nothing("all records were there")
-        } else {
+        let whole = job.part.is_none();
+        let compute = || {
+            if kept.missing.is_empty() {
+                return Ok(Report::nothing("all records were there"));
+            }
             // After Ctrl-C, the records of ended items are copied from the devices and saved.
             let _patient = interrupt::patient();
             job.compute(
@@ -343,14 +372,25 @@ impl<C: RecordCommand> RecordArgs<C> {
                 self.progress(),
                 self.quiet,
                 |_, work| work(),
-            )?
+            )
         };
+        let progress = &Progress::new(C::PROGRESS, true);
+        let sample = || match whole {
+            true => C::sample(job, options, progress),
+            false => Ok(None),
+        };
+        let (mut report, sample) =
+            ensemble::beside(executor, &job.valid, options, sample, compute)?;
         report.notes.extend(kept.notes.iter().cloned());
         let (new, resumed) = (kept.missing_from_first(), kept.resumed);
         let records = Records::from(kept.store.mapped()?);
-        let progress = self.progress();
-        let whole = job.part.is_none();
-        let again = whole.then_some((executor, options, &progress));
+        let progress = &self.progress();
+        let again = whole.then_some(Again {
+            executor,
+            options,
+            progress,
+            sample,
+        });
         let computed = C::gathered(job, records, &report, again)?;
         progress.finish();
         let written = if whole {

@@ -5,29 +5,8 @@ use serde::Serialize;
 
 use super::step_check::{Again, Compared, Sample, TOLERANCE, compared, count};
 use super::{Checks, Executor, Precision, Quantity, Validated, ValueSlice, ValueVec};
-use trisolar_ensemble::{ClassShare, compute};
+use trisolar_ensemble::{ClassShare, Verdict, compute};
 use trisolar_run::{EngineError, Monitor, RunOptions};
-
-/// What decides the value of a pixel. In files it is a number from 0 on, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Verdict {
-    /// The value stays with a quarter of the step and in double-double.
-    Agrees,
-    /// The value changes with a quarter of the step, and stays in double-double.
-    Step,
-    /// The value changes in double-double, whose values stay with a quarter of the step.
-    Rounding,
-    /// Both change the value, or there is none.
-    Undecided,
-}
-
-trisolar_io::names!(Verdict {
-    Agrees = "agrees",
-    Step = "step",
-    Rounding = "rounding",
-    Undecided = "undecided",
-});
 
 /// The rounding error that exponential growth predicts, relative to the size of the system: 2^-53 (2^-24 of a map in f32, 2^-106 in
 /// double-double) times e^(λT).
@@ -139,12 +118,8 @@ impl Certificate {
 
     /// The certificate of a map, whose values are known, with these numbers of [`Verdict`]s.
     pub fn new(spec: &Validated, values: ValueSlice<'_>, of_pixels: Vec<u8>) -> Self {
-        let verdicts = Verdict::ALL.map(|verdict| {
-            let count = of_pixels.iter().filter(|v| **v == verdict as u8).count();
-            ClassShare::new(verdict.name(), count as u64, of_pixels.len() as u64)
-        });
         Self {
-            verdicts,
+            verdicts: Verdict::shares(&of_pixels),
             predicted: Predicted::of(spec, values),
             of_pixels,
         }

@@ -29,7 +29,7 @@ pub mod store;
 mod tiles;
 pub mod yardstick;
 
-pub use certificate::{Certificate, Predicted, Verdict};
+pub use certificate::{Certificate, Predicted};
 pub use comparison::{Comparison, grain};
 pub(crate) use config::json as specification_json;
 pub use cpu::cpu_warning;

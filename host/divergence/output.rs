@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 pub use crate::colours::{clipped_share, range, spacing};
 use crate::{
     Certificate, Checks, DivergenceMap, MapAxis, Points, Quantity, Specification, ValueSlice,
-    ValueVec, Verdict, dataset, store,
+    ValueVec, dataset, store,
 };
+use trisolar_ensemble::Verdict;
 use trisolar_io::IoError;
-use trisolar_io::colour::{ColourMap, ColourRange, Rgb, Spacing};
+use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::{NpzReader, NpzWriter, SPECIFICATION};
@@ -371,11 +372,7 @@ impl Output {
     /// The picture of the verdicts that stands beside the picture of a certified map; `None` for other files and pictures without axes.
     pub fn verdict_path(&self, style: &Style) -> Option<PathBuf> {
         let is_picture = matches!(self.format, Format::Png | Format::Svg | Format::Pdf);
-        let stem = self.path.file_stem()?.to_string_lossy();
-        let extension = self.path.extension()?.to_string_lossy();
-        let path = self
-            .path
-            .with_file_name(format!("{stem}-verdict.{extension}"));
+        let path = Verdict::picture_beside(&self.path)?;
         (is_picture && !style.bare).then_some(path)
     }
 
@@ -389,15 +386,11 @@ impl Output {
         style: &Style,
     ) -> Result<(), IoError> {
         let shaded = of.specification.quantity.counts_steps();
-        let shares = Verdict::ALL.into_iter().zip(&certificate.verdicts);
-        let classes: Vec<Class> = shares
-            .map(|(verdict, found)| {
-                let (name, colour) = words_and_colour(verdict);
-                Class {
-                    name: format!("{name}: {:.1} %", 100.0 * found.share),
-                    colour,
-                    shaded,
-                }
+        let classes: Vec<Class> = (Verdict::legend(&certificate.verdicts).into_iter())
+            .map(|(name, colour)| Class {
+                name,
+                colour,
+                shaded,
             })
             .collect();
         // The time of parting; other values have no part in the picture.
@@ -523,16 +516,6 @@ impl Output {
                 }
             }
         }
-    }
-}
-
-/// A verdict in the words of a legend, and its colour. Colour-blind readers can distinguish them.
-fn words_and_colour(verdict: Verdict) -> (&'static str, Rgb) {
-    match verdict {
-        Verdict::Agrees => ("agrees", [90, 180, 240]),
-        Verdict::Step => ("the step decides", [240, 150, 40]),
-        Verdict::Rounding => ("rounding decides", [220, 70, 160]),
-        Verdict::Undecided => ("undecided", [150, 150, 156]),
     }
 }
 

@@ -70,8 +70,8 @@ pub struct AccuracyLadder {
 
 /// Computes a sample of up to 256 pixels of a map of divergence by these integrators in f64, with steps from 16 times to a quarter of the
 /// map's, or with half to four times the usual number of steps per period. The reference is the regularised order 8
-/// with eight times its usual number of steps; where that is not possible, as with a softening length, Runge–Kutta with a quarter of the
-/// shortest step.
+/// in double-double with eight times its usual number of steps; where that is not possible, as with a softening length, Runge–Kutta in f64 with
+/// a quarter of the shortest step.
 /// At most the share `allowed` of a rung may be wrong so that it can be the cheapest right one.
 ///
 /// # Errors
@@ -141,7 +141,7 @@ pub fn accuracy_ladder(
 fn reference(base: &Validated) -> Option<[Validated; 2]> {
     let regularised = [REFERENCE_PER_PERIOD, REFERENCE_PER_PERIOD / 2.0].map(|times| {
         base.changed(|s| {
-            s.precision = Precision::F64;
+            s.precision = Precision::DoubleDouble;
             by_periods(s, Integrator::Regularised8, times);
         })
     });

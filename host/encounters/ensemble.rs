@@ -6,9 +6,9 @@ use kernels_gpu::encounters::Record;
 
 use super::outcome::class;
 use super::store::EncounterContents;
-use super::{DeviceEngine, Devices, Executor, Specification, Task, Validated, cpu};
+use super::{Certificate, DeviceEngine, Devices, Executor, Specification, Task, Validated, cpu};
 use trisolar_bodies::Points;
-use trisolar_ensemble::{Computed, Ensemble, Report, StepCheck, repeated};
+use trisolar_ensemble::{Computed, Ensemble, Repeat, Report, StepCheck, beside, changes};
 use trisolar_run::queue::Share;
 use trisolar_run::{EngineError, Monitor, RunOptions, Workers};
 use trisolar_spec::SpecError;
@@ -27,9 +27,29 @@ pub struct Encounters {
     pub report: Report,
     /// How many outcomes of a sample change with twice the steps, if it was determined.
     pub step_check: Option<StepCheck>,
+    /// The verdicts on their outcomes, if they were determined.
+    pub certificate: Option<Certificate>,
 }
 
 impl Encounters {
+    /// Determines the verdict on every outcome: see [`Certificate::of`].
+    ///
+    /// # Errors
+    /// As [`Certificate::of`].
+    pub fn certify(
+        &mut self,
+        executor: &dyn Executor<Validated>,
+        spec: &Validated,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<(), EngineError> {
+        let found = Certificate::of(executor, spec, &self.records, options, monitor)?;
+        if let Some((certificate, step_check)) = found {
+            (self.certificate, self.step_check) = (Some(certificate), Some(step_check));
+        }
+        Ok(())
+    }
+
     /// Total number of steps of the runs with these numbers.
     pub fn steps(&self, spans: &[Range<u64>]) -> u64 {
         let of = |span: &Range<u64>| {
@@ -110,13 +130,18 @@ pub fn run_on(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Encounters, EngineError> {
-    let Computed { values, report } = trisolar_ensemble::compute(executor, spec, options, monitor)?;
-    let step_check = step_check(executor, spec, &values, options, monitor)?;
+    let repeat = with_twice_the_steps(spec);
+    let again = || repeat.map(|r| r.compute(options, monitor)).transpose();
+    let compute = || trisolar_ensemble::compute(executor, spec, options, monitor);
+    let (computed, again) = beside(executor, spec, options, again, compute)?;
+    let Computed { values, report } = computed;
+    let step_check = again.map(|again| step_check(&values, &again));
     Ok(Encounters {
         specification: spec.specification().clone(),
         records: values.into(),
         report,
         step_check,
+        certificate: None,
     })
 }
 
@@ -125,22 +150,15 @@ const CHECKED: u64 = 256;
 /// Of this many runs one is integrated again, in twice the steps: a tenth of the time.
 const RUNS_PER_CHECK: u64 = 20;
 
-/// Integrates a sample of these runs, which depends on their number alone, again with twice the steps on the CPU: how many have another
-/// outcome, or another body that escapes? `None` if there are fewer than 20 runs, or twice the steps are too many.
-///
-/// # Errors
-/// Those of the computation, also if it is interrupted.
-pub fn step_check(
-    executor: &dyn Executor<Validated>,
-    spec: &Validated,
-    records: &[Record],
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Option<StepCheck>, EngineError> {
-    let most = CHECKED.min(records.len() as u64 / RUNS_PER_CHECK);
-    let Some(finer) = spec.with_twice_the_steps().filter(|_| most > 0) else {
-        return Ok(None);
-    };
-    let same = |a: &Record, b: &Record| class(a) == class(b);
-    repeated(executor, &finer, records, most, same, options, monitor).map(Some)
+/// A sample of these runs, which depends on their number alone, with twice the steps. `None` if there are fewer than 20 runs, or twice the
+/// steps are too many.
+pub fn with_twice_the_steps(spec: &Validated) -> Option<Repeat<Validated>> {
+    let most = CHECKED.min(spec.runs() / RUNS_PER_CHECK);
+    let finer = spec.with_steps_times(2.0).filter(|_| most > 0)?;
+    Some(Repeat::new(finer, spec.runs(), most))
+}
+
+/// How many of these runs have another outcome, or another body that escapes, with twice the steps.
+pub fn step_check(records: &[Record], again: &[(u64, Record)]) -> StepCheck {
+    changes(records, again, |a, b| class(a) == class(b))
 }

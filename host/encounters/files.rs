@@ -135,6 +135,10 @@ pub fn npz(path: &Path, spec: &Validated, ensemble: &Encounters) -> Result<(), I
         let values = move || (0..records.len()).map(move |run| spec.value(place, run as u64));
         members.push(Member::new(&name, &shape, values));
     }
+    if let Some(found) = &ensemble.certificate {
+        let verdicts = || found.of_runs.iter().copied();
+        members.push(Member::new("verdict", &shape, verdicts));
+    }
     let members: Vec<Member<'_>> =
         (members.into_iter().collect::<Result<_, _>>()).map_err(|reason| IoError::Data {
             path: path.to_owned(),
@@ -205,6 +209,7 @@ pub fn read_npz(path: &Path) -> Result<Encounters, IoError> {
         records: records.into(),
         report: Report::nothing("read from a file"),
         step_check: None,
+        certificate: None,
     })
 }
 
@@ -218,6 +223,8 @@ pub fn csv(path: &Path, spec: &Validated, ensemble: &Encounters) -> Result<(), I
         let names = WHOLES.iter().map(|(name, _)| *name);
         let names = names.chain(REALS.iter().map(|(name, _)| *name));
         let names = names.chain(parameters.iter().map(|(_, name)| name.as_str()));
+        let verdicts = ensemble.certificate.as_ref().map(|found| &found.of_runs);
+        let names = names.chain(verdicts.map(|_| "verdict"));
         let mut line = String::from("run");
         for name in names {
             line.push(',');
@@ -231,7 +238,8 @@ pub fn csv(path: &Path, spec: &Validated, ensemble: &Encounters) -> Result<(), I
             let starts = parameters
                 .iter()
                 .map(|(place, _)| real(spec.value(*place, run as u64)));
-            for cell in wholes.chain(reals).chain(starts) {
+            let verdict = verdicts.map(|all| all[run].to_string());
+            for cell in wholes.chain(reals).chain(starts).chain(verdict) {
                 line.push(',');
                 line.push_str(&cell);
             }

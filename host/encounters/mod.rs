@@ -6,6 +6,7 @@
 //! computation goes on. Run i depends on the seed and i alone; all engines give the same bits.
 
 mod adjustable;
+pub mod certificate;
 mod course;
 mod cpu;
 mod device;
@@ -20,10 +21,11 @@ pub mod store;
 pub mod summary;
 
 pub use adjustable::Adjustable;
+pub use certificate::Certificate;
 pub use course::{Course, Place};
 pub use cpu::kicks_limit;
 pub use device::{DeviceEngine, device_kicks_limit};
-pub use ensemble::{Encounters, Records, run, run_on, step_check};
+pub use ensemble::{Encounters, Records, run, run_on, step_check, with_twice_the_steps};
 pub use files::same_bits;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use overrides::Overrides;

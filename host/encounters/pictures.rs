@@ -8,6 +8,7 @@ use super::Encounters;
 use super::outcome::is_open;
 pub use super::outcome::{class, class_of};
 use super::summary::body_name;
+use trisolar_ensemble::Verdict;
 use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{
     Axis, Class, ClassMap, Labels, Theme, YDirection, bare_classes, classes,
@@ -46,8 +47,38 @@ pub struct Look {
 /// # Errors
 /// [`IoError::Data`] if the ensemble is not a map, or an error of writing.
 pub fn outcome_map(path: &Path, ensemble: &Encounters, look: &Look) -> Result<(), IoError> {
+    draw(path, ensemble, look, &Pixels::of(path, ensemble, look.y)?)
+}
+
+/// Draws the verdicts on the outcomes of a map: a colour for each, the brighter the sooner the run ends. Returns `None` if there are none.
+///
+/// # Errors
+/// As [`outcome_map`].
+pub fn verdict_map(
+    path: &Path,
+    ensemble: &Encounters,
+    look: &Look,
+) -> Result<Option<()>, IoError> {
+    let Some(found) = &ensemble.certificate else {
+        return Ok(None);
+    };
+    let mut pixels = Pixels::of(path, ensemble, look.y)?;
+    let class = |(name, colour)| Class {
+        name,
+        colour,
+        shaded: true,
+    };
+    let legend = Verdict::legend(&found.verdicts).into_iter();
+    pixels.list = legend.map(class).collect();
+    pixels.classes = match look.y.is_up() {
+        true => upside_down(&found.of_runs, pixels.size[0]),
+        false => found.of_runs.clone(),
+    };
+    draw(path, ensemble, look, &pixels).map(Some)
+}
+
+fn draw(path: &Path, ensemble: &Encounters, look: &Look, pixels: &Pixels) -> Result<(), IoError> {
     let specification = &ensemble.specification;
-    let pixels = Pixels::of(path, ensemble, look.y)?;
     let axes = specification.axes();
     let axis = |k: usize| {
         // A map of one axis has a single row.

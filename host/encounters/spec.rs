@@ -660,11 +660,12 @@ const BURRAU: BodiesStart = BodiesStart {
 };
 
 impl Validated {
-    /// The same runs with twice the steps in a period; `None` if that is not allowed.
-    pub(super) fn with_twice_the_steps(&self) -> Option<Self> {
+    /// The same runs with so many times the steps in a period, from 1 on; `None` if that is not allowed.
+    pub(super) fn with_steps_times(&self, factor: f64) -> Option<Self> {
         let mut finer = self.specification.clone();
-        finer.steps_per_period *= 2.0;
-        finer.limits.max_steps = finer.limits.max_steps.saturating_mul(2).min(MOST_STEPS);
+        finer.steps_per_period *= factor;
+        let most = (factor.round() as u64).saturating_mul(finer.limits.max_steps.into());
+        finer.limits.max_steps = most.min(MOST_STEPS.into()) as _;
         let finer = finer.validated(self.plan, self.bodies.clone()).ok()?;
         Some(Self {
             checksum: self.checksum,

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use super::outcome::is_open;
-use super::{Encounters, Setup};
+use super::{Certificate, Encounters, Setup};
 use trisolar_ensemble::statistics::median_and_largest;
 use trisolar_ensemble::{ClassShare, StepCheck};
 
@@ -75,6 +75,9 @@ pub struct Summary {
     /// How many outcomes of a sample change with twice the steps, if it was determined.
     #[serde(default)]
     pub step_check: Option<StepCheck>,
+    /// The verdicts on all outcomes, if they were determined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Certificate>,
 }
 
 /// Name of an outcome.
@@ -211,6 +214,7 @@ impl Summary {
                 momentum_largest: tally.momentum_largest.unwrap_or(f64::NAN),
             },
             step_check: ensemble.step_check,
+            certificate: ensemble.certificate.clone(),
         }
     }
 }

@@ -17,6 +17,7 @@ mod repeat;
 mod shares;
 pub mod statistics;
 pub mod store;
+mod verdict;
 
 pub use contract::{
     Ensemble, GpuEngine, Portion, Report, Sink, Slice, Task, differences, in_portions,
@@ -28,5 +29,6 @@ pub use lanes::{LaneItems, on_lanes};
 pub use lease::Lease;
 pub use plain::Records;
 pub use ranks::{Leader, Local, ReadPoints, lead, serve};
-pub use repeat::{StepCheck, evenly_spaced, repeated};
+pub use repeat::{Repeat, Repeated, StepCheck, beside, changes, evenly_spaced};
 pub use shares::ClassShare;
+pub use verdict::Verdict;

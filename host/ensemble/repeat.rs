@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, Quiet, RunOptions};
 
 use super::statistics::wilson;
-use super::{Ensemble, Executor, Sink, Task};
+use super::{Devices, Ensemble, Executor, Sink, Task};
 
 /// How many values of a sample change when they are computed again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,39 +71,86 @@ where
     }
 }
 
-/// Computes up to `most` items, evenly spaced, again on the CPU by a changed ensemble, without a report of progress, and counts those whose value is not the `same` as
-/// in `all`.
+/// Items of an ensemble that another one computes again, to see whether their values depend on how they are computed.
+#[derive(Clone, Debug)]
+pub struct Repeat<E> {
+    changed: E,
+    items: Vec<u64>,
+}
+
+/// Values that were computed again, with the numbers of their items.
+pub type Repeated<V> = Vec<(u64, V)>;
+
+impl<E> Repeat<E> {
+    /// Up to `most` of so many items, evenly spaced, by this ensemble.
+    pub fn new(changed: E, items: u64, most: u64) -> Self {
+        Self {
+            changed,
+            items: evenly_spaced(items, most),
+        }
+    }
+
+    /// Computes the items on the CPU, without a report of progress.
+    ///
+    /// # Errors
+    /// Those of the computation, also if it is interrupted.
+    pub fn compute<V: Copy + Send + 'static>(
+        &self,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Repeated<V>, EngineError>
+    where
+        E: for<'a> Ensemble<Slice<'a> = &'a [V]>,
+    {
+        let spans: Vec<_> = self.items.iter().map(|&item| item..item + 1).collect();
+        let found = Found(Mutex::default());
+        // So few items take as long on a GPU as thousands.
+        let cpu = RunOptions {
+            backend: Backend::Cpu,
+            with_cpu: false,
+            gpus: GpuChoice::Auto,
+            ..*options
+        };
+        let task = Task::new(&self.changed, &spans, &found);
+        Devices::new().stream(&task, &cpu, &Quiet(monitor))?;
+        Ok(found.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Does `work`, in which the ensemble `spec` is computed, and `again`, which uses the CPU: meanwhile, if GPUs do the work, and otherwise after it, as it
+/// would slow it down.
 ///
 /// # Errors
-/// Those of the computation, also if it is interrupted.
-pub fn repeated<E, V: Copy + Send + 'static>(
+/// Those of `work` and of `again`.
+pub fn beside<E: Ensemble, A: Send, T, Error: From<EngineError>>(
     executor: &dyn Executor<E>,
-    changed: &E,
-    all: &[V],
-    most: u64,
-    same: impl Fn(&V, &V) -> bool,
+    spec: &E,
     options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<StepCheck, EngineError>
-where
-    E: for<'a> Ensemble<Slice<'a> = &'a [V]>,
-{
-    let sample = evenly_spaced(all.len() as u64, most);
-    let spans: Vec<_> = sample.iter().map(|&item| item..item + 1).collect();
-    let found = Found(Mutex::default());
-    // So few items take as long on a GPU as thousands.
-    let cpu = RunOptions {
-        backend: Backend::Cpu,
-        with_cpu: false,
-        gpus: GpuChoice::Auto,
-        ..*options
+    again: impl FnOnce() -> Result<A, EngineError> + Send,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<(T, A), Error> {
+    let wanted = match options.backend {
+        Backend::Cpu => false,
+        Backend::Gpu => true,
+        Backend::Auto => spec.items() >= E::AUTO_GPU_ITEMS,
     };
-    executor.stream(&Task::new(changed, &spans, &found), &cpu, &Quiet(monitor))?;
-    let found = found.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if !wanted || executor.gpus().map_or(true, |gpus| gpus.is_empty()) {
+        return Ok((work()?, again()?));
+    }
+    std::thread::scope(|scope| {
+        let again = scope.spawn(again);
+        let done = work()?;
+        let again = again.join();
+        let again = again.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((done, again?))
+    })
+}
+
+/// Counts the values that are not the `same` as in `all`.
+pub fn changes<V>(all: &[V], again: &[(u64, V)], same: impl Fn(&V, &V) -> bool) -> StepCheck {
     let differs = |(item, again): &&(u64, V)| !same(&all[*item as usize], again);
-    let count = found.len() as u64;
-    let differing = found.iter().filter(differs).count() as u64;
-    Ok(StepCheck::new(count, count, differing))
+    let count = again.len() as u64;
+    StepCheck::new(count, count, again.iter().filter(differs).count() as u64)
 }
 
 #[cfg(test)]

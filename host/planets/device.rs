@@ -91,17 +91,17 @@ where
     }
 }
 
-/// The kernel for systems of a plan with other physics than the gravity of points.
+/// The kernel for systems of a plan with other physics than the gravity of points, or another integrator than that of Wisdom & Holman.
 fn general_entry<F: Follow>(plan: &Plan) -> Entry<Arguments>
 where
-    Planets<General<F>, MAX_PLANETS>: cuda_std::Kernel<Arguments = Arguments>,
-    Planets<General<F>, 2>: cuda_std::Kernel<Arguments = Arguments>,
-    Planets<General<F>, 3>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<F, MAX_PLANETS>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<F, 2>: cuda_std::Kernel<Arguments = Arguments>,
+    Planets<F, 3>: cuda_std::Kernel<Arguments = Arguments>,
 {
     match plan.count {
-        2 => Entry::of::<Planets<General<F>, 2>>(),
-        3 => Entry::of::<Planets<General<F>, 3>>(),
-        _ => Entry::of::<Planets<General<F>, MAX_PLANETS>>(),
+        2 => Entry::of::<Planets<F, 2>>(),
+        3 => Entry::of::<Planets<F, 3>>(),
+        _ => Entry::of::<Planets<F, MAX_PLANETS>>(),
     }
 }
 
@@ -178,14 +178,12 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
             task,
             share,
             entry: match (is_general, has_tangent) {
-                (_, true) if is_adaptive => {
-                    Entry::of::<Planets<Adaptive<WithTangent>, MAX_PLANETS>>()
-                }
-                (_, false) if is_adaptive => Entry::of::<Planets<Adaptive<Alone>, MAX_PLANETS>>(),
+                (_, true) if is_adaptive => general_entry::<Adaptive<WithTangent>>(plan),
+                (_, false) if is_adaptive => general_entry::<Adaptive<Alone>>(plan),
                 (false, true) => entry::<WithTangent>(plan),
                 (false, false) => entry::<Alone>(plan),
-                (true, true) => general_entry::<WithTangent>(plan),
-                (true, false) => general_entry::<Alone>(plan),
+                (true, true) => general_entry::<General<WithTangent>>(plan),
+                (true, false) => general_entry::<General<Alone>>(plan),
             },
             plan: Buffer::of(device, &[*plan])?,
             systems: Buffer::filled(device, room, 0)?,

@@ -113,8 +113,8 @@ impl<F: Follow> OnLanes for Following<'_, '_, '_, F> {
     #[inline(always)]
     fn on<D: Bits<Alone = f64>, S: Single>(self) {
         match self.plan.count {
-            // Few systems are general; they have no code of their own for each number of planets.
-            _ if F::GENERAL => run::run::<D, F, MAX_PLANETS>(self.plan, self.systems),
+            // Few systems have other forces; they have no code of their own for each number of planets.
+            _ if F::GENERAL && !F::ADAPTIVE => run::run::<D, F, MAX_PLANETS>(self.plan, self.systems),
             2 => run::run::<D, F, 2>(self.plan, self.systems),
             3 => run::run::<D, F, 3>(self.plan, self.systems),
             _ => run::run::<D, F, MAX_PLANETS>(self.plan, self.systems),

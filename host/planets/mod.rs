@@ -21,7 +21,7 @@ pub use number::{ELEMENTS, Number, PROPERTIES, PlanetText, Setting, YEAR};
 pub use overrides::Overrides;
 pub use preset::Preset;
 pub use spec::{Form, Integrator, Observable, Relativity, Specification, Step, Stop, Validated};
-pub use step_check::{CHECKED, StepCheck, step_check};
+pub use step_check::{CHECKED, StepCheck, step_check, with_half_the_step};
 pub use summary::Summary;
 pub use trisolar_ensemble::{Engine, Executor};
 

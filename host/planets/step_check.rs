@@ -2,32 +2,22 @@
 
 use kernels_gpu::planets::{Outcome, Record};
 
-use super::{Executor, Validated};
+use super::Validated;
 pub use trisolar_ensemble::StepCheck;
-use trisolar_ensemble::repeated;
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_ensemble::{Ensemble as _, Repeat, changes};
 
 /// Systems that are usually followed again with half the step.
 pub const CHECKED: u64 = 64;
 
-/// Follows up to `most` of these systems again on the CPU, which takes twice as long as it takes there for them. `None` if half the step has too
-/// many steps.
-///
-/// # Errors
-/// Those of the computation.
-pub fn step_check(
-    executor: &dyn Executor<Validated>,
-    spec: &Validated,
-    records: &[Record],
-    most: u64,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Option<StepCheck>, EngineError> {
-    let Ok(finer) = spec.with_half_step() else {
-        return Ok(None);
-    };
-    let same = |a: &Record, b: &Record| verdict(a) == verdict(b);
-    repeated(executor, &finer, records, most, same, options, monitor).map(Some)
+/// Up to `most` of these systems, with half the step. `None` if that has too many steps.
+pub fn with_half_the_step(spec: &Validated, most: u64) -> Option<Repeat<Validated>> {
+    let finer = spec.with_half_step().ok()?;
+    Some(Repeat::new(finer, spec.items(), most))
+}
+
+/// How many verdicts on these systems others have with half the step.
+pub fn step_check(records: &[Record], again: &[(u64, Record)]) -> StepCheck {
+    changes(records, again, |a, b| verdict(a) == verdict(b))
 }
 
 /// How a system ended: stable or not, and, if there is a tangent vector, whether it is regular (mean MEGNO within 1 of 2).

@@ -193,6 +193,7 @@ impl Framed for Validated {
             records: values.mapped.into(),
             report: Report::default(),
             step_check: None,
+            certificate: None,
         };
         let ((), written) = stage(|| {
             if style.npy {

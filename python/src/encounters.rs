@@ -10,7 +10,7 @@ use trisolar::bodies::Points;
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
 use trisolar::encounters::pictures::Look;
 use trisolar::encounters::summary::outcome_name;
-use trisolar::encounters::{self, Adjustable, Encounters, Outcome, Overrides, Summary, Validated};
+use trisolar::encounters::{self, Adjustable, Devices, Encounters, Outcome, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 use trisolar::spec::Parameters as _;
@@ -62,8 +62,8 @@ impl EncountersProblem {
         values::toml(&self.overrides)
     }
 
-    /// Computes the encounters.
-    #[pyo3(signature = (backend, threads, simd, gpus, progress))]
+    /// Computes the encounters, and the verdicts on their outcomes.
+    #[pyo3(signature = (backend, threads, simd, gpus, progress, certify=false))]
     fn run(
         &self,
         py: Python<'_>,
@@ -72,11 +72,17 @@ impl EncountersProblem {
         simd: Option<&str>,
         gpus: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
+        certify: bool,
     ) -> PyResult<EncountersFound> {
         let options = values::ensemble_options(backend, threads, simd, gpus)?;
         let valid = Arc::clone(&self.valid);
         let ensemble = watch::run(py, progress, move |monitor| {
-            encounters::run(&valid, &options, monitor)
+            let devices = Devices::new();
+            let mut found = encounters::run_on(&devices, &valid, &options, monitor)?;
+            if certify {
+                found.certify(&devices, &valid, &options, monitor)?;
+            }
+            Ok(found)
         })?;
         let summary = py.detach(|| Summary::of(&ensemble));
         Ok(EncountersFound {
@@ -225,6 +231,13 @@ impl EncountersFound {
         let size = spec.size?;
         let axes = spec.axes().into_iter().flatten();
         Some((size, axes.map(|(p, _)| (p.name, p.unit)).collect()))
+    }
+
+    /// The verdict on each outcome, if they were determined.
+    #[getter]
+    fn verdicts<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let found = self.ensemble.certificate.as_ref()?;
+        Some(PyBytes::new(py, &found.of_runs))
     }
 
     /// The summary as JSON.

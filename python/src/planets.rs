@@ -6,11 +6,11 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use trisolar::ensemble::{Computed, compute};
+use trisolar::ensemble::{Computed, beside, compute};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 use trisolar::planets::files::{Format, Look, OUTCOMES, REALS, unit};
-use trisolar::planets::{CHECKED, Devices, Overrides, Summary, Validated, step_check};
+use trisolar::planets::{CHECKED, Devices, Overrides, Summary, Validated, step_check, with_half_the_step};
 use trisolar::spec::Parameters as _;
 
 use crate::{errors, values, watch};
@@ -70,9 +70,12 @@ impl PlanetsProblem {
         let valid = Arc::clone(&self.valid);
         let (computed, summary) = watch::run(py, progress, move |monitor| {
             let devices = Devices::new();
-            let computed = compute(&devices, &*valid, &options, monitor)?;
+            let repeat = with_half_the_step(&valid, CHECKED);
+            let again = || repeat.map(|r| r.compute(&options, monitor)).transpose();
+            let compute = || compute(&devices, &*valid, &options, monitor);
+            let (computed, again) = beside(&devices, &*valid, &options, again, compute)?;
             let all = &computed.values;
-            let check = step_check(&devices, &valid, all, CHECKED, &options, monitor)?;
+            let check = again.map(|again| step_check(all, &again));
             let summary = Summary::of(&valid, all, check);
             Ok((computed, summary))
         })?;

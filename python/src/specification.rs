@@ -9,8 +9,9 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
     self, Certificate, Checks, Devices, DivergenceMap, GpuChoice, MapBackend, Overrides, Points,
-    Resolution, RunOptions, SpecError, StepCheck, Validated, Verdict,
+    Resolution, RunOptions, SpecError, StepCheck, Validated,
 };
+use trisolar::ensemble::Verdict;
 use trisolar::ensemble::Report;
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::{self, Cache, Preset, RoundedCache};

@@ -190,3 +190,13 @@ def test_invalid_zooms_are_rejected(options: dict[str, Any], said: str) -> None:
 def test_invalid_sweeps_are_rejected(vary: Any) -> None:
     with pytest.raises(ValueError, match="--vary|e = 2|must be"):
         trisolar.encounters_sweep(vary=vary, n=3)
+
+
+def test_verdicts() -> None:
+    found = trisolar.encounters(map="phase,inclination", size=(6, 5), certify=True)
+    verdicts = found.verdicts
+    assert verdicts is not None and verdicts.shape == (5, 6) and verdicts.dtype == np.uint8
+    shares = found.summary["certificate"]["verdicts"]
+    assert [share["what"] for share in shares] == ["agrees", "step", "rounding", "undecided"]
+    assert [share["count"] for share in shares] == np.bincount(verdicts.ravel(), minlength=4).tolist()
+    assert trisolar.encounters(n=30).verdicts is None

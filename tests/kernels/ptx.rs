@@ -267,10 +267,11 @@ fn may_spill(kernel: &str) -> usize {
     } else if kernel.starts_with("map_ftle_regularised_") {
         2200
     } else if let Some(rest) = kernel.strip_prefix("planets_") {
-        // Systems of three planets and more with tangent vectors have more numbers than 255 registers hold, and so have kicks of eight planets and
-        // the stages of adaptive steps.
+        // Systems of three planets and more with tangent vectors have more numbers than 255 registers hold, and so have kicks of eight planets and,
+        // by far, the twelve stages of adaptive steps.
         match rest {
             "alone" | "alone_2" | "alone_3" | "alone_4" | "tangent" => 0,
+            _ if rest.starts_with("adaptive_") => 9000,
             _ => 1000,
         }
     } else {

@@ -10,6 +10,7 @@ use trisolar::encounters::{
     self, Choice, Course, CpuEngine, DeviceEngine, Devices, Engine, Jump, Limits, Order, Outcome,
     Precision, Setup, Specification, Summary, Validated, same_bits,
 };
+use trisolar::ensemble::Verdict;
 use trisolar::run::{Backend, RunOptions};
 use trisolar::simd::Simd;
 
@@ -1167,9 +1168,58 @@ fn the_step_check_counts_the_outcomes_that_change_with_twice_the_steps() {
     );
     assert_eq!(Summary::of(&found).step_check, Some(check));
     // Fewer runs than 20 have no check, and an interrupted one has no result.
-    let check = |records: &[Record], monitor: &dyn trisolar::run::Monitor| {
-        encounters::step_check(&Devices::new(), &valid, records, &options, monitor)
+    let few = Specification { n: 19, ..few }.validate().unwrap();
+    assert!(encounters::with_twice_the_steps(&few).is_none());
+    let repeat = encounters::with_twice_the_steps(&valid).expect("there are enough runs");
+    assert!(repeat.compute::<Record>(&options, &Impatient).is_err());
+    let again = repeat.compute(&options, &Unattended).unwrap();
+    assert_eq!(encounters::step_check(&found.records, &again), check);
+}
+
+#[test]
+fn verdicts_are_those_of_two_other_computations() {
+    let spec = |steps_per_period: f64| Specification {
+        n: 300,
+        steps_per_period,
+        ..Specification::default()
     };
-    assert_eq!(check(&found.records[..19], &Unattended).unwrap(), None);
-    assert!(check(&found.records, &Impatient).is_err());
+    let options = RunOptions {
+        backend: Backend::Cpu,
+        ..RunOptions::default()
+    };
+    let valid = spec(20.0).validate().unwrap();
+    let devices = Devices::new();
+    let mut found = encounters::run_on(&devices, &valid, &options, &Unattended).unwrap();
+    found.certify(&devices, &valid, &options, &Unattended).unwrap();
+    let [finer, rounded] = [40.0, 20.0 * (1.0 + 8.0 * f64::EPSILON)]
+        .map(|steps| fastest(&spec(steps).validate().unwrap()));
+    let certificate = found.certificate.clone().expect("such steps are allowed");
+    let end = |r: &Record| (r.outcome, r.body);
+    let expected = (0..300).map(|i| {
+        let [own, finer, rounded] = [&found.records[i], &finer[i], &rounded[i]].map(end);
+        match (own == finer, own == rounded) {
+            (_, false) => Verdict::Rounding,
+            (false, true) => Verdict::Step,
+            (true, true) => Verdict::Agrees,
+        } as u8
+    });
+    assert_eq!(certificate.of_runs, expected.collect::<Vec<u8>>());
+    let counts = certificate.verdicts.each_ref().map(|share| share.count);
+    assert!(
+        counts[..3].iter().all(|n| *n > 10) && counts.iter().sum::<u64>() == 300,
+        "each of them occurs: {counts:?}"
+    );
+    // Long lives are lost to rounding, short ones are not.
+    let lifetimes = &certificate.lifetimes;
+    assert_eq!(lifetimes.iter().map(|l| l.runs).sum::<u64>(), 300);
+    let (short, long): (Vec<_>, Vec<_>) = lifetimes.iter().partition(|life| life.to < 600.0);
+    let share = |of: &[&encounters::certificate::Lifetime]| {
+        let sum = |f: fn(&encounters::certificate::Lifetime) -> u64| -> f64 {
+            of.iter().map(|life| f(life) as f64).sum()
+        };
+        sum(|life| life.rounding.count) / sum(|life| life.runs)
+    };
+    let [short, long] = [share(&short), share(&long)];
+    assert!(short < 0.05 && long > 0.2, "{short} {long}");
+    assert_eq!(found.step_check.map(|check| check.compared), Some(300));
 }

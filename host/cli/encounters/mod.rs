@@ -9,10 +9,11 @@ use trisolar::encounters::pictures::Look;
 use trisolar::encounters::store::EncounterContents;
 use trisolar::encounters::{
     Encounters, Overrides, Record, Records, Summary, Validated, pictures, step_check,
+    with_twice_the_steps,
 };
-use trisolar::ensemble::Report;
-use trisolar::io::IoError;
-use trisolar::run::Outputs;
+use trisolar::ensemble::{ClassShare, Repeated, Report, Verdict};
+use trisolar::io::{IoError, PictureFormat};
+use trisolar::run::{EngineError, Monitor, Outputs, RunOptions};
 use trisolar::run::plots::PLOTS;
 use trisolar::spec::SpecError;
 
@@ -29,6 +30,23 @@ mod zoom;
 
 use options::Sequence;
 pub(crate) use options::{Args, OutputArgs};
+
+/// The pictures of the verdicts.
+fn verdict_pictures(output: &OutputArgs) -> Vec<PathBuf> {
+    let out = output.out.iter().filter(|_| output.certify);
+    let pictures = out.filter(|path| PictureFormat::of(path).is_some());
+    pictures
+        .filter_map(|path| Verdict::picture_beside(path))
+        .collect()
+}
+
+/// The appearance of the map of outcomes.
+fn look(output: &OutputArgs) -> Look {
+    Look {
+        theme: output.theme,
+        y: output.y_axis.unwrap_or_default(),
+    }
+}
 
 /// The pictures that `--plots` may draw.
 fn plots(output: &OutputArgs) -> Vec<PathBuf> {
@@ -52,10 +70,15 @@ impl OutputOptions for OutputArgs {
     fn files(&self) -> Vec<(&'static str, PathBuf)> {
         let out = self.out.iter().map(|path| ("--out", path.clone()));
         let plots = plots(self).into_iter().map(|path| ("--plots", path));
-        out.chain(plots).collect()
+        let verdicts = verdict_pictures(self).into_iter();
+        let verdicts = verdicts.map(|path| ("--certify", path));
+        out.chain(plots).chain(verdicts).collect()
     }
 
     fn declare(&self, outputs: &mut Outputs) {
+        for path in verdict_pictures(self) {
+            outputs.file("--certify", &path);
+        }
         if let Some(folder) = &self.plots {
             outputs.folder("--plots", folder, PLOTS);
         }
@@ -77,6 +100,7 @@ impl RecordCommand for Overrides {
     type Output = OutputArgs;
     type Format = Format;
     type Computed = Encounters;
+    type Sample = Repeated<Record>;
 
     const PROGRESS: &'static str = "encounters";
     const LESS_MEMORY: &'static str = "fewer runs (--n, --size) need less, and --stream keeps the records on the disk instead of in memory";
@@ -104,24 +128,37 @@ impl RecordCommand for Overrides {
         Format::of(path, valid)
     }
 
+    fn sample(
+        job: &RecordJob<Self>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<Repeated<Record>>, EngineError> {
+        // Verdicts contain the check.
+        let repeat = with_twice_the_steps(&job.valid).filter(|_| !job.output.certify);
+        repeat.map(|r| r.compute(options, monitor)).transpose()
+    }
+
     fn gathered(
         job: &RecordJob<Self>,
         records: Records,
         report: &Report,
-        whole: Option<Again<'_, Validated>>,
+        whole: Option<Again<'_, Self>>,
     ) -> Result<Encounters, Failure> {
-        let step_check = match whole {
-            None => None,
-            Some((executor, options, progress)) => {
-                step_check(executor, &job.valid, &records, options, progress)?
-            }
-        };
-        Ok(Encounters {
-            step_check,
+        let mut all = Encounters {
+            step_check: None,
+            certificate: None,
             specification: job.valid.specification().clone(),
             records,
             report: report.clone(),
-        })
+        };
+        if let Some(again) = whole {
+            let found = again.sample.as_ref();
+            all.step_check = found.map(|again| step_check(&all.records, again));
+            if job.output.certify {
+                all.certify(again.executor, &job.valid, again.options, again.progress)?;
+            }
+        }
+        Ok(all)
     }
 
     fn write(
@@ -130,30 +167,34 @@ impl RecordCommand for Overrides {
         job: &RecordJob<Self>,
         computed: &Encounters,
     ) -> Result<(), IoError> {
-        let look = Look {
-            theme: job.output.theme,
-            y: job.output.y_axis.unwrap_or_default(),
-        };
-        format.write(path, &job.valid, computed, &look)
+        format.write(path, &job.valid, computed, &look(&job.output))
     }
 
     fn other_files<'a>(
         job: &'a RecordJob<Self>,
         computed: &'a Encounters,
     ) -> Option<Box<dyn Fn() -> Result<Vec<PathBuf>, IoError> + 'a>> {
-        let OutputArgs {
-            plots,
-            theme,
-            plot_format,
-            ..
-        } = &job.output;
-        let prefix = plots.as_ref()?;
+        let output = &job.output;
+        let pictures = verdict_pictures(output);
+        if output.plots.is_none() && pictures.is_empty() {
+            return None;
+        }
         Some(Box::new(move || {
-            pictures::histograms(prefix, computed, *theme, *plot_format)
+            let mut drawn = match &output.plots {
+                Some(folder) => {
+                    pictures::histograms(folder, computed, output.theme, output.plot_format)?
+                }
+                None => Vec::new(),
+            };
+            for path in &pictures {
+                let made = pictures::verdict_map(path, computed, &look(output))?;
+                drawn.extend(made.map(|()| path.clone()));
+            }
+            Ok(drawn)
         }))
     }
 
-    fn reported(_: &RecordJob<Self>, outcome: &Outcome<Self>, most: Option<f64>) -> Reported {
+    fn reported(job: &RecordJob<Self>, outcome: &Outcome<Self>, most: Option<f64>) -> Reported {
         let summary = Summary::of(&outcome.computed);
         let runs = outcome.new.iter().map(|s| (s.end - s.start) as f64).sum();
         let kicks = outcome.computed.kicks(&outcome.new);
@@ -161,6 +202,10 @@ impl RecordCommand for Overrides {
         let (above, lines) = table(&outcome.computed, &summary);
         let mut errors = json!(summary.errors);
         errors["step_check"] = json!(summary.step_check);
+        let mut warnings = summary.warnings();
+        if job.output.certify && summary.certificate.is_none() {
+            warnings.push("there are no verdicts: twice --steps-per-period is not allowed".into());
+        }
         Reported {
             specification: json!(outcome.computed.specification),
             errors,
@@ -176,7 +221,7 @@ impl RecordCommand for Overrides {
                 "encounters/s",
                 format!("{encounters:.4e} encounters/s, {kicks:.3e} kicks/s"),
             ),
-            warnings: summary.warnings(),
+            warnings,
             checked: summary.check(most),
         }
     }
@@ -192,7 +237,22 @@ fn table(ensemble: &Encounters, summary: &Summary) -> (String, Lines) {
             shares.extend(summary.escapers.iter().map(|share| ("    ", share)));
         }
     }
-    let text = report::shares_table(spec.setup.name(), "runs", shares);
+    let mut text = report::shares_table(spec.setup.name(), "runs", shares);
+    if let Some(found) = &summary.certificate {
+        let verdicts = found.verdicts.iter().map(|share| ("  ", share));
+        let of_lives = found.lifetimes.iter().map(|life| ClassShare {
+            what: format!("{} to {}: {}", life.from, life.to, report::grouped(life.runs)),
+            ..life.rounding.clone()
+        });
+        let of_lives: Vec<ClassShare> = of_lives.collect();
+        let shares = of_lives.iter().map(|share| ("  ", share));
+        for table in [
+            report::shares_table("verdict on the outcome", "runs", verdicts),
+            report::shares_table("time to the end: runs", "by rounding", shares),
+        ] {
+            text.push_str(&table);
+        }
+    }
     let mut lines = Lines::default();
     let time = |t: Option<f64>| t.map_or("open".to_owned(), |t| format!("{t:.6}"));
     let lives = &summary.lifetimes;

@@ -65,6 +65,13 @@ pub(crate) struct OutputArgs {
     /// Write the whole specification to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
     pub(super) save_config: Option<PathBuf>,
+    /// Integrate every run again, with twice the steps, and with a step of which only the last digits differ, and give a verdict on each:
+    /// agrees, step (the step decides the outcome), rounding (the digits do) or undecided (a run failed). The shares, and that of rounding
+    /// against the time to the end, stand in the summary and in JSON, the verdicts in the column `verdict` of .npz and .csv and in a second picture
+    /// of a map, NAME-verdict. Takes four times as long
+    #[arg(long, help_heading = "Output", conflicts_with = "part")]
+    #[serde(default)]
+    pub(super) certify: bool,
     /// The file of points.
     #[arg(skip)]
     pub(crate) points: Option<PathBuf>,

@@ -82,6 +82,10 @@ pub const fn planets_shared_words<F: Follow, const N: usize>() -> usize {
     general_tangent_3: <General<WithTangent>, 3>,
     adaptive_alone: <Adaptive<Alone>, MAX_PLANETS>,
     adaptive_tangent: <Adaptive<WithTangent>, MAX_PLANETS>,
+    adaptive_alone_2: <Adaptive<Alone>, 2>,
+    adaptive_tangent_2: <Adaptive<WithTangent>, 2>,
+    adaptive_alone_3: <Adaptive<Alone>, 3>,
+    adaptive_tangent_3: <Adaptive<WithTangent>, 3>,
 ))]
 pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
     let i = thread::index_1d();

@@ -11,7 +11,7 @@
 use trisolar_equations::scheme::dormand_prince::{ERROR_3, ERROR_5, WEIGHTS};
 
 use super::kepler::Phase;
-use super::system::{Each, Outcome, Planet, System, pull, turned};
+use super::system::{Each, FEW, Outcome, Planet, System, pull, turned};
 use super::{Follow, Physics};
 use crate::number::{Bits, Mask};
 use crate::{PerLane, Real, Vec3};
@@ -222,7 +222,9 @@ impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     #[inline(always)]
     pub(super) fn any_step<F: Follow>(&mut self, count: usize, physics: &Physics) {
         let c = R::from_f64;
-        let count = if count < N { count } else { N };
+        // Systems of few planets have exactly N, which is a constant.
+        let exact = const { N <= FEW };
+        let count = if exact || count > N { N } else { count };
         let one = c(1.0);
         let fine = self.course.fine;
         let is_fine = one.at_most(fine);

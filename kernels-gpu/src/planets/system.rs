@@ -400,10 +400,10 @@ impl<const N: usize> System<f64, N> {
 /// The largest number of planets whose systems are in registers.
 pub const FEW: usize = 4;
 
-/// The room of systems with more than [`FEW`] planets and fewer than [`MANY`], whose planets have numbers that are constants, except in the drift.
+/// The size of the arrays of systems with more than [`FEW`] and fewer than [`MANY`] planets. Loops over them are unrolled, except that of the drift.
 pub const SOME: usize = 7;
 
-/// The number of planets of the largest systems whose planets have numbers that are constants, except in the drift.
+/// The largest number of planets for which loops over the planets are unrolled, except that of the drift.
 pub const MANY: usize = 8;
 
 /// Does something for each planet, from a given one on, or for each before another one. Where the system has room for at most `MANY`, or another

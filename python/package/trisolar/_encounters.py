@@ -86,6 +86,16 @@ class Encounters(Recorded[_trisolar.EncountersFound]):
         return summary
 
     @property
+    def verdicts(self) -> Optional[npt.NDArray[np.uint8]]:
+        """What decides the outcome of each run of encounters that were computed with ``certify=True``, in the shape of :attr:`records`: 0
+        agrees (the run ends in the same way with twice the steps, and with a step of which only the last digits differ), 1 step
+        (it ends otherwise with twice the steps alone), 2 rounding (it ends otherwise with other last digits) or 3 undecided (one of
+        the three runs failed). ``None`` for others. Their shares, and that of rounding against the time to the end, are the member
+        ``certificate`` of :attr:`summary`."""
+        found = self._found.verdicts
+        return None if found is None else np.frombuffer(found, np.uint8).reshape(self._records.shape)
+
+    @property
     def warnings(self) -> List[str]:
         """Reasons why the records may not be what the user intended: failed runs, large energy errors, and runs that a limit ended."""
         return self._found.warnings
@@ -190,6 +200,7 @@ def encounters(
     max_time: Optional[float] = None,
     max_steps: Optional[float] = None,
     max_error: Optional[float] = None,
+    certify: bool = False,
     backend: str = "auto",
     threads: Optional[int] = None,
     simd: Optional[str] = None,
@@ -242,6 +253,8 @@ def encounters(
     :param max_steps: number of steps after which open runs end, 1 to 4e9 [4000000].
     :param max_error: the relative energy error of any run above which the computation fails with a ``RuntimeError``, as it then
         does if any run fails [none; a failed run, or an error above 1e-6, is a warning].
+    :param certify: integrate all runs again, with twice the steps and with other last digits, for :attr:`Encounters.verdicts`; takes four times
+        as long.
     :param backend: the engine: "auto" (GPUs, where there are any, for 20000 runs or more), "cpu", "gpu", or "gpu+cpu"
         (both together).
     :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
@@ -270,15 +283,17 @@ def encounters(
         array = (list(values.shape), values.tobytes())
     problem = _trisolar.EncountersProblem(merged(given, options), given.toml, given.file, array)
     with watching(progress, "encounters") as tell:
-        return _computed(problem, how, tell)
+        return _computed(problem, how, tell, bool(certify))
 
 
 _How = Tuple[str, Optional[int], Optional[str], Optional[int]]
 
 
-def _computed(problem: _trisolar.EncountersProblem, how: _How, tell: Optional[Tell]) -> Encounters:
+def _computed(
+    problem: _trisolar.EncountersProblem, how: _How, tell: Optional[Tell], certify: bool = False
+) -> Encounters:
     """Computes encounters for a function that a user called, and warns there."""
-    found = problem.run(*how, tell)
+    found = problem.run(*how, tell, certify)
     all_values = {k: v for k, v in json.loads(problem.json).items() if v is not None and v != []}
     warn_of_accuracy(found.accuracy_warning, stacklevel=3)
     others = (message for message in found.warnings if message != found.accuracy_warning)

@@ -106,6 +106,7 @@ class EncountersProblem:
         simd: Optional[str],
         gpus: Optional[int],
         progress: Optional[Callable[[int, int], object]],
+        certify: bool = False,
     ) -> EncountersFound: ...
 
 @final
@@ -113,6 +114,8 @@ class EncountersFound:
     def records(self) -> Tuple[List[Tuple[str, str]], bytes]: ...
     @property
     def map(self) -> Optional[Tuple[Tuple[int, int], List[Tuple[str, str]]]]: ...
+    @property
+    def verdicts(self) -> Optional[bytes]: ...
     @property
     def summary(self) -> str: ...
     @property

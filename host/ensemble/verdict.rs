@@ -1,0 +1,56 @@
+//! What decides the value of an item.
+
+use std::path::{Path, PathBuf};
+
+use super::ClassShare;
+
+/// What decides the value of an item. In files it is a number from 0 on, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Verdict {
+    /// The value stays with a finer step and with more or other digits.
+    Agrees,
+    /// It changes with the step, and stays with the digits.
+    Step,
+    /// It changes with the digits.
+    Rounding,
+    /// It is not known which of the two changes the value, or there is none.
+    Undecided,
+}
+
+trisolar_io::names!(Verdict {
+    Agrees = "agrees",
+    Step = "step",
+    Rounding = "rounding",
+    Undecided = "undecided",
+});
+
+impl Verdict {
+    /// The shares of the verdicts, of which these are the numbers, in their order.
+    pub fn shares(of_items: &[u8]) -> [ClassShare; Self::ALL.len()] {
+        Self::ALL.map(|verdict| {
+            let count = of_items.iter().filter(|v| **v == verdict as u8).count();
+            ClassShare::new(verdict.name(), count as u64, of_items.len() as u64)
+        })
+    }
+
+    /// The words of a legend, with the share of the verdict, and its colour. Colour-blind readers can distinguish them.
+    pub fn legend(shares: &[ClassShare; Self::ALL.len()]) -> Vec<(String, [u8; 3])> {
+        let words = Self::ALL.map(|verdict| match verdict {
+            Self::Agrees => ("agrees", [90, 180, 240]),
+            Self::Step => ("the step decides", [240, 150, 40]),
+            Self::Rounding => ("rounding decides", [220, 70, 160]),
+            Self::Undecided => ("undecided", [150, 150, 156]),
+        });
+        let all = words.into_iter().zip(shares);
+        all.map(|((name, colour), found)| (format!("{name}: {:.1} %", 100.0 * found.share), colour))
+            .collect()
+    }
+
+    /// The picture of the verdicts beside this one.
+    pub fn picture_beside(picture: &Path) -> Option<PathBuf> {
+        let stem = picture.file_stem()?.to_string_lossy();
+        let extension = picture.extension()?.to_string_lossy();
+        Some(picture.with_file_name(format!("{stem}-verdict.{extension}")))
+    }
+}
