@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::bodies::Points;
-use trisolar::ensemble::{Records, Report};
+use trisolar::ensemble::{Records, Repeated, Report};
 use trisolar::equation_text::Text;
 use trisolar::io::IoError;
-use trisolar::run::Paths;
+use trisolar::run::{EngineError, Monitor, Paths, RunOptions};
 use trisolar::spec::SpecError;
 use trisolar::system::files::Format;
 use trisolar::system::{Overrides, Summary, SystemContents, Validated, words};
@@ -71,14 +71,20 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
     records::run(&args.ensemble, &None, typed)
 }
 
+/// The columns of all items, and those that were followed again.
+pub(crate) struct Followed {
+    columns: Records<f64>,
+    again: Option<Repeated<f64>>,
+}
+
 impl RecordCommand for Overrides {
     type Of = Validated<Text>;
     // The columns of the items, those of item 0 first.
     type Record = f64;
     type Output = OutputArgs;
     type Format = Format;
-    type Computed = Records<f64>;
-    type Sample = ();
+    type Computed = Followed;
+    type Sample = Repeated<f64>;
 
     const PROGRESS: &'static str = "map";
     const LESS_MEMORY: &'static str =
@@ -110,28 +116,39 @@ impl RecordCommand for Overrides {
         Format::of(path, valid)
     }
 
+    fn sample(
+        job: &RecordJob<Self>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<Repeated<f64>>, EngineError> {
+        job.valid.sample(options, monitor)
+    }
+
     fn gathered(
         _: &RecordJob<Self>,
         columns: Records<f64>,
         _: &Report,
-        _: Option<Again<'_, Self>>,
-    ) -> Result<Records<f64>, Failure> {
-        Ok(columns)
+        whole: Option<Again<'_, Self>>,
+    ) -> Result<Followed, Failure> {
+        Ok(Followed {
+            columns,
+            again: whole.and_then(|again| again.sample),
+        })
     }
 
     fn write(
         format: Format,
         path: &Path,
         job: &RecordJob<Self>,
-        columns: &Records<f64>,
+        followed: &Followed,
     ) -> Result<(), IoError> {
-        format.write(path, &job.valid, columns)
+        format.write(path, &job.valid, &followed.columns)
     }
 
     fn reported(job: &RecordJob<Self>, outcome: &Outcome<Self>, _: Option<f64>) -> Reported {
         let valid = &job.valid;
-        let columns = &outcome.computed;
-        let summary = Summary::of(valid, columns);
+        let Followed { columns, again } = &outcome.computed;
+        let summary = Summary::of(valid, columns, again.as_ref());
         let new: u64 = outcome.new.iter().map(|span| span.end - span.start).sum();
         let rate = outcome.per_second(new as f64);
         let mut lines = Lines::default();
@@ -158,7 +175,7 @@ impl RecordCommand for Overrides {
         }
         Reported {
             specification: json!(Text::overrides(valid.specification())),
-            errors: json!({}),
+            errors: json!({ "step_check": summary.step_check }),
             own: json!(summary),
             above: String::new(),
             lines,

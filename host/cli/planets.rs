@@ -132,7 +132,9 @@ impl RecordCommand for Overrides {
         monitor: &dyn Monitor,
     ) -> Result<Option<Repeated<Record>>, EngineError> {
         let repeat = with_half_the_step(&job.valid, CHECKED);
-        repeat.map(|r| r.compute(options, monitor)).transpose()
+        repeat
+            .map(|r| r.compute(options, monitor, <[Record]>::to_vec))
+            .transpose()
     }
 
     fn gathered(

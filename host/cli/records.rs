@@ -328,8 +328,7 @@ impl<C: RecordCommand> RecordArgs<C> {
                 error => error.into(),
             })
         };
-        let (computed, sample) =
-            ensemble::beside(executor, &job.valid, options, sample, compute)?;
+        let (computed, sample) = ensemble::beside(executor, &job.valid, options, sample, compute)?;
         let (records, report) = (computed.values.into(), computed.report);
         let again = Some(Again {
             executor,

@@ -8,7 +8,7 @@ use super::outcome::class;
 use super::store::EncounterContents;
 use super::{Certificate, DeviceEngine, Devices, Executor, Specification, Task, Validated, cpu};
 use trisolar_bodies::Points;
-use trisolar_ensemble::{Computed, Ensemble, Repeat, Report, StepCheck, beside, changes};
+use trisolar_ensemble::{Computed, Ensemble, Repeat, Repeated, Report, StepCheck, beside, changes};
 use trisolar_run::queue::Share;
 use trisolar_run::{EngineError, Monitor, RunOptions, Workers};
 use trisolar_spec::SpecError;
@@ -131,7 +131,11 @@ pub fn run_on(
     monitor: &dyn Monitor,
 ) -> Result<Encounters, EngineError> {
     let repeat = with_twice_the_steps(spec);
-    let again = || repeat.map(|r| r.compute(options, monitor)).transpose();
+    let again = || {
+        repeat
+            .map(|r| r.compute(options, monitor, <[Record]>::to_vec))
+            .transpose()
+    };
     let compute = || trisolar_ensemble::compute(executor, spec, options, monitor);
     let (computed, again) = beside(executor, spec, options, again, compute)?;
     let Computed { values, report } = computed;
@@ -159,6 +163,8 @@ pub fn with_twice_the_steps(spec: &Validated) -> Option<Repeat<Validated>> {
 }
 
 /// How many of these runs have another outcome, or another body that escapes, with twice the steps.
-pub fn step_check(records: &[Record], again: &[(u64, Record)]) -> StepCheck {
-    changes(records, again, |a, b| class(a) == class(b))
+pub fn step_check(records: &[Record], again: &Repeated<Record>) -> StepCheck {
+    changes(again, |item, again| {
+        class(&records[item as usize]) == class(again)
+    })
 }

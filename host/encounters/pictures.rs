@@ -54,11 +54,7 @@ pub fn outcome_map(path: &Path, ensemble: &Encounters, look: &Look) -> Result<()
 ///
 /// # Errors
 /// As [`outcome_map`].
-pub fn verdict_map(
-    path: &Path,
-    ensemble: &Encounters,
-    look: &Look,
-) -> Result<Option<()>, IoError> {
+pub fn verdict_map(path: &Path, ensemble: &Encounters, look: &Look) -> Result<Option<()>, IoError> {
     let Some(found) = &ensemble.certificate else {
         return Ok(None);
     };

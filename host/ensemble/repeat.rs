@@ -57,16 +57,13 @@ pub fn evenly_spaced(items: u64, most: u64) -> Vec<u64> {
     (0..count).map(place).collect()
 }
 
-/// Values with the numbers of their items.
-struct Found<V>(Mutex<Vec<(u64, V)>>);
+/// Takes values, with the numbers of their items.
+struct Found<V, F>(Mutex<Repeated<V>>, F);
 
-impl<E, V: Copy + Send + 'static> Sink<E> for Found<V>
-where
-    E: for<'a> Ensemble<Slice<'a> = &'a [V]>,
-{
-    fn put(&self, first: u64, values: &[V]) -> Result<(), EngineError> {
+impl<E: Ensemble, V: Send, F: Fn(E::Slice<'_>) -> Vec<V> + Sync> Sink<E> for Found<V, F> {
+    fn put(&self, first: u64, values: E::Slice<'_>) -> Result<(), EngineError> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.extend((first..).zip(values.iter().copied()));
+        all.extend((first..).zip(self.1(values)));
         Ok(())
     }
 }
@@ -90,20 +87,21 @@ impl<E> Repeat<E> {
         }
     }
 
-    /// Computes the items on the CPU, without a report of progress.
+    /// Computes the items on the CPU, without a report of progress; `values` are those of consecutive items.
     ///
     /// # Errors
     /// Those of the computation, also if it is interrupted.
-    pub fn compute<V: Copy + Send + 'static>(
+    pub fn compute<V: Send>(
         &self,
         options: &RunOptions,
         monitor: &dyn Monitor,
+        values: impl Fn(E::Slice<'_>) -> Vec<V> + Sync,
     ) -> Result<Repeated<V>, EngineError>
     where
-        E: for<'a> Ensemble<Slice<'a> = &'a [V]>,
+        E: Ensemble,
     {
         let spans: Vec<_> = self.items.iter().map(|&item| item..item + 1).collect();
-        let found = Found(Mutex::default());
+        let found = Found(Mutex::default(), values);
         // So few items take as long on a GPU as thousands.
         let cpu = RunOptions {
             backend: Backend::Cpu,
@@ -146,11 +144,11 @@ pub fn beside<E: Ensemble, A: Send, T, Error: From<EngineError>>(
     })
 }
 
-/// Counts the values that are not the `same` as in `all`.
-pub fn changes<V>(all: &[V], again: &[(u64, V)], same: impl Fn(&V, &V) -> bool) -> StepCheck {
-    let differs = |(item, again): &&(u64, V)| !same(&all[*item as usize], again);
+/// Counts the values of items that are not the `same` when they are computed again.
+pub fn changes<V>(again: &Repeated<V>, same: impl Fn(u64, &V) -> bool) -> StepCheck {
     let count = again.len() as u64;
-    StepCheck::new(count, count, again.iter().filter(differs).count() as u64)
+    let changed = again.iter().filter(|(item, value)| !same(*item, value));
+    StepCheck::new(count, count, changed.count() as u64)
 }
 
 #[cfg(test)]

@@ -144,7 +144,11 @@ mod tests {
 
     #[test]
     fn addresses_have_bounds() {
-        for good in [(0, -1024, 1023, 1), (MAX_LEVEL, 0, -1, 256), (52, 1 << 50, 3, 8)] {
+        for good in [
+            (0, -1024, 1023, 1),
+            (MAX_LEVEL, 0, -1, 256),
+            (52, 1 << 50, 3, 8),
+        ] {
             assert_eq!(Tile::from(good).check(), Ok(()), "{good:?}");
         }
         for bad in [

@@ -114,7 +114,9 @@ impl<F: Follow> OnLanes for Following<'_, '_, '_, F> {
     fn on<D: Bits<Alone = f64>, S: Single>(self) {
         match self.plan.count {
             // Few systems have other forces; they have no code of their own for each number of planets.
-            _ if F::GENERAL && !F::ADAPTIVE => run::run::<D, F, MAX_PLANETS>(self.plan, self.systems),
+            _ if F::GENERAL && !F::ADAPTIVE => {
+                run::run::<D, F, MAX_PLANETS>(self.plan, self.systems)
+            }
             2 => run::run::<D, F, 2>(self.plan, self.systems),
             3 => run::run::<D, F, 3>(self.plan, self.systems),
             _ => run::run::<D, F, MAX_PLANETS>(self.plan, self.systems),

@@ -4,7 +4,7 @@ use kernels_gpu::planets::{Outcome, Record};
 
 use super::Validated;
 pub use trisolar_ensemble::StepCheck;
-use trisolar_ensemble::{Ensemble as _, Repeat, changes};
+use trisolar_ensemble::{Ensemble as _, Repeat, Repeated, changes};
 
 /// Systems that are usually followed again with half the step.
 pub const CHECKED: u64 = 64;
@@ -16,8 +16,10 @@ pub fn with_half_the_step(spec: &Validated, most: u64) -> Option<Repeat<Validate
 }
 
 /// How many verdicts on these systems others have with half the step.
-pub fn step_check(records: &[Record], again: &[(u64, Record)]) -> StepCheck {
-    changes(records, again, |a, b| verdict(a) == verdict(b))
+pub fn step_check(records: &[Record], again: &Repeated<Record>) -> StepCheck {
+    changes(again, |item, again| {
+        verdict(&records[item as usize]) == verdict(again)
+    })
 }
 
 /// How a system ended: stable or not, and, if there is a tangent vector, whether it is regular (mean MEGNO within 1 of 2).

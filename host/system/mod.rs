@@ -13,6 +13,7 @@ pub mod files;
 mod overrides;
 mod program;
 mod spec;
+mod step_check;
 mod summary;
 mod table;
 

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use trisolar_device::{devices, open};
 use trisolar_ensemble::{
-    Computed, CpuEngine, Devices, Engine, Ensemble as _, Executor as _, GpuEngine as _, Report,
-    Task, compute, store,
+    Computed, CpuEngine, Devices, Engine, Ensemble as _, Executor as _, GpuEngine as _, Repeated,
+    Report, Task, compute, store,
 };
 use trisolar_equations::job::STIFF;
 use trisolar_equations::{Column, Exported, Kind, Law, Method};
@@ -269,7 +269,14 @@ impl Command {
         for (path, format) in &out {
             format.write(path, &spec, &values.numbers).map_err(failed)?;
         }
-        Ok(summary(&spec, &values, &report, &self.options.out))
+        let again = spec.sample(&self.run, &Unattended).map_err(failed)?;
+        Ok(summary(
+            &spec,
+            &values,
+            again.as_ref(),
+            &report,
+            &self.options.out,
+        ))
     }
 
     /// The states of one item at equal times.
@@ -549,13 +556,14 @@ fn help(equations: &impl Equations) -> String {
 fn summary<Q: Equations>(
     spec: &Validated<Q>,
     table: &Table,
+    again: Option<&Repeated<f64>>,
     report: &Report,
     files: &[PathBuf],
 ) -> String {
     let seconds = report.elapsed.as_secs_f64();
     let mut lines = words(spec);
     lines.push(("items".into(), spec.count().to_string()));
-    lines.extend(Summary::of(spec, &table.numbers).lines());
+    lines.extend(Summary::of(spec, &table.numbers, again).lines());
     lines.push((
         "engine".into(),
         format!("{}: {}", report.engine, report.device),

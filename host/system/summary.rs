@@ -1,6 +1,7 @@
 //! Columns of items in figures.
 
 use serde::Serialize;
+use trisolar_ensemble::{Repeated, StepCheck};
 use trisolar_equations::job::{NOT_FINITE, STIFF};
 use trisolar_equations::{Column, Kind};
 use trisolar_spec::Choice;
@@ -31,12 +32,22 @@ pub struct Summary {
     pub stiff: Option<u64>,
     /// The number of items with a number that is infinite or undefined.
     pub not_finite: u64,
+    /// How many first columns of a sample change with half the step, or a 32nd of the tolerance, if it was determined.
+    pub step_check: Option<StepCheck>,
 }
 
 impl Summary {
-    /// The figures of the columns of all items, those of item 0 first.
-    pub fn of<Q: Equations>(spec: &Validated<Q>, numbers: &[f64]) -> Self {
-        let mut summary = Self::default();
+    /// The figures of the columns of all items, those of item 0 first, some of which were followed
+    /// [again](Validated::sample).
+    pub fn of<Q: Equations>(
+        spec: &Validated<Q>,
+        numbers: &[f64],
+        again: Option<&Repeated<f64>>,
+    ) -> Self {
+        let mut summary = Self {
+            step_check: again.map(|again| spec.step_check(numbers, again)),
+            ..Self::default()
+        };
         let rows = || numbers.chunks(spec.width());
         for (k, name) in spec.columns().into_iter().enumerate() {
             let column = || rows().map(|row| row[k]);
@@ -91,7 +102,10 @@ impl Summary {
             };
             ((*name).to_owned(), text)
         });
-        outcomes.chain(columns).collect()
+        let change = "change, to another outcome or by more than 5 % of the range, with half the step or a 32nd of the tolerance";
+        let check = self.step_check.iter();
+        let check = check.map(|check| ("step check".to_owned(), check.in_words("items", change)));
+        outcomes.chain(columns).chain(check).collect()
     }
 }
 

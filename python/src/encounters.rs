@@ -10,7 +10,9 @@ use trisolar::bodies::Points;
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
 use trisolar::encounters::pictures::Look;
 use trisolar::encounters::summary::outcome_name;
-use trisolar::encounters::{self, Adjustable, Devices, Encounters, Outcome, Overrides, Summary, Validated};
+use trisolar::encounters::{
+    self, Adjustable, Devices, Encounters, Outcome, Overrides, Summary, Validated,
+};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 use trisolar::spec::Parameters as _;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use trisolar::ensemble::{Computed, Devices, compute};
+use trisolar::ensemble::{Computed, Devices, Repeated, beside, compute};
 use trisolar::equation_text::Text;
 use trisolar::io::atomic::check_writable;
 use trisolar::spec::Parameters as _;
@@ -63,12 +63,16 @@ impl EquationsProblem {
     ) -> PyResult<EquationsFound> {
         let options = values::ensemble_options(backend, threads, simd, gpus)?;
         let valid = Arc::clone(&self.valid);
-        let computed = watch::run(py, progress, move |monitor| {
-            compute(&Devices::new(), &*valid, &options, monitor)
+        let (computed, again) = watch::run(py, progress, move |monitor| {
+            let devices = Devices::new();
+            let again = || valid.sample(&options, monitor);
+            let compute = || compute(&devices, &*valid, &options, monitor);
+            beside(&devices, &*valid, &options, again, compute)
         })?;
         Ok(EquationsFound {
             valid: Arc::clone(&self.valid),
             computed,
+            again,
         })
     }
 }
@@ -81,6 +85,8 @@ type Axis = (String, [f64; 2], u64);
 pub(crate) struct EquationsFound {
     valid: Arc<Validated<Text>>,
     computed: Computed<Validated<Text>>,
+    /// Items that were followed again.
+    again: Option<Repeated<f64>>,
 }
 
 #[pymethods]
@@ -118,7 +124,8 @@ impl EquationsFound {
     /// The summary as JSON.
     #[getter]
     fn summary(&self) -> PyResult<String> {
-        values::json(&Summary::of(&self.valid, &self.computed.values.numbers))
+        let numbers = &self.computed.values.numbers;
+        values::json(&Summary::of(&self.valid, numbers, self.again.as_ref()))
     }
 
     /// `cpu` or `gpu`.

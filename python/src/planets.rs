@@ -10,7 +10,9 @@ use trisolar::ensemble::{Computed, beside, compute};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 use trisolar::planets::files::{Format, Look, OUTCOMES, REALS, unit};
-use trisolar::planets::{CHECKED, Devices, Overrides, Summary, Validated, step_check, with_half_the_step};
+use trisolar::planets::{
+    CHECKED, Devices, Overrides, Summary, Validated, step_check, with_half_the_step,
+};
 use trisolar::spec::Parameters as _;
 
 use crate::{errors, values, watch};
@@ -71,7 +73,11 @@ impl PlanetsProblem {
         let (computed, summary) = watch::run(py, progress, move |monitor| {
             let devices = Devices::new();
             let repeat = with_half_the_step(&valid, CHECKED);
-            let again = || repeat.map(|r| r.compute(&options, monitor)).transpose();
+            let again = || {
+                repeat
+                    .map(|r| r.compute(&options, monitor, <[_]>::to_vec))
+                    .transpose()
+            };
             let compute = || compute(&devices, &*valid, &options, monitor);
             let (computed, again) = beside(&devices, &*valid, &options, again, compute)?;
             let all = &computed.values;

@@ -11,8 +11,8 @@ use trisolar::divergence::{
     self, Certificate, Checks, Devices, DivergenceMap, GpuChoice, MapBackend, Overrides, Points,
     Resolution, RunOptions, SpecError, StepCheck, Validated,
 };
-use trisolar::ensemble::Verdict;
 use trisolar::ensemble::Report;
+use trisolar::ensemble::Verdict;
 use trisolar::spec::Parameters as _;
 use trisolar::zoom::{self, Cache, Preset, RoundedCache};
 

@@ -524,7 +524,8 @@ fn a_saved_configuration_gives_the_same_records() {
 #[test]
 fn verdicts_are_written_with_the_records_and_drawn_beside_the_map() {
     let folder = tempfile::tempdir().unwrap();
-    let options = "--map phase,inclination --size 9,7 --certify --out a.npz --out a.csv --out a.png --json";
+    let options =
+        "--map phase,inclination --size 9,7 --certify --out a.npz --out a.csv --out a.png --json";
     let output = encounters(folder.path(), options).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -537,7 +538,10 @@ fn verdicts_are_written_with_the_records_and_drawn_beside_the_map() {
         assert_eq!(verdict["count"], count.count(), "{verdict}");
     }
     let csv = std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
-    let column: Vec<&str> = csv.lines().filter_map(|line| line.rsplit(',').next()).collect();
+    let column: Vec<&str> = csv
+        .lines()
+        .filter_map(|line| line.rsplit(',').next())
+        .collect();
     let expected = array.values.iter().map(u8::to_string);
     assert_eq!(column[0], "verdict");
     assert_eq!(column[1..], expected.collect::<Vec<_>>());
@@ -547,7 +551,9 @@ fn verdicts_are_written_with_the_records_and_drawn_beside_the_map() {
     );
     // Streamed, the same bytes.
     let again = tempfile::tempdir().unwrap();
-    let output = encounters(again.path(), &format!("{options} --stream")).output().unwrap();
+    let output = encounters(again.path(), &format!("{options} --stream"))
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     for name in support::names(folder.path()) {
         let [a, b] = [&folder, &again].map(|f| std::fs::read(f.path().join(&name)).unwrap());

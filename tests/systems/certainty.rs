@@ -191,7 +191,11 @@ fn the_cheapest_right_rung_is_regularised_and_costs_what_its_steps_cost() {
         .expect("has a reference")
     };
     let ladder = climb(0.01, &integrators);
-    assert!(ladder.reference.contains("double-double"), "{}", ladder.reference);
+    assert!(
+        ladder.reference.contains("double-double"),
+        "{}",
+        ladder.reference
+    );
     assert!(ladder.reference.contains("regularised-8") && ladder.reference_stays > 0.95);
     assert_eq!(ladder.sample, 48);
     let cheapest = &ladder.rungs[ladder.cheapest.expect("one is right")];

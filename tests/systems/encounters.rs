@@ -1171,8 +1171,14 @@ fn the_step_check_counts_the_outcomes_that_change_with_twice_the_steps() {
     let few = Specification { n: 19, ..few }.validate().unwrap();
     assert!(encounters::with_twice_the_steps(&few).is_none());
     let repeat = encounters::with_twice_the_steps(&valid).expect("there are enough runs");
-    assert!(repeat.compute::<Record>(&options, &Impatient).is_err());
-    let again = repeat.compute(&options, &Unattended).unwrap();
+    assert!(
+        repeat
+            .compute(&options, &Impatient, <[Record]>::to_vec)
+            .is_err()
+    );
+    let again = repeat
+        .compute(&options, &Unattended, <[Record]>::to_vec)
+        .unwrap();
     assert_eq!(encounters::step_check(&found.records, &again), check);
 }
 
@@ -1190,18 +1196,21 @@ fn verdicts_are_those_of_two_other_computations() {
     let valid = spec(20.0).validate().unwrap();
     let devices = Devices::new();
     let mut found = encounters::run_on(&devices, &valid, &options, &Unattended).unwrap();
-    found.certify(&devices, &valid, &options, &Unattended).unwrap();
+    found
+        .certify(&devices, &valid, &options, &Unattended)
+        .unwrap();
     let [finer, rounded] = [40.0, 20.0 * (1.0 + 8.0 * f64::EPSILON)]
         .map(|steps| fastest(&spec(steps).validate().unwrap()));
     let certificate = found.certificate.clone().expect("such steps are allowed");
     let end = |r: &Record| (r.outcome, r.body);
     let expected = (0..300).map(|i| {
         let [own, finer, rounded] = [&found.records[i], &finer[i], &rounded[i]].map(end);
-        match (own == finer, own == rounded) {
+        let verdict = match (own == finer, own == rounded) {
             (_, false) => Verdict::Rounding,
             (false, true) => Verdict::Step,
             (true, true) => Verdict::Agrees,
-        } as u8
+        };
+        verdict as u8
     });
     assert_eq!(certificate.of_runs, expected.collect::<Vec<u8>>());
     let counts = certificate.verdicts.each_ref().map(|share| share.count);

@@ -13,8 +13,8 @@ use trisolar::encounters::{
 };
 use trisolar::ensemble::{ClassShare, Repeated, Report, Verdict};
 use trisolar::io::{IoError, PictureFormat};
-use trisolar::run::{EngineError, Monitor, Outputs, RunOptions};
 use trisolar::run::plots::PLOTS;
+use trisolar::run::{EngineError, Monitor, Outputs, RunOptions};
 use trisolar::spec::SpecError;
 
 use super::Failure;
@@ -135,7 +135,9 @@ impl RecordCommand for Overrides {
     ) -> Result<Option<Repeated<Record>>, EngineError> {
         // Verdicts contain the check.
         let repeat = with_twice_the_steps(&job.valid).filter(|_| !job.output.certify);
-        repeat.map(|r| r.compute(options, monitor)).transpose()
+        repeat
+            .map(|r| r.compute(options, monitor, <[Record]>::to_vec))
+            .transpose()
     }
 
     fn gathered(
@@ -241,7 +243,12 @@ fn table(ensemble: &Encounters, summary: &Summary) -> (String, Lines) {
     if let Some(found) = &summary.certificate {
         let verdicts = found.verdicts.iter().map(|share| ("  ", share));
         let of_lives = found.lifetimes.iter().map(|life| ClassShare {
-            what: format!("{} to {}: {}", life.from, life.to, report::grouped(life.runs)),
+            what: format!(
+                "{} to {}: {}",
+                life.from,
+                life.to,
+                report::grouped(life.runs)
+            ),
             ..life.rounding.clone()
         });
         let of_lives: Vec<ClassShare> = of_lives.collect();
