@@ -113,6 +113,10 @@ class Explorer(unittest.TestCase):
     def settle(self, page):
         self.wait(page, "document.documentElement.dataset.busy === 'false' && trisolar.map.tiles.size > 0")
 
+    def coarse(self, page):
+        """Waits for a coarse picture of the whole map."""
+        self.wait(page, "trisolar.map.onScreen(trisolar.map.level).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
+
     def picture(self, page, name):
         if PICTURES:
             page.screenshot(path=PICTURES / f"{name}.png")
@@ -355,12 +359,11 @@ class Explorer(unittest.TestCase):
         self.settle(page)
         page.click("[data-preset=encounters]")
         # Runs that last long are left open, so that a small machine has the picture soon.
-        page.click("summary:has-text('Integration and ends')")
+        page.click("details[data-system=encounters] summary:has-text('Ends')")
         page.fill("#encounters-max_time", "1000")
         page.press("#encounters-max_time", "Enter")
         self.wait(page, "trisolar.state.spec.max_time === 1000")
-        # A coarse picture of the whole map.
-        self.wait(page, "trisolar.map.onScreen(trisolar.map.level).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
+        self.coarse(page)
         self.wait(page, "document.querySelectorAll('#legend .class').length > 3")
         self.colourful(page, 50)
         at = page.evaluate("""() => {
@@ -398,6 +401,91 @@ class Explorer(unittest.TestCase):
         self.wait(page, "trisolar.state.spec.system === undefined")
         other = self.open(link)
         self.assertEqual(self.state(other)["spec"]["system"], "encounters")
+
+    def test_planets(self):
+        page = self.open()
+        self.settle(page)
+        page.click("[data-preset=planets]")
+        page.click("details[data-system=planets] summary:has-text('Integration')")
+        page.fill("#planets-years", "50")
+        page.press("#planets-years", "Enter")
+        self.wait(page, "trisolar.state.spec.years === 50 && !trisolar.map.frozen")
+        self.settle(page)
+        self.colourful(page, 50)
+        self.assertEqual(page.inner_text("#legend-low"), "1")
+        self.assertEqual(page.inner_text("#legend-high"), "6")
+        at = page.evaluate("""() => {
+            const { map } = trisolar, level = map.level, [t] = map.onScreen(level), side = map.side(level);
+            return map.toScreen([(t.x + 0.5) * side, (t.y + 0.5) * side]);
+        }""")
+        page.mouse.click(*at)
+        self.wait(page, "document.getElementById('series').dataset.state === 'ready'")
+        seen = page.evaluate("at => trisolar.map.lookAt(at)", at)
+        self.assertEqual(page.evaluate("trisolar.seriesCard.orbit.summary.record.mean_megno"), seen["value"])
+        self.assertEqual(page.locator("#series canvas").count(), 3)
+        box = page.locator("#series canvas").first.bounding_box()
+        page.mouse.move(box["x"] + 60, box["y"] + 30)
+        self.wait(page, "trisolar.seriesCard.at < 1000")
+        self.assertRegex(page.inner_text("#series-now"), r"time .*a1 5\.\d+.*e2")
+        self.picture(page, "planets")
+        # The share of wrong verdicts is told once the view stays.
+        self.wait(page, "document.getElementById('accuracy').textContent.includes('half the step')")
+        # Other axes: their order is that of the numbers.
+        page.select_option("#axis-0", "M2")
+        self.wait(page, "trisolar.state.spec.map.join() === 'e2,M2' && !trisolar.map.frozen")
+        # A field says what is refused; the last picture stays.
+        page.click("details[data-system=planets] summary:has-text('Start')")
+        page.fill("#planets-planet", "m=1mjup,a=5; b=9")
+        page.press("#planets-planet", "Tab")
+        self.wait(page, "document.getElementById('planets-planet-error').textContent.includes('there is no b')")
+        page.fill("#planets-planet", "m=1mjup,a=5")
+        page.press("#planets-planet", "Tab")
+        # The second planet, whose numbers were the axes, is no longer there.
+        self.wait(page, "trisolar.state.spec.map === undefined && !trisolar.map.frozen")
+        self.assertEqual(page.input_value("#axis-0"), "a1")
+
+    def test_equations_of_ones_own(self):
+        page = self.open()
+        self.settle(page)
+        page.click("[data-preset=lorenz]")
+        self.wait(page, "trisolar.state.spec.system === 'equations' && !trisolar.map.frozen")
+        page.click("details[data-system=equations] summary:has-text('Integration')")
+        page.fill("#equations-end", "2")
+        page.press("#equations-end", "Enter")
+        self.wait(page, "trisolar.state.spec.end === 2 && !trisolar.map.frozen")
+        self.coarse(page)
+        self.colourful(page, 50)
+        at = page.evaluate("""() => {
+            const { map } = trisolar, level = map.level, [t] = map.onScreen(level), side = map.side(level);
+            return map.toScreen([(t.x + 0.5) * side, (t.y + 0.5) * side]);
+        }""")
+        page.mouse.click(*at)
+        self.wait(page, "document.getElementById('series').dataset.state === 'ready'")
+        self.assertEqual(page.locator("#series canvas").count(), 3)
+        self.assertEqual(page.evaluate("trisolar.seriesCard.times.at(-1)"), 2)
+        self.picture(page, "lorenz")
+        # An error is told at its field.
+        field = "#equations-ode"
+        if not page.is_visible(field):
+            page.click("details[data-system=equations] summary:has-text('Equations')")
+        page.fill(field, "x' = y\ny' = -sin(x) - c*z")
+        page.press(field, "Tab")
+        self.wait(page, "document.getElementById('equations-ode-error').textContent.length > 10")
+        self.assertGreater(self.colours(page), 50)
+        # Other equations have other axes.
+        page.fill(field, "x' = y\ny' = (-1)*sin(x)")
+        page.press(field, "Tab")
+        page.click("details[data-system=equations] summary:has-text('Items')")
+        page.fill("#equations-set", "")
+        page.press("#equations-set", "Tab")
+        self.wait(page, "trisolar.state.spec.map === undefined && !trisolar.map.frozen")
+        self.assertEqual([page.input_value(f"#axis-{k}") for k in (0, 1)], ["x", "y"])
+        self.coarse(page)
+        # Outcomes have classes.
+        page.click("[data-preset=newton]")
+        self.wait(page, "document.querySelectorAll('#legend .class').length >= 3")
+        self.coarse(page)
+        self.picture(page, "newton")
 
     def test_a_refused_tile_is_not_requested_again_and_again(self):
         # The distance of the single body is not beyond the apocentre of a wide binary.

@@ -1,6 +1,6 @@
 //! `trisolar explore`: the live map in the browser; and the pictures of `trisolar nbody --live` and `trisolar cluster --live`.
 //!
-//! The server is the package trisolar-explore. This module connects it with the library: [`maps`] and [`orbit`] compute what the server
+//! The server is the package trisolar-explore. This module connects it with the library: [`maps`] and [`orbit`], and [`ensemble`] for all other systems, compute what the server
 //! requests, [`declaration`] describes the parameters, and [`live`] shows runs.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,10 +18,13 @@ use super::report::{self, Common};
 use super::{Failure, interrupt};
 
 mod declaration;
+mod ensemble;
+mod equations;
 pub(super) mod live;
 mod maps;
 mod orbit;
 mod outcomes;
+mod planets;
 mod requests;
 
 /// Show maps in the browser: pan, zoom down to the resolution of 64-bit numbers, change every parameter, and see the orbit of a

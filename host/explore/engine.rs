@@ -95,7 +95,8 @@ pub trait TileEngine: Send + Sync {
     /// The value that is not allowed.
     fn check(&self, tile: &Tile) -> Result<(), Refusal>;
 
-    /// Describes a view of this rectangle in other forms (command, Python, file), with notes.
+    /// Describes a view of this rectangle in other forms (command, Python, file), with notes. Where nothing can be computed in it, the reason
+    /// may be part of the description, as `refusal`.
     ///
     /// # Errors
     /// The value that is not allowed.

@@ -21,6 +21,7 @@ const ASSETS: &[Asset] = assets! {
     "/icon.svg", "icon.svg", "image/svg+xml";
     "/main.js", "main.js", "text/javascript; charset=utf-8";
     "/api.js", "api.js", "text/javascript; charset=utf-8";
+    "/card.js", "card.js", "text/javascript; charset=utf-8";
     "/colour.js", "colour.js", "text/javascript; charset=utf-8";
     "/controls.js", "controls.js", "text/javascript; charset=utf-8";
     "/export.js", "export.js", "text/javascript; charset=utf-8";
@@ -32,6 +33,7 @@ const ASSETS: &[Asset] = assets! {
     "/player.js", "player.js", "text/javascript; charset=utf-8";
     "/plot.js", "plot.js", "text/javascript; charset=utf-8";
     "/record.js", "record.js", "text/javascript; charset=utf-8";
+    "/series.js", "series.js", "text/javascript; charset=utf-8";
     "/state.js", "state.js", "text/javascript; charset=utf-8";
 };
 

@@ -26,6 +26,24 @@ impl Values {
         self.len() == 0
     }
 
+    /// No values of this type.
+    pub fn none(kind: ValueKind) -> Self {
+        Self::zeros(kind, 0)
+    }
+
+    /// Adds values of the same type at the end.
+    ///
+    /// # Panics
+    /// If they have another type.
+    pub fn append(&mut self, more: Self) {
+        match (self, more) {
+            (Self::U32(values), Self::U32(more)) => values.extend(more),
+            (Self::F64(values), Self::F64(more)) => values.extend(more),
+            (Self::Pairs(values), Self::Pairs(more)) => values.extend(more),
+            _ => panic!("a quantity has one type"),
+        }
+    }
+
     /// Zeros of the same type.
     pub(crate) fn zeros(kind: ValueKind, len: usize) -> Self {
         match kind {

@@ -64,22 +64,56 @@ impl Ensemble for Validated {
     fn on_lanes(task: &Task<'_>, workers: &Workers, share: Share<'_>) -> Result<(), EngineError> {
         let simd = workers.simd();
         trisolar_ensemble::on_lanes(task, workers, share, |items| {
-            let plan = task.spec.plan();
-            let systems = &mut OfThread(items);
-            let has_tangent = task.spec.specification().has_tangent();
-            if plan.physics.integrator != Physics::WISDOM_HOLMAN {
-                return match has_tangent {
-                    true => lanes::<Adaptive<WithTangent>>(simd, plan, systems),
-                    false => lanes::<Adaptive<Alone>>(simd, plan, systems),
-                };
-            }
-            match (plan.physics.is_general(), has_tangent) {
-                (false, true) => lanes::<WithTangent>(simd, plan, systems),
-                (false, false) => lanes::<Alone>(simd, plan, systems),
-                (true, true) => lanes::<General<WithTangent>>(simd, plan, systems),
-                (true, false) => lanes::<General<Alone>>(simd, plan, systems),
-            }
+            let (plan, systems) = (task.spec.plan(), &mut OfThread(items));
+            for_follow(
+                task.spec,
+                OfLanes {
+                    simd,
+                    plan,
+                    systems,
+                },
+            );
         })
+    }
+}
+
+/// What is done for the way in which systems are followed.
+pub(super) trait ForFollow {
+    type Output;
+    /// Does it.
+    fn by<F: Follow>(self) -> Self::Output;
+}
+
+/// Does it for the systems of a specification.
+pub(super) fn for_follow<T: ForFollow>(spec: &Validated, what: T) -> T::Output {
+    let physics = &spec.plan().physics;
+    let has_tangent = spec.specification().has_tangent();
+    if physics.integrator != Physics::WISDOM_HOLMAN {
+        return match has_tangent {
+            true => what.by::<Adaptive<WithTangent>>(),
+            false => what.by::<Adaptive<Alone>>(),
+        };
+    }
+    match (physics.is_general(), has_tangent) {
+        (false, true) => what.by::<WithTangent>(),
+        (false, false) => what.by::<Alone>(),
+        (true, true) => what.by::<General<WithTangent>>(),
+        (true, false) => what.by::<General<Alone>>(),
+    }
+}
+
+/// The work of a thread with lanes.
+struct OfLanes<'a, 'b, 'c> {
+    simd: Simd,
+    plan: &'a Plan,
+    systems: &'a mut OfThread<'b, 'c>,
+}
+
+impl ForFollow for OfLanes<'_, '_, '_> {
+    type Output = ();
+
+    fn by<F: Follow>(self) {
+        lanes::<F>(self.simd, self.plan, self.systems);
     }
 }
 

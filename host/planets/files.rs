@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kernels_gpu::planets::{Outcome, Record};
 
-use super::{Integrator, Observable, Specification, Validated, YEAR};
+use super::{Integrator, Specification, Validated, YEAR};
 use trisolar_io::npz::{Member, NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle, Theme, YDirection};
 use trisolar_io::{IoError, PictureFormat, npy};
@@ -175,17 +175,9 @@ pub fn picture(
             reason: "only a map of two axes has a picture".into(),
         });
     };
-    let all = s.observable == Observable::Time;
     let observable = s.observable;
-    let map = Map::mapped(
-        records,
-        *columns as usize,
-        *rows as usize,
-        move |r| match all || r.outcome == Outcome::STABLE.0 || r.outcome == Outcome::CHAOTIC.0 {
-            true => observable.value(&r),
-            false => f64::NAN,
-        },
-    );
+    let (columns, rows) = (*columns as usize, *rows as usize);
+    let map = Map::mapped(records, columns, rows, move |r| observable.drawn(&r));
     let map = if look.y.is_up() {
         map.upside_down()
     } else {
@@ -199,8 +191,8 @@ pub fn picture(
         missing: Some("escape or encounter"),
         ..PictureStyle::default()
     };
-    let axis = |name: &String, range: [f64; 2], count: u64| {
-        Axis::around(name.clone(), unit(name).to_owned(), range, count as usize)
+    let axis = |name: &String, range: [f64; 2], count: usize| {
+        Axis::around(name.clone(), unit(name).to_owned(), range, count)
     };
     let [value, value_unit] = s.observable.label();
     let labels = Labels {
@@ -213,8 +205,8 @@ pub fn picture(
                 other => format!("{other} integrator"),
             }
         ),
-        x: axis(x, *x_range, *columns),
-        y: axis(y, *y_range, *rows),
+        x: axis(x, *x_range, columns),
+        y: axis(y, *y_range, rows),
         y_upwards: look.y.is_up(),
         value: value.into(),
         unit: value_unit.into(),

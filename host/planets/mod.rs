@@ -4,6 +4,7 @@
 //! a map. Validated, an [`Engine`] follows every system until a limit ends it and brings back a [`Record`] for each, which [`files`] writes.
 //! System i depends on the seed and i alone; all engines give the same bits.
 
+mod course;
 mod device;
 mod ensemble;
 pub mod files;
@@ -14,6 +15,7 @@ mod spec;
 mod step_check;
 mod summary;
 
+pub use course::{Course, Place};
 pub use device::DeviceEngine;
 pub use ensemble::PlanetContents;
 pub use kernels_gpu::planets::{Outcome, Record};

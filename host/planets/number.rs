@@ -222,6 +222,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Replaces the number.
     ///
     /// # Errors
@@ -251,6 +256,15 @@ impl Setting {
             }
         }
         Ok(())
+    }
+}
+
+impl From<(&str, Number)> for Setting {
+    fn from((name, number): (&str, Number)) -> Self {
+        Self {
+            name: name.to_owned(),
+            number,
+        }
     }
 }
 

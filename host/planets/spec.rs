@@ -6,7 +6,7 @@ use std::str::FromStr;
 use kernels_gpu::encounters::Law;
 use kernels_gpu::planets::physics::Body;
 use kernels_gpu::planets::start::Limits;
-use kernels_gpu::planets::{MAX_PLANETS, Physics, Plan, Record};
+use kernels_gpu::planets::{MAX_PLANETS, Outcome, Physics, Plan, Record};
 use serde::{Deserialize, Serialize};
 
 use super::number::{
@@ -255,9 +255,30 @@ impl Observable {
         found.expect("each has a row")
     }
 
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        OBSERVABLES.iter().map(|row| row.observable)
+    }
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
     /// The names.
     pub fn names() -> Vec<String> {
-        OBSERVABLES.iter().map(|row| row.name.to_owned()).collect()
+        Self::all()
+            .map(|observable| observable.to_string())
+            .collect()
+    }
+
+    /// The value that maps show: none of systems that ended before their time, unless the map shows that time.
+    pub fn drawn(self, record: &Record) -> f64 {
+        let shown = [Outcome::STABLE.0, Outcome::CHAOTIC.0].contains(&record.outcome);
+        match shown || self == Self::Time {
+            true => self.value(record),
+            false => f64::NAN,
+        }
     }
 
     /// Its value, with years as the unit of time.
@@ -294,7 +315,7 @@ impl FromStr for Observable {
 
 impl fmt::Display for Observable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.row().name)
+        f.write_str(self.name())
     }
 }
 

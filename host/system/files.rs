@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use trisolar_equations::job::STIFF;
+pub use trisolar_equations::job::STIFF;
 use trisolar_equations::{Column, Kind};
 use trisolar_io::npz::{Member, NpzWriter, OUTCOMES, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme};
 use trisolar_io::{IoError, PictureFormat, npy};
 
-use crate::{Equations, Validated};
+use crate::{About, Equations, Validated};
 
 /// The format of a file, which its extension determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,18 @@ impl Format {
     }
 }
 
+/// The outcomes of a system from [`STIFF`] on, with their colours.
+pub fn classes(about: &About) -> Vec<Class> {
+    let colours = FAILED.into_iter().chain([OPEN]);
+    let colours = colours.chain(COLOURS.into_iter().cycle());
+    let class = |(name, colour): (&str, _)| Class {
+        name: name.to_owned(),
+        colour,
+        shaded: false,
+    };
+    about.outcome_names().zip(colours).map(class).collect()
+}
+
 /// Draws a map of the first column, in which y grows upwards.
 fn picture<Q: Equations>(
     path: &Path,
@@ -131,15 +143,7 @@ fn picture<Q: Equations>(
         let style = PictureStyle::default();
         return picture::plot(path, &map, &style, &labels, Some(json));
     }
-    let class = |name: &str, colour| Class {
-        name: name.to_owned(),
-        colour,
-        shaded: false,
-    };
-    let colours = FAILED.into_iter().chain([OPEN]);
-    let colours = colours.chain(COLOURS.into_iter().cycle());
-    let named = spec.about().outcome_names().zip(colours);
-    let classes: Vec<Class> = named.map(|(name, colour)| class(name, colour)).collect();
+    let classes = classes(spec.about());
     let rows = values.chunks(size[0]).rev().flatten();
     let of_pixels: Vec<u8> = rows.map(|outcome| (outcome - STIFF) as u8).collect();
     let map = ClassMap {

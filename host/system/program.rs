@@ -13,8 +13,7 @@ use trisolar_ensemble::{
     Computed, CpuEngine, Devices, Engine, Ensemble as _, Executor as _, GpuEngine as _, Repeated,
     Report, Task, compute, store,
 };
-use trisolar_equations::job::STIFF;
-use trisolar_equations::{Column, Exported, Kind, Law, Method};
+use trisolar_equations::{Column, Exported, Method};
 use trisolar_io::atomic::{check_writable, write_with};
 use trisolar_run::partial::Contents as _;
 use trisolar_run::partial::working_files;
@@ -26,7 +25,7 @@ use crate::ensemble::SystemContents;
 use crate::files::Format;
 use crate::table::Table;
 use crate::{
-    Compiled, DeviceEngine, Equations, Overrides, Specification, Summary, Validated, words,
+    Compiled, DeviceEngine, Equations, Orbit, Overrides, Specification, Summary, Validated, words,
 };
 
 /// The program of a system in Rust, for its `main`.
@@ -280,11 +279,7 @@ impl Command {
     }
 
     /// The states of one item at equal times.
-    fn orbit<Q: Equations>(mut self, equations: Q) -> Result<String, Failure> {
-        let about = equations.about();
-        let ends = [Column::OUTCOME, Column::TIME].map(|column| Column::NAMES[column.0 as usize]);
-        let numbers = about.state.iter().map(|number| number.name);
-        self.values.value = ends.into_iter().chain(numbers).map(str::to_owned).collect();
+    fn orbit<Q: Equations>(self, equations: Q) -> Result<String, Failure> {
         let spec = self.values.validated(equations)?;
         if spec.count() != 1 {
             return Err(Failure::BadInput(format!(
@@ -292,71 +287,18 @@ impl Command {
                 spec.count()
             )));
         }
-        let mut job = *spec.job();
         let samples = self.options.samples.unwrap_or(1000);
-        let samples = match about.kind {
-            Kind::Map => samples.min(job.end as u64),
-            _ => samples,
-        };
-        let [end, step] = [spec.specification().end, spec.specification().step];
-        let first = |i: u64| {
-            let place = end * (i as f64 / samples as f64);
-            if about.kind == Kind::Map {
-                place.round()
-            } else {
-                place
-            }
-        };
-        let width = 1 + about.state.len();
-        let mut table = Vec::new();
-        // The start as the equations complete it: the state after no step.
-        let mut row = vec![0.0; width + 1];
-        let whole_end = job.end;
-        for i in 0..=samples {
-            let [from, to] = if i == 0 {
-                [0.0; 2]
-            } else {
-                [first(i - 1), first(i)]
-            };
-            job.begin = from;
-            job.end = to - from;
-            if i == 0 {
-                job.steps = 0;
-                job.end = whole_end;
-            } else if job.method.is_adaptive() {
-                job.steps = spec.specification().most_steps;
-            } else {
-                let steps = match about.kind {
-                    Kind::Map => job.end,
-                    _ => (job.end / step - 1e-6).ceil().max(1.0),
-                };
-                job.steps = steps as u64;
-                job.step = job.end / steps;
-            }
-            let mut write = |_, place: usize, number| row[place] = number;
-            spec.equations().follow(Simd::Scalar, &job, 0, &mut write);
-            let [outcome, time] = [row[0], row[1]];
-            let state = &row[2..];
-            // No step is taken at the start, which an integrator with steps of its own calls stiff.
-            let open = outcome == 0.0 || i == 0 && outcome == STIFF;
-            table.push(if open { to } else { from + time });
-            table.extend(state);
-            if !open {
-                let name = about.outcome_names().nth((outcome - STIFF) as usize);
-                let end = from + time;
-                eprintln!(
-                    "note: the orbit ended at t = {end}: {}",
-                    name.unwrap_or_default()
-                );
-                break;
-            }
-            for (law, value) in job.start.iter_mut().zip(state) {
-                *law = Law {
-                    low: *value,
-                    ..Law::default()
-                };
-            }
+        let orbit = Orbit::of(&spec, samples, || false);
+        let Orbit {
+            numbers: table,
+            width,
+            outcome,
+        } = orbit.expect("nobody cancels it");
+        if let Some(name) = outcome {
+            let end = table[table.len() - width];
+            eprintln!("note: the orbit ended at t = {end}: {name}");
         }
+        let about = spec.about();
         let mut text = String::from("t");
         about
             .state

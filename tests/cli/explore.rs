@@ -589,6 +589,480 @@ fn maps_of_encounters_are_described_and_refused_by_name() {
     );
 }
 
+/// The numbers of a tile.
+fn reals(payload: &[u8]) -> Vec<f64> {
+    let number = |b: &[u8]| f64::from_le_bytes(b.try_into().unwrap());
+    payload.chunks_exact(8).map(number).collect()
+}
+
+fn bits(numbers: &[f64]) -> Vec<u64> {
+    numbers.iter().map(|x| x.to_bits()).collect()
+}
+
+/// What a map shows of the records of `trisolar planets`.
+fn planets_recorded(path: &Path, column: &str) -> Vec<f64> {
+    let mut file = NpzReader::open(path).unwrap();
+    let outcomes = file.array::<u32>("outcome").unwrap().values;
+    let numbers = file.array::<f64>(column).unwrap().values;
+    let shown = |(outcome, x): (u32, f64)| match column {
+        "energy_error" if outcome <= 2 => x.abs(),
+        "time" => x,
+        _ if outcome <= 2 => x,
+        _ => f64::NAN,
+    };
+    outcomes.into_iter().zip(numbers).map(shown).collect()
+}
+
+#[test]
+fn tiles_of_planets_equal_the_command_lines_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Explorer::start(&[]);
+    let jupiter = "m=0.000954,a=5.204,e=0.048,omega=0.257,M=0.6";
+    let saturn = "m=0.000285,a=8.5,e=0.05,omega=1.616,M=0.871";
+    // A specification, its axes, the column of its values, and a tile.
+    let cases = [
+        (
+            json!({ "planet": [jupiter, saturn], "years": 300, "step": "0.79577", "stop": ["r>20"] }),
+            ["a2", "e2"],
+            "mean_megno",
+            [13_i64, 7, 2, 8],
+        ),
+        (
+            json!({ "planet": ["a=3", jupiter], "years": 100, "observable": "lyapunov", "step": 0.3 }),
+            ["a1", "e1"],
+            "lyapunov",
+            [13, 6, 1, 4],
+        ),
+        (
+            json!({ "preset": "kepler-36", "years": 3, "observable": "time", "stop": ["hill<6"] }),
+            ["m2", "M2"],
+            "time",
+            [12, 2, 3, 8],
+        ),
+        (
+            json!({ "planet": [jupiter, saturn], "set": ["e1=0.3", "star=0.9"], "years": 50, "observable": "energy-error", "integrator": "adaptive" }),
+            ["star", "omega2"],
+            "energy_error",
+            [13, 8, 0, 4],
+        ),
+    ];
+    for (spec, axes, column, tile @ [level, x, y, n]) in cases {
+        let mut asked = spec.clone();
+        asked["system"] = "planets".into();
+        asked["map"] = json!(axes);
+        let side = 1024.0 * (-level as f64).exp2();
+        let view = json!({
+            "center": [(x as f64 + 0.5) * side, (y as f64 + 0.5) * side], "span": [side, side], "size": [n, n],
+        });
+        let described = post(
+            server.at,
+            "/api/describe",
+            &json!({ "specification": asked, "view": view }),
+        );
+        assert_eq!(described.status, 200, "{asked}: {}", described.text());
+        let described = described.json();
+        let plane = &described["plane"];
+        assert_eq!(plane["names"], json!(axes));
+        let all = plane["axes"].as_array().unwrap();
+        let axis = |k: usize, place: i64| {
+            let axis = all.iter().find(|axis| axis["name"] == axes[k]).unwrap();
+            let at = |place: i64| place as f64 * side * axis["factor"].as_f64().unwrap();
+            format!("--set={}={}:{}:{n}", axes[k], at(place), at(place + 1))
+        };
+        let answer = post(
+            server.at,
+            "/api/tiles",
+            &json!({ "specification": asked, "tiles": [tile] }),
+        );
+        assert_eq!(answer.status, 200, "{asked}: {}", answer.text());
+        let (tag, _, pixels, payload) = answer.frames().remove(0);
+        assert_eq!((tag, pixels), (2, n as u32), "{asked}: {}", answer.text());
+        let values = reals(&payload);
+
+        let run = |arguments: &[String]| {
+            trisolar(folder.path())
+                .args(arguments)
+                .args(["--quiet", "--backend", "cpu", "--out", "found.npz"])
+                .assert()
+                .success();
+            let found = planets_recorded(&folder.path().join("found.npz"), column);
+            std::fs::remove_file(folder.path().join("found.npz")).unwrap();
+            found
+        };
+        let mut arguments = vec!["planets".to_owned()];
+        for (name, value) in spec.as_object().unwrap() {
+            match value.as_array() {
+                None => arguments.push(format!("--{name}={}", word(value))),
+                Some(list) => list
+                    .iter()
+                    .for_each(|one| arguments.push(format!("--{name}={}", word(one)))),
+            }
+        }
+        let own = [&arguments[..], &[axis(0, x), axis(1, y)]].concat();
+        assert_eq!(bits(&values), bits(&run(&own)), "{asked}");
+        assert!(values.iter().any(|x| x.to_bits() != values[0].to_bits()));
+        // What the page copies is this map.
+        std::fs::write(
+            folder.path().join("view.toml"),
+            described["toml"].as_str().unwrap(),
+        )
+        .unwrap();
+        let file = ["planets", "--config", "view.toml"].map(str::to_owned);
+        assert_eq!(bits(&values), bits(&run(&file)), "{asked}");
+        let command = described["command"].as_str().unwrap();
+        // No value has a blank.
+        let words = command.replace('\'', "");
+        let words: Vec<String> = words.split(' ').skip(1).map(str::to_owned).collect();
+        assert_eq!(bits(&values), bits(&run(&words)), "{command}");
+
+        // The orbit of a pixel ends as the pixel says, and a line has the pixel's value.
+        let places = i64::from(n.trailing_zeros());
+        let (row, column_of) = (n - 2, 1);
+        let pixel = [x * n + column_of, y * n + row];
+        let at = json!([level + places, pixel[0], pixel[1], 1]);
+        let request = json!({ "specification": asked, "tile": at, "samples": 200 });
+        let (head, numbers) = samples(&post(server.at, "/api/orbit", &request).body);
+        let value = values[(row * n + column_of) as usize];
+        let record = &head["summary"]["record"][column];
+        if value.is_finite() {
+            let found = record.as_f64().unwrap();
+            let found = if column == "energy_error" {
+                found.abs()
+            } else {
+                found
+            };
+            assert_eq!(found.to_bits(), value.to_bits(), "{asked}");
+        }
+        let columns: Vec<&str> = head["columns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|name| name.as_str().unwrap())
+            .collect();
+        assert_eq!(columns[..4], ["time", "a1", "e1", "inc1"]);
+        let rows: Vec<&[f64]> = numbers.chunks_exact(columns.len()).collect();
+        assert!((2..=200).contains(&rows.len()));
+        assert_eq!(rows[0][0], 0.0);
+        if column == "time" {
+            assert_eq!(rows.last().unwrap()[0].to_bits(), value.to_bits());
+        }
+        let fine = side / n as f64;
+        let from = pixel.map(|k| k as f64 * fine);
+        let line = json!({ "specification": asked, "from": from, "to": [from[0], from[1] - fine], "count": 2 });
+        let line = post(server.at, "/api/line", &line);
+        let numbers = samples(&line.body).1;
+        let below = values[((row - 1) * n + column_of) as usize];
+        // A frame of tiles comes first.
+        assert_eq!(bits(&numbers[numbers.len() - 2..]), bits(&[value, below]));
+
+        // The same pixels in a finer tile, and in a quarter of the tile.
+        let get = |tile: [i64; 4]| {
+            let asked = json!({ "specification": asked, "tiles": [tile] });
+            reals(&post(server.at, "/api/tiles", &asked).frames()[0].3)
+        };
+        let (finer, quarter) = (get([level, x, y, 2 * n]), get([level + 1, 2 * x, 2 * y, n]));
+        for row in 0..n as usize {
+            for column in 0..n as usize {
+                let (wide, n) = (2 * n as usize, n as usize);
+                let coarse = values[row * n + column].to_bits();
+                assert_eq!(finer[2 * row * wide + 2 * column].to_bits(), coarse);
+                let quarter = quarter[row * n + column].to_bits();
+                assert_eq!(finer[row * wide + column].to_bits(), quarter);
+            }
+        }
+    }
+}
+
+#[test]
+fn maps_of_planets_are_refused_by_name() {
+    let server = Explorer::start(&[]);
+    let given = |more: Value| {
+        let mut spec = json!({ "system": "planets", "planet": ["m=1e-3,a=5", "a=9"], "years": 10 });
+        for (name, value) in more.as_object().unwrap() {
+            spec[name] = value.clone();
+        }
+        spec
+    };
+    for (more, tile, words) in [
+        (json!({}), [13, 7, 1, 4_i64], &[][..]),
+        (
+            json!({ "map": ["e2", "a2"] }),
+            [13, 7, 1, 4],
+            &["map", "in this order"],
+        ),
+        (
+            json!({ "map": ["a2", "a3"] }),
+            [13, 7, 1, 4],
+            &["map", "star, m1, a1"],
+        ),
+        (
+            json!({ "planet": [] }),
+            [13, 7, 1, 4],
+            &["\"planet\"", "1 to 15"],
+        ),
+        (
+            json!({ "planet": ["a=5:6:7"] }),
+            [13, 7, 1, 4],
+            &["\"planet\"", "chosen by their names"],
+        ),
+        (
+            json!({ "planet": ["a=5,M=uniform(0,6)"] }),
+            [13, 7, 1, 4],
+            &["\"planet\""],
+        ),
+        (
+            json!({ "planet": ["b=5"] }),
+            [13, 7, 1, 4],
+            &["\"planet\"", "there is no b"],
+        ),
+        (
+            json!({ "set": ["e3=0.1"] }),
+            [13, 7, 1, 4],
+            &["\"set\"", "the numbers are star"],
+        ),
+        (
+            json!({ "preset": "kepler-36" }),
+            [13, 7, 1, 4],
+            &["preset", "cannot be given"],
+        ),
+        (
+            json!({ "years": 1e12, "step": 1000 }),
+            [13, 7, 1, 4],
+            &["years", "takes up to"],
+        ),
+        (
+            json!({ "n": 5 }),
+            [13, 7, 1, 4],
+            &["\"n\"", "unknown parameter"],
+        ),
+        // Beyond the eccentricity, inside of the other planet, and where numbers are not exact.
+        (json!({}), [13, 7, 9, 4], &["e must be from 0"]),
+        (json!({}), [13, 3, 1, 4], &["inside out"]),
+        (
+            json!({}),
+            [60, 1_i64 << 42, 1 << 42, 8],
+            &["64-bit numbers"],
+        ),
+    ] {
+        let asked = json!({ "specification": given(more), "tiles": [tile] });
+        let answer = post(server.at, "/api/tiles", &asked);
+        let said = answer.text();
+        assert_eq!(
+            answer.status,
+            if words.is_empty() { 200 } else { 422 },
+            "{asked}: {said}"
+        );
+        for word in words {
+            assert!(said.contains(word), "{asked}: {word}: {said}");
+        }
+    }
+}
+
+#[test]
+fn tiles_of_equations_equal_the_command_lines_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Explorer::start(&[]);
+    let newton = "p=x^2-y^2; q=2*x*y; n=p^2+q^2; x'=(2*x+p/n)/3; y'=(2*y-q/n)/3; one: (x-1)^2+y^2<1e-6; left: x < -3";
+    let cases = [
+        (
+            json!({ "ode": "x'=s*(y-x)\ny'=x*(r-z)-y\nz'=x*y-b*z", "set": ["s=10", "r=28", "b=8/3"], "value": ["lyapunov"], "method": "rk4", "end": 5 }),
+            ["r", "b"],
+            [12_i64, 3, 2, 8],
+        ),
+        (
+            json!({ "iterate": newton, "end": 30 }),
+            ["x", "y"],
+            [11, -1, 0, 16],
+        ),
+        (
+            json!({ "ode": "x'=u; y'=v; u'=-x-2*x*y; v'=-y-x^2+y^2", "set": "x=0,u=0.4", "value": "megno", "end": 20, "tolerance": 1e-8 }),
+            ["v", "y"],
+            [13, -1, 1, 4],
+        ),
+    ];
+    for (spec, axes, tile @ [level, x, y, n]) in cases {
+        let mut asked = spec.clone();
+        asked["system"] = "equations".into();
+        asked["map"] = json!(axes);
+        let side = 1024.0 * (-level as f64).exp2();
+        let view = json!({
+            "center": [(x as f64 + 0.5) * side, (y as f64 + 0.5) * side], "span": [side, side], "size": [n, n],
+        });
+        let described = json!({ "specification": asked, "view": view });
+        let described = post(server.at, "/api/describe", &described);
+        assert_eq!(described.status, 200, "{asked}: {}", described.text());
+        let described = described.json();
+        let plane = &described["plane"];
+        let axis = |k: usize, place: i64| {
+            let all = plane["axes"].as_array().unwrap();
+            let axis = all.iter().find(|axis| axis["name"] == axes[k]).unwrap();
+            let at = |place: i64| place as f64 * side * axis["factor"].as_f64().unwrap();
+            format!("{}={}:{}", axes[k], at(place), at(place + 1))
+        };
+        let answer = json!({ "specification": asked, "tiles": [tile] });
+        let answer = post(server.at, "/api/tiles", &answer);
+        assert_eq!(answer.status, 200, "{asked}: {}", answer.text());
+        let (tag, _, pixels, payload) = answer.frames().remove(0);
+        let is_outcome = tag == 3;
+        assert_eq!((is_outcome, pixels), (spec["value"].is_null(), n as u32));
+        let value = spec["value"].as_str().unwrap_or("lyapunov");
+
+        let run = |arguments: &[String]| {
+            trisolar(folder.path())
+                .args(arguments)
+                .args(["--quiet", "--backend", "cpu", "--out", "found.npz"])
+                .assert()
+                .success();
+            let path = folder.path().join("found.npz");
+            let mut file = NpzReader::open(&path).unwrap();
+            let mut column = |name: &str| file.array::<f64>(name).unwrap().values;
+            let found: Vec<f64> = match is_outcome {
+                false => column(value),
+                true => {
+                    let (outcomes, times) = (column("outcome"), column("time"));
+                    let pairs = outcomes.iter().zip(&times);
+                    pairs
+                        .flat_map(|(outcome, time)| [outcome + 2.0, *time])
+                        .collect()
+                }
+            };
+            std::fs::remove_file(path).unwrap();
+            bits(&found)
+        };
+        let values = bits(&reals(&payload));
+        assert!(values.chunks(2).any(|pair| *pair != values[..2]), "{asked}");
+        let mut arguments = vec!["map".to_owned()];
+        for (name, value) in spec.as_object().unwrap() {
+            match name.as_str() {
+                // The values of the axes are not fixed.
+                "set" if axes[0] == "r" => arguments.push("--set=s=10".to_owned()),
+                _ => arguments.push(format!("--{name}={}", word(value))),
+            }
+        }
+        if is_outcome {
+            arguments.push("--value=outcome,time".to_owned());
+        }
+        let map = format!("--map={},{}", axis(0, x), axis(1, y));
+        let own = [&arguments[..], &[map, format!("--size={n}")]].concat();
+        assert_eq!(values, run(&own), "{asked}");
+        // What the page copies is this map.
+        std::fs::write(
+            folder.path().join("view.toml"),
+            described["toml"].as_str().unwrap(),
+        )
+        .unwrap();
+        let file = ["map", "--config", "view.toml"].map(str::to_owned);
+        assert_eq!(values, run(&file), "{asked}");
+        let shell = Command::new("sh")
+            .arg("-c")
+            .arg(format!(
+                "printf '%s\\0' {}",
+                described["command"].as_str().unwrap()
+            ))
+            .output()
+            .unwrap();
+        let words = String::from_utf8(shell.stdout).unwrap();
+        let words: Vec<String> = words
+            .trim_end_matches('\0')
+            .split('\0')
+            .skip(1)
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(values, run(&words), "{words:?}");
+
+        // The orbit begins at the pixel, and a line ends at its values.
+        let places = i64::from(n.trailing_zeros());
+        let pixel = [x * n + 1, y * n + 2];
+        let request = json!({ "specification": asked, "tile": [level + places, pixel[0], pixel[1], 1], "samples": 30 });
+        let (head, numbers) = samples(&post(server.at, "/api/orbit", &request).body);
+        let columns = head["columns"].as_array().unwrap();
+        assert_eq!(columns[0], "time");
+        let rows: Vec<&[f64]> = numbers.chunks_exact(columns.len()).collect();
+        assert!((2..=30).contains(&rows.len()));
+        for k in 0..2 {
+            if let Some(place) = columns.iter().position(|name| name == axes[k]) {
+                let factor = plane["axes"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|axis| axis["name"] == axes[k])
+                    .unwrap()["factor"]
+                    .as_f64()
+                    .unwrap();
+                assert_eq!(rows[0][place], pixel[k] as f64 * side / n as f64 * factor);
+            }
+        }
+        let from = pixel.map(|k| k as f64 * side / n as f64);
+        let line = json!({ "specification": asked, "from": from, "to": [from[0], from[1] + side / n as f64], "count": 2 });
+        let line = samples(&post(server.at, "/api/line", &line).body).1;
+        let width = if is_outcome { 2 } else { 1 };
+        let line = &line[line.len() - 2 * width..];
+        for (k, of_line) in line.chunks(width).enumerate() {
+            let place = ((2 + k) * n as usize + 1) * width;
+            let of_tile = reals(&payload)[place..place + width].to_vec();
+            for (a, b) in of_line.iter().zip(&of_tile) {
+                assert!((a - b).abs() < 1e-6 * (1.0 + b.abs()), "{asked}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn equations_are_refused_at_the_field_that_is_wrong() {
+    let server = Explorer::start(&[]);
+    let lorenz = "x'=s*(y-x); y'=x*(r-z)-y; z'=x*y-b*z";
+    for (spec, words) in [
+        (
+            json!({ "ode": lorenz, "set": ["s=10", "r=28", "b=2"], "end": 1 }),
+            &[][..],
+        ),
+        (json!({}), &["\"ode\"", "missing"]),
+        (json!({ "ode": "x'=(y" }), &["\"ode\""]),
+        (json!({ "ode": lorenz, "set": ["s=10"] }), &["\"ode\"", "r"]),
+        (
+            json!({ "ode": "x'=1", "iterate": "x'=1" }),
+            &["iterate", "cannot be"],
+        ),
+        (json!({ "ode": "x'=1" }), &["map", "two different of x"]),
+        (
+            json!({ "ode": "x'=y;y'=-x", "map": ["x", "q"] }),
+            &["map", "two different of x, y"],
+        ),
+        (json!({ "ode": "x'=y;y'=-x", "set": ["x=a"] }), &["\"set\""]),
+        (
+            json!({ "ode": "x'=y;y'=-x", "value": "w" }),
+            &["\"value\"", "must be one of outcome"],
+        ),
+        (
+            json!({ "ode": "x'=y;y'=-x", "method": "euler" }),
+            &["\"method\"", "dop853"],
+        ),
+        (
+            json!({ "ode": "x'=y;y'=-x", "method": "rk4", "step": 1e-9 }),
+            &["\"step\"", "takes up to"],
+        ),
+        (
+            json!({ "iterate": "x'=y;y'=-x", "end": 1e9 }),
+            &["\"end\"", "takes up to"],
+        ),
+        (
+            json!({ "ode": "x'=y;y'=-x", "draw": ["x=uniform:0:1"] }),
+            &["\"draw\"", "unknown parameter"],
+        ),
+    ] {
+        let mut asked = spec.clone();
+        asked["system"] = "equations".into();
+        let answer = json!({ "specification": asked, "tiles": [[12, 1, 1, 4]] });
+        let answer = post(server.at, "/api/tiles", &answer);
+        let said = answer.text();
+        let expected = if words.is_empty() { 200 } else { 422 };
+        assert_eq!(answer.status, expected, "{asked}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{asked}: {word}: {said}");
+        }
+    }
+}
+
 #[test]
 fn ctrl_c_says_nothing() {
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {

@@ -1,7 +1,7 @@
 //! Describes the parameters for the page, and writes a specification in the forms that users copy. Names, units and help are those of the
 //! parameters' declarations, as on the command line.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trisolar::accuracy::ENERGY_LIMIT;
 use trisolar::divergence::{
     Integrator, OneOrTwo, Overrides, Preset, Quantity, Scale, Specification,
@@ -11,7 +11,11 @@ use trisolar::output::{self, Shown};
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar::zoom;
 
-use super::outcomes;
+use super::ensemble::{Given, call, command, declaration, object};
+use super::equations::EQUATIONS;
+use super::outcomes::ENCOUNTERS;
+use super::planets::PLANETS;
+use super::{equations, outcomes, planets};
 
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
@@ -87,6 +91,7 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
             json!({
                 "name": name, "kind": kind(default), "unit": unit, "default": default,
                 "choices": choices(parameter, default), "help": parameter.help(), "group": group(name),
+                "scales": (name == "quantity").then(|| scales()),
             })
         })
         .collect();
@@ -102,7 +107,11 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
         "parameters": parameters,
         "deep": deep(),
         "quantities": quantities(),
-        "encounters": outcomes::declaration(),
+        "systems": [
+            declaration::<trisolar::encounters::Overrides>(ENCOUNTERS),
+            declaration::<trisolar::planets::Overrides>(PLANETS),
+            declaration::<trisolar::system::Overrides>(EQUATIONS),
+        ],
         "presets": presets(),
         "start": Preset::Accurate.name(),
         "zoom": zoom_rates(),
@@ -110,6 +119,23 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
         "energy_limit": ENERGY_LIMIT,
         "palettes": palettes,
     })
+}
+
+/// The name of the scale of a quantity's colours on the page.
+fn scale(quantity: &Quantity) -> &'static str {
+    match quantity.scale() {
+        Scale::Linear => "linear",
+        Scale::Logarithmic => "log",
+    }
+}
+
+/// The scales by quantity.
+fn scales() -> Value {
+    object(
+        Quantity::ALL
+            .iter()
+            .map(|quantity| (quantity.name(), json!(scale(quantity)))),
+    )
 }
 
 /// The quantities: how the page labels and colours their values.
@@ -122,7 +148,7 @@ fn quantities() -> Vec<Value> {
             "shown_as": quantity.counts_steps().then(|| Shown::Time.label()),
             // The share of values that the range of the colours leaves out at either end.
             "clipped": output::clipped_share(*quantity),
-            "scale": match quantity.scale() { Scale::Linear => "linear", Scale::Logarithmic => "log" },
+            "scale": scale(quantity),
         })
     };
     Quantity::ALL.iter().map(of).collect()
@@ -160,6 +186,8 @@ fn presets() -> Vec<Value> {
         }));
     }
     presets.extend(outcomes::presets());
+    presets.extend(planets::presets());
+    presets.extend(equations::presets());
     presets
 }
 
@@ -201,56 +229,22 @@ fn zoom_rates() -> Value {
     })
 }
 
-/// The values that differ from their defaults, in the order of the options.
-fn differing(specification: &Specification) -> Map<String, Value> {
+/// The command and the Python expression that compute this map: its rectangle, and the values that differ from their defaults.
+pub(super) fn forms(specification: &Specification) -> [String; 2] {
     let (values, defaults) = (json!(specification), json!(Specification::default()));
-    let names = Overrides::DECLARATIONS
+    let given = |parameter: &'static Declaration| (parameter, &values[parameter.name]);
+    let differs = |(parameter, value): &Given<'_>| {
+        **value != defaults[parameter.name] || RECTANGLE.contains(&parameter.name)
+    };
+    let all = Overrides::DECLARATIONS.iter().map(given).filter(differs);
+    let all: Vec<Given<'_>> = all.collect();
+    let arguments = all
         .iter()
-        .map(|parameter| parameter.name);
-    names
-        .filter(|name| values[name] != defaults[name] || RECTANGLE.contains(name))
-        .map(|name| (name.to_owned(), values[name].clone()))
-        .collect()
+        .map(|(p, value)| (p.name.to_owned(), value.to_string()));
+    let python = call("map", "divergence", arguments) + "map.plot()\n";
+    [command("divergence", &all), python]
 }
 
-/// The value in the form of the command line.
-fn word(name: &str, value: &Value) -> String {
-    match value {
-        Value::Array(rows) => {
-            let separator = match (name, rows.iter().any(Value::is_array)) {
-                ("size", _) => "x",
-                (_, true) => ":",
-                (_, false) => ",",
-            };
-            let words: Vec<String> = rows.iter().map(|row| word("", row)).collect();
-            words.join(separator)
-        }
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// The command that computes this map.
-pub(super) fn command(specification: &Specification) -> String {
-    let values = differing(specification);
-    let options = values
-        .iter()
-        .map(|(name, value)| format!(" --{}={}", name.replace('_', "-"), word(name, value)));
-    format!("trisolar divergence{}", options.collect::<String>())
-}
-
-/// The Python expression that computes it.
-pub(super) fn python(specification: &Specification) -> String {
-    let values = differing(specification);
-    let keywords: Vec<String> = values
-        .iter()
-        .map(|(name, value)| format!("    {name}={value},\n"))
-        .collect();
-    format!(
-        "import trisolar\n\nmap = trisolar.divergence(\n{})\nmap.plot()\n",
-        keywords.concat()
-    )
-}
 /// The rectangle that a preset gives, if it gives one.
 fn view_of(overrides: &Overrides) -> Option<Value> {
     let span = match overrides.span? {

@@ -9,20 +9,24 @@ use trisolar::divergence::{
     Center, Devices, Executor as _, Overrides, Sink, Specification, Task, Validated, ValueSlice,
     ValueType, resolution_of, step_check,
 };
-use trisolar::encounters;
 use trisolar::ensemble::compute;
+use trisolar::equation_text::Text;
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::output::Shown;
 use trisolar::run::{Backend, EngineError, RunOptions};
 use trisolar::simd::Simd;
 use trisolar::{config, machine, output};
+use trisolar::{encounters, planets, system};
 use trisolar_explore::{
     Cancel, Ended, Engine, Map, Orbit, OrbitEngine, Refusal, RequestEnd, Tile, TileEngine,
     TileSink, ValueKind, Values, View,
 };
 
 use super::super::Failure;
-use super::outcomes::{self, OutcomeMap};
+use super::ensemble::{SYSTEM, open};
+use super::equations::EQUATIONS;
+use super::outcomes::ENCOUNTERS;
+use super::planets::PLANETS;
 use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal, refused};
 use super::{declaration, orbit};
 
@@ -40,8 +44,9 @@ enum NamedDevices {
 /// Opens maps of this process's devices.
 pub(super) struct Maps {
     devices: Devices,
-    /// Those of encounters.
-    outcome_devices: encounters::Devices,
+    encounters: encounters::Devices,
+    planets: planets::Devices,
+    equations: trisolar::ensemble::Devices<system::Validated<Text>>,
     options: RunOptions,
     place: NamedDevices,
 }
@@ -77,7 +82,9 @@ impl Maps {
         };
         Ok(Self {
             devices: Devices::new(),
-            outcome_devices: encounters::Devices::new(),
+            encounters: encounters::Devices::new(),
+            planets: planets::Devices::new(),
+            equations: trisolar::ensemble::Devices::new(),
             options,
             place,
         })
@@ -128,13 +135,12 @@ impl Engine for Maps {
     }
 
     fn map(&self, specification: &Value) -> Result<Arc<dyn Map>, Refusal> {
-        let (key, encounters) = outcomes::SYSTEM;
-        if specification
-            .get(key)
-            .is_some_and(|system| system == encounters)
-        {
-            let map = OutcomeMap::new(specification, self.options, self.outcome_devices.clone())?;
-            return Ok(Arc::new(map));
+        let (s, options) = (specification, self.options);
+        match s.get(SYSTEM).and_then(Value::as_str) {
+            Some(ENCOUNTERS) => return open::<encounters::Overrides>(s, options, &self.encounters),
+            Some(PLANETS) => return open::<planets::Overrides>(s, options, &self.planets),
+            Some(EQUATIONS) => return open::<system::Overrides>(s, options, &self.equations),
+            _ => {}
         }
         let overrides: Overrides = read(specification, &declaration::accepted())?;
         let origin = overrides.center.unwrap_or_default();
@@ -264,6 +270,7 @@ impl TileEngine for OneMap {
 
     fn describe(&self, view: &View) -> Result<Value, Refusal> {
         let valid = self.rectangle(view.center, view.span, view.size)?;
+        let [command, python] = declaration::forms(valid.specification());
         // The page says itself from where it counts.
         let near_zero = Specification {
             center: Center::default(),
@@ -277,8 +284,8 @@ impl TileEngine for OneMap {
         };
         let [value, unit] = value.unwrap_or([&labels.value, &labels.unit]);
         Ok(json!({
-            "command": declaration::command(valid.specification()),
-            "python": declaration::python(valid.specification()),
+            "command": command,
+            "python": python,
             "toml": config::to_text(valid.specification()),
             "method": valid.specification().method(),
             "warnings": valid.warnings(),

@@ -19,18 +19,26 @@ pub(super) fn read<T: DeserializeOwned>(value: &Value, known: &[String]) -> Resu
     let Some(object) = value.as_object() else {
         return Err(Refusal::new("specification", value, "must be an object"));
     };
+    let mut texts = serde_json::Map::new();
     // One at a time, so that a refusal names the parameter.
     for (name, one) in object {
         if !known.contains(name) {
             let allowed = format!("unknown parameter; must be one of {}", known.join(", "));
             return Err(Refusal::new(name, one, allowed));
         }
-        let alone = json!({ name: one });
-        if let Err(error) = serde_json::from_value::<T>(alone) {
-            return Err(Refusal::new(name, one, error.to_string()));
+        let alone = |one: &Value| serde_json::from_value::<T>(json!({ name: one }));
+        if let Err(error) = alone(one) {
+            // The page does not know which numbers are texts, as steps with a unit are.
+            let text = json!(one.to_string());
+            if !one.is_number() || alone(&text).is_err() {
+                return Err(Refusal::new(name, one, error.to_string()));
+            }
+            texts.insert(name.clone(), text);
         }
     }
-    serde_json::from_value(value.clone())
+    let mut all = object.clone();
+    all.extend(texts);
+    serde_json::from_value(Value::Object(all))
         .map_err(|error| Refusal::new("specification", value, error.to_string()))
 }
 

@@ -9,6 +9,8 @@ export class Colours {
   classes = null;
   /** The share of the values at either end that the range leaves out. */
   clipped = 0;
+  /** The range that the quantity has by itself, if it has one. */
+  range = null;
 
   constructor(palettes) { this.palettes = new Map(palettes.map((p) => [p.name, p])); this.table = new Uint32Array(BINS + 1); this.low = 0; this.high = 1; this.version = 0; }
 
@@ -17,7 +19,7 @@ export class Colours {
     const palette = this.palettes.get(colour) ?? this.palettes.values().next().value;
     // Some values may be far away: as in the pictures of the program, a share of them at either end does not count.
     const beyond = Math.floor(sample.length * (this.classes ? 0.01 : this.clipped));
-    const first = low ?? sample[beyond] ?? 0, last = high ?? sample[sample.length - 1 - beyond] ?? 1;
+    const { range } = this, first = low ?? range?.[0] ?? sample[beyond] ?? 0, last = high ?? range?.[1] ?? sample[sample.length - 1 - beyond] ?? 1;
     // A logarithm begins at the least value above 0. Equalised values that span several powers of ten also need levels in equal ratios.
     const floor = first > 0 ? first : sample.find((v) => v > 0) ?? 1, equal = scale === "equal";
     const logarithmic = last > floor && (scale === "log" || (equal && first > 0 && last > 100 * first));

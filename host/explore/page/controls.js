@@ -4,6 +4,8 @@ import { swatch } from "./colour.js";
 import { brief, fit } from "./plot.js";
 
 const LETTERS = ["x", "y", "z"];
+/** Marks a group that all systems but maps of divergence have. */
+const ANY = "*";
 
 const element = (tag, properties = {}, ...children) => {
   const { data, aria, ...rest } = properties, made = Object.assign(document.createElement(tag), rest);
@@ -23,6 +25,12 @@ const free = (text) => {
   return numbers.length === 1 ? numbers[0] : numbers;
 };
 
+/** Texts between separators or line breaks, or null. */
+const listed = (text, separator) => {
+  const parts = text.split(separator).flatMap((part) => part.split("\n")).map((part) => part.trim()).filter((part) => part !== "");
+  return parts.length ? parts : null;
+};
+
 /** Text of a help without the default that the field shows anyway. */
 const help = (text) => text.replace(/\s*\[default:[^\]]*\]/, "");
 
@@ -30,10 +38,11 @@ export class Controls {
   /** `hooks`: state(), set(change), preset(name), theme(choice), actions: { name: [label, function] }. */
   constructor(root, declaration, hooks) {
     Object.assign(this, { root, declaration, hooks });
-    // The parameters of maps of divergence, and those of encounters.
-    this.sets = new Map([["", new Map()], [declaration.encounters.system, new Map()]]);
-    root.replaceChildren(this.presets(), this.view(), this.colours(), ...this.groups("", declaration.parameters),
-      this.axesGroup(), ...this.groups(declaration.encounters.system, declaration.encounters.parameters), this.copies(), this.look());
+    // The parameters of maps of divergence, and those of other systems.
+    const systems = [{ system: "", parameters: declaration.parameters }, ...declaration.systems];
+    this.sets = new Map(systems.map(({ system }) => [system, new Map()]));
+    root.replaceChildren(this.presets(), this.view(), this.colours(), this.axesGroup(),
+      ...systems.flatMap(({ system, parameters }) => this.groups(system, parameters)), this.copies(), this.look());
   }
 
   get fields() { return this.sets.get(this.hooks.state().spec.system ?? "") ?? this.sets.get(""); }
@@ -128,12 +137,13 @@ export class Controls {
       if (!groups.has(parameter.group)) groups.set(parameter.group, []);
       groups.get(parameter.group).push(this.field(parameter, system));
     }
-    return [...groups].map(([name, fields], k) => element("details", { open: k === 0 && innerHeight > 1000, data: { system } }, element("summary", { textContent: name }), ...fields));
+    // Equations are what a map of them is about.
+    const isText = (name) => parameters.some(({ group, kind }) => group === name && kind === "lines");
+    return [...groups].map(([name, fields], k) => element("details", { open: isText(name) || (k === 0 && innerHeight > 1000), data: { system } }, element("summary", { textContent: name }), ...fields));
   }
 
-  /** The parameters along the axes of a map of encounters. */
+  /** The parameters along the axes of a map of an ensemble. */
   axesGroup() {
-    const { system } = this.declaration.encounters;
     this.axisFields = ["Columns", "Rows"].map((text, k) => {
       const id = `axis-${k}`, select = element("select", { id, onchange: () => {
         const names = this.axisFields.map((f) => f.value), other = 1 - k;
@@ -143,15 +153,15 @@ export class Controls {
       } });
       return Object.assign(select, { row: element("div", { className: "row" }, element("label", { htmlFor: id, textContent: text }), select) });
     });
-    return element("details", { open: true, data: { system } }, element("summary", { textContent: "Axes" }), ...this.axisFields.map((f) => f.row));
+    return element("details", { open: true, data: { system: ANY } }, element("summary", { textContent: "Axes" }), ...this.axisFields.map((f) => f.row));
   }
 
   field(parameter, system) {
-    const { name, kind, unit, choices, default: usual } = parameter, inputs = [];
+    const { name, kind, unit, choices, default: usual } = parameter, inputs = [], long = parameter.separator === ";" || kind === "lines";
     const commit = () => this.commit(parameter);
     const id = system ? `${system}-${name}` : `p-${name}`, about = help(parameter.help);
     const input = (label, extra) => {
-      const made = element("input", { type: "text", autocomplete: "off", spellcheck: false, inputMode: kind === "text" ? "text" : "decimal", onchange: commit, ...extra });
+      const made = element(long ? "textarea" : "input", { ...(long ? { rows: 4 } : { type: "text" }), autocomplete: "off", spellcheck: false, inputMode: kind === "text" ? "text" : "decimal", onchange: commit, ...extra });
       if (label) made.setAttribute("aria-label", label);
       inputs.push(made);
       return made;
@@ -160,7 +170,7 @@ export class Controls {
     const error = element("p", { className: "error", id: `${id}-error`, hidden: true });
     let row;
     if (choices) {
-      const select = element("select", { id, onchange: commit }, ...choices.map((choice) => element("option", { value: JSON.stringify(choice), textContent: String(choice).replaceAll("-", " ") })));
+      const select = element("select", { id, onchange: commit }, ...choices.map((choice) => element("option", { value: JSON.stringify(choice), textContent: String(choice ?? (parameter.placeholder || "none")).replaceAll("-", " ") })));
       inputs.push(select);
       row = element("div", { className: "row" }, element("label", { htmlFor: id }, title(name), unitTag), select, error);
     } else if (kind === "vector" || kind === "vectors") {
@@ -176,11 +186,13 @@ export class Controls {
     return row;
   }
 
-  commit({ name, kind, choices, default: usual }) {
+  commit({ name, kind, choices, default: usual, placeholder, separator, scales }) {
     const { inputs } = this.fields.get(name);
     let value;
     if (choices) value = JSON.parse(inputs[0].value);
     else if (kind === "text") value = inputs[0].value;
+    else if (kind === "lines") value = inputs[0].value.trim() || null;
+    else if (separator) value = listed(inputs[0].value, separator);
     else if (kind === "free") value = free(inputs[0].value);
     else {
       const numbers = inputs.map((i) => number(i.value)), bad = numbers.map((n) => n === null || (kind === "integer" && !Number.isSafeInteger(n)));
@@ -193,7 +205,7 @@ export class Controls {
     // Another start has other axes.
     if (name === "setup") { delete spec.map; for (const axis of Object.keys(spec)) if (!["system", "setup", "order"].includes(axis)) delete spec[axis]; }
     // Another quantity has other values, and colours that suit them.
-    this.hooks.set(name === "quantity" ? { spec, scale: this.hooks.scaleOfQuantity(value), low: null, high: null } : { spec });
+    this.hooks.set(scales ? { spec, scale: scales[value ?? placeholder] ?? "linear", low: null, high: null } : { spec });
   }
 
   /** Says at the field what is not allowed. */
@@ -230,14 +242,14 @@ export class Controls {
   }
 
   /** Shows a state in all fields. */
-  show(state, { effective, labels, atLimit, digits, system, axes, setup }) {
-    for (const group of this.root.querySelectorAll("details")) group.hidden = group.dataset.system !== system;
+  show(state, { effective, labels, atLimit, digits, system, axes, list }) {
+    for (const group of this.root.querySelectorAll("details")) group.hidden = group.dataset.system === ANY ? system === "" : group.dataset.system !== system;
     this.shownAxes = axes;
-    const list = this.declaration.encounters.axes[setup] ?? [];
+    const names = list.map(({ name }) => name).join();
     this.axisFields.forEach((select, k) => {
-      if (select.options.length !== list.length || select.options[0]?.value !== list[0]?.name || select.dataset.setup !== setup) {
+      if (select.dataset.names !== names) {
         select.replaceChildren(...list.map(({ name, unit }) => element("option", { value: name, textContent: unit ? `${name} (${unit})` : name })));
-        select.dataset.setup = setup;
+        select.dataset.names = names;
       }
       select.value = axes[k];
     });
@@ -249,7 +261,7 @@ export class Controls {
         const text = JSON.stringify(value);
         if (![...inputs[0].options].some((o) => o.value === text)) inputs[0].append(element("option", { value: text, textContent: String(value) }));
         inputs[0].value = text;
-      } else if (parameter.kind === "free") { if (inputs[0] !== document.activeElement) inputs[0].value = value === null ? "" : [value].flat().join(", "); }
+      } else if (parameter.kind !== "number" && !Array.isArray(parameter.default)) { if (inputs[0] !== document.activeElement) inputs[0].value = value === null ? "" : [value].flat().join(parameter.separator === ";" ? ";\n" : ", "); }
       else [value].flat(2).forEach((v, k) => { if (inputs[k] && inputs[k] !== document.activeElement) inputs[k].value = String(v); });
     }
     const put = (field, text) => { if (field !== document.activeElement) { field.value = text; field.setAttribute("aria-invalid", "false"); } };

@@ -16,8 +16,8 @@ export class LineCard {
     new ResizeObserver(() => this.draw()).observe(this.plot);
   }
 
-  /** `tell`: from values of the server to the numbers that the label names. */
-  async show(specification, tell, ends, count, label) {
+  /** `tell`: from values of the server to the numbers that the label names; `factors`: units of the axes. */
+  async show(specification, tell, ends, count, label, factors) {
     this.abort?.abort();
     this.abort = new AbortController();
     this.root.hidden = false;
@@ -28,7 +28,7 @@ export class LineCard {
       const values = await api.line({ specification, from: ends.slice(0, 2), to: ends.slice(2), count }, this.abort.signal);
       this.shown = Array.from(values, tell);
       this.length = Math.hypot(ends[2] - ends[0], ends[3] - ends[1]);
-      [this.ends, this.label] = [ends, label];
+      [this.ends, this.label, this.factors] = [ends, label, factors];
       note.textContent = `${count} points`;
       this.root.dataset.state = "ready";
       this.plot.setAttribute("aria-label", `${label} along the line: from ${brief(Math.min(...this.shown))} to ${brief(Math.max(...this.shown))}`);
@@ -49,7 +49,7 @@ export class LineCard {
   read(px) {
     if (!this.shown) return;
     const t = Math.max(0, Math.min(1, this.axes.toX(px) / this.length)), k = Math.round(t * (this.shown.length - 1));
-    const [x0, y0, x1, y1] = this.ends;
+    const [x0, y0, x1, y1] = this.ends.map((v, k) => v * this.factors[k % 2]);
     this.root.querySelector("#line-value").textContent = `${brief(this.shown[k], 7)} at (${brief(x0 + (x1 - x0) * t, 6)}, ${brief(y0 + (y1 - y0) * t, 6)})`;
   }
 

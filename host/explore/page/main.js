@@ -11,6 +11,7 @@ import { OrbitCard } from "./orbit.js";
 import { RecordCard } from "./record.js";
 import { placesFor, rest, sum } from "./places.js";
 import { brief } from "./plot.js";
+import { SeriesCard } from "./series.js";
 import { DEFAULTS, History, fromLink } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -63,7 +64,7 @@ function startLive() {
 }
 
 function startMap() {
-  const declaration = about.map, { zoom, encounters } = declaration;
+  const declaration = about.map, { zoom } = declaration;
   const usual = Object.fromEntries(declaration.parameters.map((p) => [p.name, p.default]));
   const presets = new Map(declaration.presets.map((p) => [p.name, p]));
   const first = presets.get(declaration.start);
@@ -75,35 +76,34 @@ function startMap() {
   let described = null;
 
   // Every halving of the span halves the shift and adds steps, as in the zoom of Badger's study. (The span is that of the link, the same in every window.)
-  const ofEncounters = () => state.spec.system === encounters.system;
-  const halvings = () => (state.follow && !ofEncounters() ? Math.max(0, Math.round(Math.log2(zoom.span / state.span))) : 0);
+  const ensemble = () => declaration.systems.find((s) => s.system === state.spec.system) ?? null;
+  const halvings = () => (state.follow && !ensemble() ? Math.max(0, Math.round(Math.log2(zoom.span / state.span))) : 0);
   const value = (name) => state.spec[name] ?? usual[name];
-  const quantity = () => (ofEncounters() ? encounters.quantity : null) ?? declaration.quantities.find((q) => q.name === value("quantity")) ?? declaration.quantities[0];
-  const steps = () => (ofEncounters() ? encounters.steps : Math.round(value("steps") * (1 + (halvings() * zoom.steps_added) / zoom.steps_at)));
-  // The axes of a map of encounters: parameters, in units of their own on the plane of the map.
-  const axesNow = () => {
-    const all = encounters.axes[state.spec.setup ?? "binary-single"] ?? [], names = Array.isArray(state.spec.map) ? state.spec.map : [];
-    return [0, 1].map((k) => all.find((axis) => axis.name === names[k]) ?? all[k] ?? PLAIN);
-  };
-  const PLAIN = { factor: 1, low: -(2 ** 20), high: 2 ** 20, above: false };
-  const axes = () => (ofEncounters() ? axesNow() : [PLAIN, PLAIN]);
+  // What the server says of the plane of an ensemble's map: parameters as axes, in units of their own, and the quantity. Until it does, the last plane stands in for it.
+  const PLAIN = { factor: 1, low: -(2 ** 20), high: 2 ** 20, above: false, name: "", unit: "" };
+  const planes = new Map();
+  let lastPlane = { axes: [], names: [], quantity: { label: "", unit: "", scale: "linear" }, steps: 1 };
+  const plane = () => (ensemble() ? planes.get(family()) ?? lastPlane : null);
+  const quantity = () => plane()?.quantity ?? declaration.quantities.find((q) => q.name === value("quantity")) ?? declaration.quantities[0];
+  const steps = () => plane()?.steps ?? Math.round(value("steps") * (1 + (halvings() * zoom.steps_added) / zoom.steps_at));
+  const axes = () => [0, 1].map((k) => plane()?.axes.find((axis) => axis.name === plane().names[k]) ?? PLAIN);
   const factors = () => axes().map((axis) => axis.factor);
-  // Beyond this level, starts of encounters are not exact.
-  const deepest = () => (ofEncounters() ? Math.floor(10 + 42 - Math.log2(Math.max(Math.abs(state.x), Math.abs(state.y)) + state.span)) : Infinity);
+  // Beyond this level, values of parameters are not exact.
+  const deepest = () => (ensemble() ? Math.floor(10 + 42 - Math.log2(Math.max(Math.abs(state.x), Math.abs(state.y)) + state.span)) : Infinity);
   function specification() {
     const deep = halvings(), spec = { ...state.spec };
     if (deep > 0) Object.assign(spec, { steps: steps(), shift: value("shift").map((d) => d * zoom.shift_factor ** deep) });
     return spec;
   }
-  const scaleOfMap = (spec) => (spec.system === encounters.system ? encounters.quantity.scale : scaleOfQuantity(spec.quantity));
   const scaleOfQuantity = (name) => declaration.quantities.find((q) => q.name === (name ?? usual.quantity))?.scale ?? "linear";
   const from = () => (quantity().shown_from === "steps" ? steps() : null);
   // Pixels have the colours of the steps that were left, so that those that never part are darkest. What is told is the time until they part.
   const isTold = () => quantity().shown_from === "steps";
   const tell = (shown) => (isTold() ? (steps() - shown) * value("dt") : shown);
   const untell = (told) => (told === null || !isTold() ? told : steps() - told / value("dt"));
+  const named = ({ label, unit }) => (unit ? `${label} (${unit})` : label);
   const meaning = () => { const { label, unit, shown_as: told } = quantity(); return told ? { label: told[0], unit: told[1] } : { label, unit }; };
-  const inWords = (shown) => (isTold() && shown <= 0 ? "never parted" : `${Number.isInteger(tell(shown)) ? tell(shown).toLocaleString("en") : brief(tell(shown), 6)} ${meaning().unit}`);
+  const inWords = (shown) => (isTold() && shown <= 0 ? "never parted" : `${Number.isInteger(tell(shown)) ? tell(shown).toLocaleString("en") : brief(tell(shown), 6)} ${meaning().unit}`.trim());
   // The range of the colours is told, too, whose ends change places then.
   function colouring() {
     const ends = [untell(state.low), untell(state.high)], [low, high] = isTold() ? ends.reverse() : ends;
@@ -125,7 +125,9 @@ function startMap() {
   });
 
   const orbitCard = new OrbitCard($("orbit"), { limit: declaration.energy_limit, closed: () => { if (state.orbit) change({ orbit: null }); } });
-  const recordCard = new RecordCard($("record"), encounters.quantity.classes, { closed: () => { if (state.orbit) change({ orbit: null }); } });
+  const recordCard = new RecordCard($("record"), { closed: () => { if (state.orbit) change({ orbit: null }); } });
+  const seriesCard = new SeriesCard($("series"), { closed: () => { if (state.orbit) change({ orbit: null }); } });
+  const orbitCards = [orbitCard, recordCard, seriesCard];
   const lineCard = new LineCard($("line"), { closed: () => { if (state.line) change({ line: null }); } });
   const past = new History(state, ({ undo, redo }) => { $("undo").disabled = !undo; $("redo").disabled = !redo; });
   const text = (name, what) => [`Copy as ${what}`, async () => { try { await exporting.copy((await describe())[name]); toast(`Copied as ${what}.`); } catch (error) { refused(error); } }];
@@ -133,15 +135,17 @@ function startMap() {
     state: () => state,
     set: (changes) => change(changes),
     preset: (name) => {
-      const { colour, scale, reverse, follow } = state, next = ofPreset(presets.get(name));
-      change({ ...next, colour, scale: next.spec.quantity === state.spec.quantity && next.spec.system === state.spec.system ? scale : scaleOfMap(next.spec), reverse, follow, fit: presets.get(name) });
+      const { colour, scale, reverse, follow } = state, preset = presets.get(name), next = ofPreset(preset);
+      const same = ["system", "quantity", "observable", "value"].every((key) => JSON.stringify(next.spec[key]) === JSON.stringify(state.spec[key]));
+      change({ ...next, colour, scale: same ? scale : preset.scale ?? scaleOfQuantity(next.spec.quantity), reverse, follow, fit: preset });
     },
-    scaleOfQuantity,
     factors,
     // A text may have more digits than its number.
     coordinate: (key, text, number) => (origin() ? { [key]: rest(text, 0, origin()[key === "x" ? 0 : 1]) } : { [key]: number }),
     axes: (names) => {
-      const all = encounters.axes[state.spec.setup ?? "binary-single"], usual = names.map((name) => all.find((axis) => axis.name === name)?.usual ?? [0, 1]);
+      const all = plane().axes, place = (name) => all.findIndex((axis) => axis.name === name);
+      if (ensemble().ordered) names.sort((a, b) => place(a) - place(b));
+      const usual = names.map((name) => all[place(name)]?.usual ?? [0, 1]);
       const view = { center: usual.map(([a, b]) => (a + b) / 2), span: usual.map(([a, b]) => b - a) };
       change({ spec: { ...state.spec, map: names }, orbit: null, line: null, fit: { view } });
     },
@@ -153,7 +157,7 @@ function startMap() {
     },
   });
   controls.theme.value = remembered();
-  redraw = () => { map.refresh(); orbitCard.draw(); recordCard.draw(); lineCard.draw(); };
+  redraw = () => { map.refresh(); orbitCards.forEach((card) => card.draw()); lineCard.draw(); };
 
   // The map also fills the window beside and below the panels. `span` is the extent along the shorter side of the window.
   const scaleOf = (span) => span / Math.min(...map.size);
@@ -172,8 +176,8 @@ function startMap() {
   }
 
   // Where 64-bit numbers do not tell pixels apart, coordinates are counted from a place that is a parameter of the map, and the server computes in double-double.
-  const origin = () => (ofEncounters() ? null : state.spec.center ?? null);
-  const isDeep = () => !ofEncounters() && value("quantity") === "divergence" && value("precision") === "f64" && declaration.deep.includes(value("integrator"));
+  const origin = () => (ensemble() ? null : state.spec.center ?? null);
+  const isDeep = () => !ensemble() && value("quantity") === "divergence" && value("precision") === "f64" && declaration.deep.includes(value("integrator"));
   const whole = (v, k, places) => (origin() ? sum(origin()[k], v, places) : v.toFixed(places));
   function settle() {
     const from = origin(), { center, ...spec } = state.spec, at = [state.x, state.y];
@@ -222,7 +226,7 @@ function startMap() {
   /** Colours of the present quantity. */
   function dress() {
     map.stale = true;
-    [colours.classes, colours.clipped] = [quantity().classes ?? null, quantity().clipped ?? 0];
+    [colours.classes, colours.clipped, colours.range] = [quantity().classes ?? null, quantity().clipped ?? 0, quantity().range ?? null];
   }
 
   function refreshControls() {
@@ -234,11 +238,11 @@ function startMap() {
         const places = Math.max(0, Math.ceil(-Math.log10(pixel * factors()[k])) + 2);
         return origin() ? whole(x, k, Math.min(50, places)) : String(Number(x.toFixed(Math.min(20, places))));
       },
-      system: state.spec.system ?? "", axes: axesNow().map((axis) => axis.name), setup: state.spec.setup ?? "binary-single",
-      effective: ofEncounters() ? `A pixel is ${axesNow().map((axis) => `${brief(pixel * axis.factor, 3)} ${axis.unit}`.trim()).join(" by ")}` : `${steps().toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide${origin() ? ", in double-double" : ""}`,
+      system: ensemble()?.system ?? "", axes: axes().map((axis) => axis.name), list: plane()?.axes ?? [],
+      effective: ensemble() ? `A pixel is ${axes().map((axis) => `${brief(pixel * axis.factor, 3)} ${axis.unit}`.trim()).join(" by ")}` : `${steps().toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide${origin() ? ", in double-double" : ""}`,
     });
   }
-  const axisNames = () => (ofEncounters() ? axesNow().map((axis) => axis.name) : null) ?? ({ xy: ["x", "y"], xz: ["x", "z"], yz: ["y", "z"] })[value("plane")] ?? ["x", "y"];
+  const axisNames = () => (ensemble() ? axes().map((axis) => axis.name) : null) ?? ({ xy: ["x", "y"], xz: ["x", "z"], yz: ["y", "z"] })[value("plane")] ?? ["x", "y"];
 
   async function describe() {
     const [w, h] = map.size.map(Math.round);
@@ -248,8 +252,10 @@ function startMap() {
     const response = await api.post("/api/describe", request);
     const found = await response.json();
     if (asked !== family()) return described ?? found;
+    if (found.plane) planes.set(asked, lastPlane = found.plane);
+    if (found.refusal) { refreshControls(); throw Object.assign(new Error(found.refusal.allowed), found.refusal); }
     described = found;
-    if (!taken.has(asked)) { taken.add(asked); frame(); dress(); map.refresh(); cards(); }
+    if (!taken.has(asked)) { taken.add(asked); frame(); dress(); refreshControls(); map.refresh(); cards(); }
     controls.refused(null);
     // A deviation of the pixels from squares beyond rounding would be visible.
     controls.warn(described.warnings.filter((text) => !(map.atLimit && text.includes("neighbouring pixels"))));
@@ -277,7 +283,8 @@ function startMap() {
         const { unresolved, step } = found, percent = (share) => `${brief(100 * share, 2)} %`, parts = [described.method];
         if (step?.compared) parts.push(`${percent(step.share)} wrong`);
         if (unresolved) parts.push(`${percent(unresolved.share)} unresolved`);
-        $("accuracy").textContent = parts.join("  ·  ");
+        if (found.words) parts.push(found.words);
+        $("accuracy").textContent = parts.filter(Boolean).join("  ·  ");
         $("accuracy").title = [
           step && `${step.changed} of ${step.compared} values of a sample of ${step.sample} pixels change by more than 5 % with a quarter of the step.`,
           unresolved && `In ${unresolved.unresolved} of ${unresolved.sample} pixels two bodies come so close that the step is too long.`,
@@ -290,6 +297,12 @@ function startMap() {
 
   function refused(error) {
     if (!error.option) return failed(error);
+    // Other planets or equations may lack the parameters that were the axes.
+    if (error.option === "map" && state.spec.map) {
+      const { map: _, ...spec } = state.spec;
+      toast(`${error.option} ${error.given}: ${error.allowed}`);
+      return change({ spec, orbit: null, line: null });
+    }
     controls.refused(error);
     if (!map.frozen) return;
     $("accuracy").textContent = `${error.option} ${error.given}: ${error.allowed}`;
@@ -346,20 +359,20 @@ function startMap() {
       shownOrbit = orbit;
       if (orbit) {
         const [x, y] = map.pixelPlace(state.orbit), [a, b] = axisNames();
-        const [fx, fy] = factors(), card = ofEncounters() ? recordCard : orbitCard, other = ofEncounters() ? orbitCard : recordCard;
-        if (!other.root.hidden) other.hide();
+        const [fx, fy] = factors(), card = !ensemble() ? orbitCard : ensemble().system === "encounters" ? recordCard : seriesCard;
+        orbitCards.forEach((other) => { if (other !== card && !other.root.hidden) other.hide(); });
+        recordCard.classes = quantity().classes ?? [];
         card.show(specification(), state.orbit, origin() ? `${a} = ${sum(origin()[0], x, placesFor(map.scale))}, ${b} = ${sum(origin()[1], y, placesFor(map.scale))}` : `${a} = ${brief(x * fx, 7)}, ${b} = ${brief(y * fy, 7)}`);
         uncover(card.root, true);
       } else {
-        if (!$("orbit").hidden) orbitCard.close();
-        if (!$("record").hidden) recordCard.close();
+        orbitCards.forEach((card) => { if (!card.root.hidden) card.close(); });
       }
     }
-    if (state.orbit) for (const card of [orbitCard, recordCard]) if (!card.root.hidden) uncover(card.root, false);
+    if (state.orbit) for (const card of orbitCards) if (!card.root.hidden) uncover(card.root, false);
     const line = state.line && JSON.stringify([state.line, family()]);
     if (line !== shownLine) {
       shownLine = line;
-      if (line) lineCard.show(specification(), isTold() ? (v) => v * value("dt") : (v) => v, state.line, LINE_POINTS, `${meaning().label} (${meaning().unit})`);
+      if (line) lineCard.show(specification(), isTold() ? (v) => v * value("dt") : (v) => v, state.line, LINE_POINTS, named(meaning()), factors());
       else if (!$("line").hidden) lineCard.close();
     }
   }
@@ -495,5 +508,5 @@ function startMap() {
   limit();
   apply("");
   // For tests: the state of the page, and whether the view is complete.
-  window.trisolar = { map, colours, orbitCard, recordCard, lineCard, get state() { return state; } };
+  window.trisolar = { map, colours, orbitCard, recordCard, seriesCard, lineCard, get state() { return state; } };
 }

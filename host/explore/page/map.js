@@ -286,7 +286,8 @@ export class MapView {
     }
     [this.dirty, this.stale, this.coloured] = [false, false, now];
     this.values = this.sample(drawn);
-    if (this.values.length) { this.colours.set(this.hooks.colouring(), this.values); this.hooks.coloured(); }
+    // Values of classes need colours even where none of them has a time that counts.
+    if (drawn.length) { this.colours.set(this.hooks.colouring(), this.values); this.hooks.coloured(); } else this.stale = true;
   }
 
   evict() {

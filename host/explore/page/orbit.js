@@ -1,15 +1,14 @@
 // Shows the orbit of a pixel and of its twin, with figures.
 
-import * as api from "./api.js";
-import { CLOSE, Player, bodyColours, column, elements, paths } from "./player.js";
+import { CLOSE, Card } from "./card.js";
+import { Player, bodyColours, column, elements, paths } from "./player.js";
 import { brief, lines } from "./plot.js";
 
-const SAMPLES = 4000;
+export class OrbitCard extends Card {
+  samples = 4000;
 
-export class OrbitCard {
   constructor(root, hooks) {
-    this.root = root; this.hooks = hooks;
-    root.innerHTML = `
+    super(root, hooks, `
       <header><h2>Orbit</h2><span class="note" id="orbit-place"></span><button class="icon" id="orbit-close" aria-label="Close the orbit" title="Close (Esc)">${CLOSE}</button></header>
       ${elements("orbit", "Orbits of the three bodies and of the twin system.")}
       <dl aria-live="off">
@@ -19,41 +18,18 @@ export class OrbitCard {
       </dl>
       <p class="warning" id="orbit-doubt" role="alert" hidden></p>
       <canvas class="trace" id="orbit-trace-1" role="img" aria-label="Separation of the twins over time"></canvas>
-      <canvas class="trace" id="orbit-trace-2" role="img" aria-label="Energy error over time"></canvas>`;
-    this.$ = (id) => root.querySelector(`#orbit-${id}`);
+      <canvas class="trace" id="orbit-trace-2" role="img" aria-label="Energy error over time"></canvas>`);
     this.player = new Player(root, "orbit", (row) => this.figures(row));
-    this.$("close").onclick = () => this.close();
   }
 
   get at() { return this.player.at; }
-  draw() { this.player.draw(); }
-
-  async show(specification, tile, label) {
-    this.abort?.abort();
-    this.abort = new AbortController();
-    this.root.hidden = false;
-    this.root.dataset.state = "loading";
-    this.$("place").textContent = "integrating…";
-    try {
-      const orbit = await api.orbit({ specification, tile: [...tile, 1], samples: SAMPLES }, this.abort.signal);
-      this.take(orbit, label);
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      this.$("place").textContent = error.message;
-      this.root.dataset.state = "failed";
-    }
-  }
-
-  take(orbit, label) {
-    this.orbit = orbit;
+  take(orbit) {
     [this.times, this.separation, this.error, this.errorTwin] = ["time", "separation", "energy_error", "energy_error_twin"].map((name) => column(orbit, name));
     const { summary } = orbit;
-    this.$("place").textContent = label;
     this.$("part").textContent = summary.parted === null ? "never" : `${brief(summary.parted, 6)} (${summary.together.toLocaleString("en")} steps)`;
     this.$("closest").textContent = `${brief(summary.closest.distance)} (${summary.closest.bodies.join("–")})`;
     this.$("closest-time").textContent = brief(summary.closest.time, 6);
     this.doubt(summary);
-    this.root.dataset.state = "ready";
     this.player.take({
       systems: [paths(orbit), paths(orbit, "_twin")], masses: summary.masses, times: this.times,
       trail: Math.max(60, Math.floor(orbit.rows / 6)), notes: ["dashed: the twin"],
@@ -74,15 +50,6 @@ export class OrbitCard {
     const value = parted === null || this.times[row] < parted ? "this orbit and the value of the pixel are effects of the step" : "this orbit is an effect of the step after the twins have parted";
     this.$("doubt").textContent = `From time ${brief(this.times[row], 4)} on the energy error stays above ${limit}, at most ${Number.isFinite(worst) ? brief(worst, 3) : "without bound"}: ${value}. Use a smaller step or another integrator.`;
   }
-
-  hide() {
-    this.abort?.abort();
-    this.player.stop();
-    this.orbit = null;
-    this.root.hidden = true;
-  }
-
-  close() { this.hide(); this.hooks.closed(); }
 
   figures(row) {
     const COLOURS = bodyColours(), end = this.times[this.times.length - 1] || 1, mark = this.times[row], x = this.times;

@@ -4,7 +4,6 @@ import { brief, fit, style } from "./plot.js";
 
 /** The colours of the three bodies, those of the theme. */
 export const bodyColours = () => [1, 2, 3].map((body) => style(`--body-${body}`));
-export const CLOSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6 6 18"/></svg>';
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14l11-7z" fill="currentColor"/></svg>';
 const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14M16 5v14" stroke-width="3"/></svg>';
 
