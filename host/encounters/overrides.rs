@@ -6,7 +6,7 @@ use super::{Jump, Order, Precision, Setup, Specification, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::max_error;
 use trisolar_spec::{
-    Choice, OneOrTwo, Parameter, Parameters as _, SpecError, given_twice, one_or_more,
+    Choice, OneOrTwo, Parameter, Parameters as _, SpecError, each_once, one_or_more,
     optional_whole, parameters, read,
 };
 
@@ -171,13 +171,7 @@ impl Overrides {
         }
         let axes = Choice::parse_axes(&self.map, find);
         choices.extend(axes.map_err(|(given, allowed)| wrong("map", given, allowed))?);
-        if let Some(allowed) = given_twice(&choices) {
-            let (option, given) = match &self.map[..] {
-                [] => ("draw", &self.draw),
-                _ => ("map", &self.map),
-            };
-            return Err(wrong(option, given.join(","), allowed));
-        }
+        each_once(&choices, &[("draw", &self.draw), ("map", &self.map)])?;
         let choices = choices.into_iter();
         spec.parameters = choices.map(|(p, choice)| (p.name, choice)).collect();
         if self.map.is_empty() {

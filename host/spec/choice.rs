@@ -3,6 +3,7 @@
 use kernels_gpu::encounters::Law;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::SpecError;
 use crate::read::fraction;
 
 /// A parameter of a start.
@@ -211,17 +212,43 @@ impl Choice {
     }
 }
 
-/// A description of the first parameter that is given twice, if there is one.
-pub fn given_twice(choices: &[(&Parameter, Choice)]) -> Option<String> {
-    let mut names = choices
-        .iter()
-        .map(|(parameter, _)| parameter.name)
-        .enumerate();
-    let before = |k: usize, name| choices[..k].iter().any(|(p, _)| p.name == name);
-    let (_, name) = names.find(|(k, name)| before(*k, *name))?;
-    Some(format!(
-        "{name} is given twice: fixed, drawn or an axis of the map"
-    ))
+/// The values of options by which choices are made, in the order of the choices; others may come before.
+pub type Options<'a> = [(&'static str, &'a [String])];
+
+/// The error of the choice at this place, of `count`, which names the option by which it is made.
+pub fn refused(
+    place: usize,
+    count: usize,
+    options: &Options<'_>,
+    allowed: impl Into<String>,
+) -> SpecError {
+    let mut after = count;
+    let mut lists = options.iter().rev();
+    let found = lists.find(|(_, given)| {
+        after -= given.len();
+        place >= after
+    });
+    let (option, given) = found.copied().unwrap_or_default();
+    SpecError::new(option, given.join(","), allowed)
+}
+
+/// Refuses a parameter that is given twice, by the option that gives it again.
+///
+/// # Errors
+/// The first such parameter.
+pub fn each_once(choices: &[(&Parameter, Choice)], options: &Options<'_>) -> Result<(), SpecError> {
+    let name = |k: usize| choices[k].0.name;
+    let mut places = 0..choices.len();
+    match places.find(|k| (0..*k).any(|before| name(before) == name(*k))) {
+        None => Ok(()),
+        Some(k) => {
+            let allowed = format!(
+                "{} is given twice: fixed, drawn or an axis of the map",
+                name(k)
+            );
+            Err(refused(k, choices.len(), options, allowed))
+        }
+    }
 }
 
 /// Deserialises one text or several, which may also be separated by commas.

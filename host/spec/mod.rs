@@ -11,7 +11,9 @@ pub mod read;
 mod text;
 
 pub use axes::{Center, OneOrThree, OneOrTwo};
-pub use choice::{Choice, Parameter, UNBOUNDED, given_twice, one_or_more, optional_whole};
+pub use choice::{
+    Choice, Options, Parameter, UNBOUNDED, each_once, one_or_more, optional_whole, refused,
+};
 pub use error::SpecError;
 pub use integrator::Integrator;
 pub use parameters::{AnyValue, Declaration, Field, Parameters, Read, Values};

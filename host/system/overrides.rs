@@ -2,7 +2,7 @@
 
 use trisolar_equations::Method;
 use trisolar_spec::{
-    Choice, OneOrTwo, SpecError, given_twice, one_or_more, optional_whole, parameters, read,
+    Choice, OneOrTwo, SpecError, each_once, one_or_more, optional_whole, parameters, read,
 };
 
 use crate::spec::name_of;
@@ -85,13 +85,9 @@ impl Overrides {
         let axes = Choice::parse_axes(&self.map, find);
         let axes = axes.map_err(|(given, allowed)| SpecError::new("map", given, allowed))?;
         choices.extend(axes);
-        if let Some(allowed) = given_twice(&choices) {
-            let given = [&self.set[..], &self.draw, &self.map];
-            let lists = ["set", "draw", "map"].into_iter().zip(given);
-            let (option, given) = (lists.rev().find(|(_, list)| !list.is_empty()))
-                .expect("a name that is given twice is given");
-            return Err(SpecError::new(option, given.join(","), allowed));
-        }
+        let options: [(_, &[String]); 3] =
+            [("set", &self.set), ("draw", &self.draw), ("map", &self.map)];
+        each_once(&choices, &options)?;
         let mut spec = Specification::of(equations);
         let drawn = !self.draw.is_empty();
         let choices = choices.into_iter();

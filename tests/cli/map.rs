@@ -247,7 +247,10 @@ fn what_is_not_allowed_is_refused_with_its_option_and_place() {
             with(&["--set", "q=1"]),
             &["q does not occur in the equations"],
         ),
-        (with(&["--set", "x=1,x=2"]), &["x is given twice"]),
+        (
+            with(&["--set", "x=1,x=2"]),
+            &["--set x=1,x=2: x is given twice"],
+        ),
         (with(&["--set", "x=nan"]), &["--set", "nan"]),
         (with(&["--map", "sigma=0:1"]), &["sigma does not occur"]),
         (with(&["--map", "x=1:0"]), &["--map", "ascend"]),

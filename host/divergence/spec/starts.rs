@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use trisolar_bodies::{Points, Rectangle, Starts};
-use trisolar_spec::{Choice, Parameter, SpecError, UNBOUNDED, given_twice};
+use trisolar_spec::{Choice, Parameter, SpecError, UNBOUNDED, each_once, refused};
 
 use super::Specification;
 
@@ -103,15 +103,12 @@ impl Specification {
             let choice = Choice::parse_draw(given, find);
             choices.push(choice.map_err(|allowed| SpecError::new("draw", given, allowed))?);
         }
-        let given = || [&self.map[..], &self.draw].concat().join(",");
-        let option = if self.draw.is_empty() { "map" } else { "draw" };
-        if let Some(allowed) = given_twice(&choices) {
-            return Err(SpecError::new(option, given(), allowed));
-        }
-        for (parameter, choice) in &choices {
+        let options: [(_, &[String]); 2] = [("map", &self.map), ("draw", &self.draw)];
+        each_once(&choices, &options)?;
+        for (place, (parameter, choice)) in choices.iter().enumerate() {
             if !choice.range().iter().all(|x| parameter.allows(*x)) {
                 let allowed = format!("{} {}", parameter.name, parameter.allowed_in_words());
-                return Err(SpecError::new(option, given(), allowed));
+                return Err(refused(place, choices.len(), &options, allowed));
             }
         }
         Ok(choices)
@@ -290,7 +287,18 @@ mod tests {
             (&["x1=1:0"], &[], "map", "ascend"),
             (&["x1=0:1", "y1=0:1", "z1=0:1"], &[], "map", "one or two"),
             (&["mass1=-1:1"], &[], "map", "at least 0"),
-            (&["x1=0:1", "x1=0:2"], &[], "map", "x1 is given twice"),
+            (
+                &["mass1=-1:1"],
+                &["x1=uniform:0:1"],
+                "map",
+                "mass1 must be at least 0",
+            ),
+            (
+                &["x1=0:1", "x1=0:2"],
+                &["y1=uniform:0:1"],
+                "map",
+                "x1 is given twice",
+            ),
             (
                 &["x1=0:1"],
                 &["x1=uniform:0:1"],

@@ -143,7 +143,7 @@ fn bad_input_names_the_option_and_what_is_allowed() {
             "--map x=0:1: x is given twice",
         ),
         (
-            |o| o.set = texts(&["x=1", "x=2"]),
+            |o| (o.set, o.map) = (texts(&["x=1", "x=2"]), texts(&["y=0:1"])),
             "--set x=1,x=2: x is given twice",
         ),
         (
