@@ -1,17 +1,39 @@
 //! A kernel for NVIDIA GPUs of traced items.
 //!
-//! All operations are rounded as IEEE 754 says and never contracted, so that a GPU has the bits of a CPU that follows the same graphs.
+//! All operations are rounded as IEEE 754 says and never contracted, and functions are those of the CPU, compiled for GPUs, so that a GPU has the
+//! bits of a CPU that follows the same graphs.
 
 use std::fmt::Write as _;
 
-use trisolar_equations::job::MAX_NUMBERS;
-use trisolar_equations::{Job, Law};
+use trisolar_equations::Job;
 
 use super::graph::{Function, Node, Operation};
 use super::trace::{Input, MOVING, Phase, STEP, Traced};
 
 /// The name of the kernel, whose argument is a [`DeviceJob`](trisolar_equations::DeviceJob).
 pub const KERNEL: &str = "trisolar_equations";
+/// The kernel whose module has the functions that a kernel calls, and its package.
+pub const FUNCTIONS: [&str; 2] = ["equation_functions", "kernels-gpu"];
+
+/// A call of one of these functions. An argument has its type before it.
+fn call(text: &mut String, result: &str, function: &str, arguments: &[(&str, &str)]) {
+    let numbers = 0..arguments.len();
+    text.push_str("\t{\n\t.param .b64 r;\n");
+    for (k, (ty, argument)) in arguments.iter().enumerate() {
+        let bits = &ty[1..];
+        let _ = writeln!(
+            text,
+            "\t.param .b{bits} a{k};\n\tst.param.{ty} [a{k}], {argument};"
+        );
+    }
+    let names: Vec<String> = numbers.map(|k| format!("a{k}")).collect();
+    let _ = writeln!(
+        text,
+        "\tcall.uni (r), equation_{function}, ({});",
+        names.join(", ")
+    );
+    let _ = writeln!(text, "\tld.param.f64 {result}, [r];\n\t}}");
+}
 
 /// The register of an input.
 fn input(k: Input, may_end: bool) -> String {
@@ -23,12 +45,7 @@ fn input(k: Input, may_end: bool) -> String {
 }
 
 /// A graph as instructions, whose registers begin with this letter, with the registers of its outputs; a part of a kernel.
-fn instructions(
-    text: &mut String,
-    phase: &Phase,
-    letter: char,
-    may_end: bool,
-) -> Result<Vec<String>, String> {
+fn instructions(text: &mut String, phase: &Phase, letter: char, may_end: bool) -> Vec<String> {
     let Phase { graph, outputs } = phase;
     let nodes = graph.nodes();
     let register = |node: Node| match nodes[node as usize] {
@@ -62,11 +79,17 @@ fn instructions(
                 let _ = writeln!(text, "\tselp.f64 {}, {yes}, {no}, {mask};", register(node));
                 continue;
             }
-            Operation::Call(function, _) => {
+            Operation::Call(function, x) => {
                 let named = Function::ALL.iter().find(|(_, other)| *other == function);
-                return Err(named.map_or("", |(name, _)| *name).to_owned());
+                let name = named.map_or("", |(name, _)| *name);
+                call(text, &register(node), name, &[("f64", &register(x))]);
+                continue;
             }
-            Operation::Angle(..) => return Err("atan2".into()),
+            Operation::Angle(y, x) => {
+                let [y, x] = [y, x].map(register);
+                call(text, &register(node), "atan2", &[("f64", &y), ("f64", &x)]);
+                continue;
+            }
         };
         let arguments: Vec<String> = operation.arguments().map(register).collect();
         let _ = writeln!(
@@ -76,7 +99,7 @@ fn instructions(
             arguments.join(", ")
         );
     }
-    Ok(outputs.iter().map(|node| register(*node)).collect())
+    outputs.iter().map(|node| register(*node)).collect()
 }
 
 /// Gives the numbers that change from step to step their new values; all are read before any is replaced.
@@ -101,80 +124,13 @@ fn renew(text: &mut String, new: &[String], may_end: bool) {
     }
 }
 
-/// The value of a number of the item `%item`, as [`Job::number`] computes it.
-fn number(text: &mut String, job: &Job, k: Input) -> Result<(), String> {
-    let place = k as usize;
-    let law = match place.checked_sub(MAX_NUMBERS) {
-        None => &job.parameters[place],
-        Some(place) => &job.start[place],
-    };
-    let bits = |x: f64| format!("0d{:016X}", x.to_bits());
-    let [width, height] = job.size;
-    match law.kind {
-        Law::COLUMNS | Law::ROWS => {
-            let (operation, count) = if law.kind == Law::COLUMNS {
-                ("rem", width)
-            } else {
-                ("div", height)
-            };
-            let _ = writeln!(text, "\t{operation}.u64 %whole, %item, {width};");
-            let _ = writeln!(text, "\tcvt.rn.f64.u64 %x{k}, %whole;");
-            let _ = writeln!(text, "\tdiv.rn.f64 %x{k}, %x{k}, {};", bits(count as f64));
-        }
-        Law::UNIFORM => uniform(text, job.seed, k),
-        _ => return Err("numbers that are drawn otherwise than uniformly".into()),
-    }
-    let _ = writeln!(
-        text,
-        "\tmul.rn.f64 %x{k}, %x{k}, {};",
-        bits(law.high - law.low)
-    );
-    let _ = writeln!(text, "\tadd.rn.f64 %x{k}, {}, %x{k};", bits(law.low));
-    Ok(())
-}
-
-/// As [`uniform`](trisolar_equations::random::uniform).
-fn uniform(text: &mut String, seed: u64, k: Input) {
-    let mut line = |words: &str| {
-        let _ = writeln!(text, "\t{words};");
-    };
-    line("cvt.u32.u64 %w0, %item");
-    line("shr.u64 %whole, %item, 32");
-    line("cvt.u32.u64 %w1, %whole");
-    line(&format!("mov.u32 %w2, {k}"));
-    line("mov.u32 %w3, 0");
-    let (mut k0, mut k1) = (seed as u32, (seed >> 32) as u32);
-    for _ in 0..10 {
-        line(&format!("mul.lo.u32 %v1, %w2, {}", 0xCD9E_8D57_u32));
-        line(&format!("mul.hi.u32 %v0, %w2, {}", 0xCD9E_8D57_u32));
-        line(&format!("mul.lo.u32 %v3, %w0, {}", 0xD251_1F53_u32));
-        line(&format!("mul.hi.u32 %v2, %w0, {}", 0xD251_1F53_u32));
-        line("xor.b32 %v0, %v0, %w1");
-        line(&format!("xor.b32 %w0, %v0, {k0}"));
-        line("xor.b32 %v2, %v2, %w3");
-        line(&format!("xor.b32 %w2, %v2, {k1}"));
-        line("mov.u32 %w1, %v1");
-        line("mov.u32 %w3, %v3");
-        k0 = k0.wrapping_add(0x9E37_79B9);
-        k1 = k1.wrapping_add(0xBB67_AE85);
-    }
-    line("mov.b64 %whole, {%w0, %w1}");
-    line("shr.u64 %whole, %whole, 11");
-    line(&format!("cvt.rn.f64.u64 %x{k}, %whole"));
-    let unit = 1.0 / (1_u64 << 53) as f64;
-    line(&format!(
-        "mul.rn.f64 %x{k}, %x{k}, 0d{:016X}",
-        unit.to_bits()
-    ));
-}
-
 /// The most operations of a kernel: the driver's compiler takes seconds for more.
 const MAX_OPERATIONS: usize = 20_000;
 
-/// The text of the kernel of a job.
+/// The text of the kernel of items, for [`Device::start_text`](trisolar_device::Device::start_text) with [`FUNCTIONS`].
 ///
 /// # Errors
-/// What has no sequence of operations whose bits are the same everywhere, or what is too large.
+/// What is too large, or what kernels have no function for.
 pub fn kernel(traced: &Traced, job: &Job) -> Result<String, String> {
     let may_end = traced.may_end;
     let phases = [&traced.begin, &traced.step, &traced.columns];
@@ -195,11 +151,16 @@ pub fn kernel(traced: &Traced, job: &Job) -> Result<String, String> {
         phases.into_iter().any(has)
     };
     for k in (0..STEP).filter(|k| needs(*k)) {
-        number(&mut body, job, k)?;
+        let place = k.to_string();
+        let arguments = [("u64", "%job"), ("u32", place.as_str()), ("u64", "%item")];
+        if !job.law(k as usize).is_even() {
+            return Err("numbers that are drawn otherwise than uniformly".into());
+        }
+        call(&mut body, &input(k, may_end), "number", &arguments);
     }
     let counts = needs(STEP);
     let line = |text: &mut String, words: &str| text.push_str(&format!("\t{words};\n"));
-    let new = instructions(&mut body, phases[0], 'a', may_end)?;
+    let new = instructions(&mut body, phases[0], 'a', may_end);
     renew(&mut body, &new, may_end);
     line(&mut body, "mov.u64 %done, 0");
     if counts {
@@ -214,7 +175,7 @@ pub fn kernel(traced: &Traced, job: &Job) -> Result<String, String> {
     };
     goes_on(&mut body);
     body.push_str("\t@!%goes bra END;\nSTEP:\n");
-    let new = instructions(&mut body, phases[1], 'b', may_end)?;
+    let new = instructions(&mut body, phases[1], 'b', may_end);
     renew(&mut body, &new, may_end);
     line(&mut body, "add.u64 %done, %done, 1");
     if counts {
@@ -222,7 +183,7 @@ pub fn kernel(traced: &Traced, job: &Job) -> Result<String, String> {
     }
     goes_on(&mut body);
     body.push_str("\t@%goes bra STEP;\nEND:\n");
-    let columns = instructions(&mut body, phases[2], 'c', may_end)?;
+    let columns = instructions(&mut body, phases[2], 'c', may_end);
     for (place, x) in columns.iter().enumerate() {
         line(&mut body, &format!("setp.nan.f64 %goes, {x}, {x}"));
         line(
@@ -238,15 +199,11 @@ pub fn kernel(traced: &Traced, job: &Job) -> Result<String, String> {
     let x = MOVING as usize + new.len().max(1);
     Ok(format!(
         "\
-.version 6.0
-.target sm_52
-.address_size 64
-
 .visible .entry {KERNEL}(.param .align 8 .b8 p[32])
 {{
 	.reg .pred %goes, %open, %opens, %qa<{a}>, %qb<{b}>, %qc<{c}>;
-	.reg .u32 %thread, %block, %count, %width, %w<4>, %v<4>;
-	.reg .u64 %out, %item, %whole, %done;
+	.reg .u32 %thread, %block, %count, %width;
+	.reg .u64 %job, %out, %item, %whole, %done;
 	.reg .f64 %number, %value, %x<{x}>, %n<{x}>, %a<{a}>, %b<{b}>, %c<{c}>;
 	mov.u32 %block, %ctaid.x;
 	mov.u32 %count, %ntid.x;
@@ -261,6 +218,7 @@ pub fn kernel(traced: &Traced, job: &Job) -> Result<String, String> {
 	mul.wide.u32 %whole, %thread, %width;
 	shl.b64 %whole, %whole, 3;
 	add.u64 %out, %out, %whole;
+	ld.param.u64 %job, [p];
 	ld.param.u64 %item, [p+16];
 	cvt.u64.u32 %whole, %thread;
 	add.u64 %item, %item, %whole;

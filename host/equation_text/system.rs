@@ -317,7 +317,7 @@ impl trisolar_system::Equations for Text {
         })?;
         let items = (&raw mut items).cast();
         // SAFETY: the kernel's argument is this one, and the caller guarantees the rest.
-        unsafe { device.start_text(kernel, ptx::KERNEL, grid, &mut [items]) }
+        unsafe { device.start_text(kernel, ptx::FUNCTIONS, ptx::KERNEL, grid, &mut [items]) }
     }
 }
 

@@ -350,12 +350,13 @@ impl Device for Gpu {
     unsafe fn start_text(
         &self,
         text: &str,
+        functions: [&str; 2],
         kernel: &'static str,
         grid: Grid,
         each: &mut [*mut std::ffi::c_void],
     ) -> Result<(), GpuError> {
         self.enter()?;
-        self.with_text(text, kernel, |function| {
+        self.with_text(text, functions, kernel, |function| {
             let (blocks, threads) = (grid.blocks, grid.threads);
             // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
             unsafe { (self.stream()).launch(function, blocks, threads, grid.shared_bytes, each) }

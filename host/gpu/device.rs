@@ -19,7 +19,7 @@ use elsa::sync::FrozenMap;
 use super::buffer_pool::BufferPool;
 use super::loading::{Loading, with_notice};
 use super::mark::{Mark, explain};
-use super::module::{module_of, table};
+use super::module::{module_of, table, with_functions};
 use super::{DeviceInfo, GpuError, Residency};
 
 /// Finds the driver and starts it, once.
@@ -317,10 +317,11 @@ impl Gpu {
         })
     }
 
-    /// Calls `launch` with a kernel of a text that was made at run time.
+    /// Calls `launch` with a kernel of a text that was made at run time, as for [`Device::start_text`](crate::Device::start_text).
     pub(super) fn with_text(
         &self,
         text: &str,
+        functions: [&str; 2],
         kernel: &str,
         launch: impl FnOnce(&Function<'_>) -> Result<(), GpuError>,
     ) -> Result<(), GpuError> {
@@ -335,7 +336,9 @@ impl Gpu {
                     self.synchronise()?;
                     texts.pop();
                 }
-                texts.insert(0, (text.to_owned(), self.compiled(text, kernel)?));
+                let whole = with_functions(text, functions)
+                    .map_err(|why| self.refuse("loading a kernel", why))?;
+                texts.insert(0, (text.to_owned(), self.compiled(&whole, kernel)?));
                 0
             }
         };

@@ -1,5 +1,7 @@
 //! The emulator of the grid as a device: slow, for tests of kernels and engines where there is no GPU.
 
+#[cfg(feature = "devices")]
+use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
@@ -307,6 +309,29 @@ impl Device for Emulator {
         ran.map_err(|reason| GpuError::Call {
             device: self.info.name.clone(),
             call: kernel.name,
+            reason,
+        })
+    }
+
+    #[cfg(feature = "devices")]
+    unsafe fn start_text(
+        &self,
+        text: &str,
+        functions: [&str; 2],
+        kernel: &'static str,
+        grid: Grid,
+        each: &mut [*mut c_void],
+    ) -> Result<(), GpuError> {
+        let ran = match &self.interpreter {
+            // SAFETY: the caller guarantees this.
+            Some(interpreter) => unsafe {
+                interpreter.launch_text(text, functions, kernel, grid, each)
+            },
+            None => Err("kernels that are made at run time need a GPU".into()),
+        };
+        ran.map_err(|reason| GpuError::Call {
+            device: self.info.name.clone(),
+            call: kernel,
             reason,
         })
     }

@@ -220,18 +220,20 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// The arguments are those of the kernel and satisfy its contract until it has run.
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError>;
 
-    /// Queues a launch of a kernel of a text that was made at run time, with the addresses of its arguments.
+    /// Queues a launch of a kernel of a text that was made at run time, with the addresses of its arguments. The text has no directives before
+    /// the kernel, and may call functions of the module that has the kernel `functions` of a package.
     ///
     /// # Safety
     /// The arguments are those of the kernel and satisfy its contract until it has run.
     unsafe fn start_text(
         &self,
         text: &str,
+        functions: [&str; 2],
         kernel: &'static str,
         grid: Grid,
         each: &mut [*mut c_void],
     ) -> Result<(), GpuError> {
-        let _ = (text, grid, each);
+        let _ = (text, functions, grid, each);
         Err(GpuError::Call {
             device: self.info().name.clone(),
             call: kernel,

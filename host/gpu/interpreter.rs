@@ -91,6 +91,25 @@ impl Interpreter {
         state.constants.insert(name, value.to_vec());
     }
 
+    /// Runs a kernel of a text that was made at run time.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
+    pub(crate) unsafe fn launch_text(
+        &self,
+        text: &str,
+        functions: [&str; 2],
+        kernel: &str,
+        grid: Grid,
+        each: &[*mut c_void],
+    ) -> Result<(), String> {
+        let whole = module::with_functions(text, functions)?;
+        let decoded = ptx::Module::decode(&whole).map_err(|e| e.to_string())?;
+        let (mut machine, mut state) = (ptx::Machine::new(decoded), self.state());
+        // SAFETY: the caller guarantees this.
+        unsafe { interpret(&mut machine, &mut state.memory, kernel, grid, each) }.map(|_| ())
+    }
+
     /// Runs a launch and, where results are compared, `emulate` on the same memory.
     ///
     /// # Safety
@@ -111,19 +130,8 @@ impl Interpreter {
         };
         let (machine, memory) = (state.machines.get_mut(&number), &mut state.memory);
         let machine = machine.ok_or("the module is not loaded")?;
-        let arguments: Vec<&[u8]> = (machine.module().parameters(kernel.name).iter().zip(each))
-            // SAFETY: the caller guarantees that these are the arguments, whose sizes the kernel's entry tells.
-            .map(|(bytes, address)| unsafe {
-                std::slice::from_raw_parts(address.cast::<u8>(), *bytes as usize)
-            })
-            .collect();
-        let shape = ptx::Grid {
-            shared_bytes: grid.shared_bytes,
-            cooperative: grid.cooperative,
-            ..ptx::Grid::new(grid.blocks, grid.threads)
-        };
-        let stats = (machine.launch(memory, kernel.name, shape, &arguments))
-            .map_err(|fault| format!("the interpreter of PTX: {fault}"))?;
+        // SAFETY: the caller guarantees this.
+        let stats = unsafe { interpret(machine, memory, kernel.name, grid, each) }?;
         if !self.compares {
             return Ok(());
         }
@@ -152,4 +160,30 @@ impl Interpreter {
         }
         Ok(())
     }
+}
+
+/// Runs a launch.
+///
+/// # Safety
+/// `each` has the addresses of the kernel's arguments.
+unsafe fn interpret(
+    machine: &mut ptx::Machine,
+    memory: &mut ptx::Memory,
+    kernel: &str,
+    grid: Grid,
+    each: &[*mut c_void],
+) -> Result<ptx::Stats, String> {
+    let arguments: Vec<&[u8]> = (machine.module().parameters(kernel).iter().zip(each))
+        // SAFETY: the caller guarantees that these are the arguments, whose sizes the kernel's entry tells.
+        .map(|(bytes, address)| unsafe {
+            std::slice::from_raw_parts(address.cast::<u8>(), *bytes as usize)
+        })
+        .collect();
+    let shape = ptx::Grid {
+        shared_bytes: grid.shared_bytes,
+        cooperative: grid.cooperative,
+        ..ptx::Grid::new(grid.blocks, grid.threads)
+    };
+    (machine.launch(memory, kernel, shape, &arguments))
+        .map_err(|fault| format!("the interpreter of PTX: {fault}"))
 }

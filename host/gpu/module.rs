@@ -3,7 +3,7 @@
 #[cfg(feature = "devices")]
 use std::borrow::Cow;
 #[cfg(feature = "devices")]
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 #[cfg(feature = "devices")]
 use std::sync::OnceLock;
 
@@ -236,6 +236,60 @@ pub(super) fn module_of(kernel: &Exported) -> Result<usize, String> {
     table.find(kernel.name, kernel.package)
 }
 
+/// A text of PTX without directives before it, behind those and the functions and variables that it needs of the module that has the kernel
+/// `functions` of a package.
+#[cfg(feature = "devices")]
+pub(crate) fn with_functions(text: &str, functions: [&str; 2]) -> Result<String, String> {
+    let [kernel, package] = functions;
+    let table = table().map_err(|e| e.to_string())?;
+    let module = table.module(table.find(kernel, package)?);
+    let module = module.text().map_err(|e| e.to_string())?;
+    Ok(needed(&module, text) + text)
+}
+
+/// What a text needs of a module. What is needed is no longer visible, so that ptxas may put it in its place.
+#[cfg(feature = "devices")]
+fn needed(module: &str, text: &str) -> String {
+    // Functions, variables and directives begin with a dot in the first column, and nothing else does.
+    let starts = module.match_indices("\n.").map(|(place, _)| place + 1);
+    let starts: Vec<usize> = starts.chain([module.len()]).collect();
+    let items = starts.windows(2).map(|pair| &module[pair[0]..pair[1]]);
+    let items: Vec<(&str, &str)> = items.map(|item| (name_of(item), item)).collect();
+    let mut open: Vec<&str> = vec![text];
+    let mut known: HashSet<&str> = HashSet::new();
+    while let Some(text) = open.pop() {
+        let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+        let lines = text.lines().filter_map(|line| line.split("//").next());
+        for word in lines.flat_map(|line| line.split(|c| !is_inside(c))) {
+            let named = items.iter().filter(|(name, _)| *name == word);
+            let bodies: Vec<&str> = named.map(|(_, body)| *body).collect();
+            if !bodies.is_empty() && known.insert(word) {
+                open.extend(bodies);
+            }
+        }
+    }
+    let is_directive = |item: &str| {
+        [".version", ".target", ".address_size"]
+            .iter()
+            .any(|d| item.starts_with(d))
+    };
+    let kept = items
+        .iter()
+        .filter(|(name, item)| is_directive(item) || known.contains(name));
+    kept.map(|(_, item)| item.trim_start_matches(".visible "))
+        .collect()
+}
+
+/// The name of a function or a variable of PTX, of which a prototype may stand before it.
+#[cfg(feature = "devices")]
+fn name_of(item: &str) -> &str {
+    let first = item.lines().next().unwrap_or_default();
+    let declared = first.split(" = ").next().unwrap_or_default();
+    let declared = declared.trim_end_matches(['(', ';', ' ']);
+    let name = declared.rsplit([' ', '\t']).next().unwrap_or_default();
+    name.split('[').next().unwrap_or_default()
+}
+
 #[cfg(all(test, feature = "devices"))]
 mod tests {
     use super::*;
@@ -272,6 +326,24 @@ mod tests {
         };
         refused("draw", "tides", "called draw (in waves, stars)");
         refused("turn", "waves", "do not include turn of the package waves");
+    }
+
+    #[test]
+    fn a_text_gets_the_functions_and_variables_that_it_needs() {
+        let (head, double, table, other) = (
+            ".version 7.0\n.target sm_70\n.address_size 64\n\n",
+            "func (.param .b64 r) double(\n\t.param .b64 x\n)\n{\n\tld.global.b64 x, [table+8];\n}\n\t// all\n",
+            ".global .align 8 .b8 table[16] = {1, 2};\n",
+            ".global .align 8 .b64 double2;\n.func table2()\n{\n}\n.visible .entry all(){\n\tcall double2;\n}\n",
+        );
+        let prototype = ".func (.param .b64 r) double\n(\n\t.param .b64 x\n)\n;\n";
+        let module = format!("// made\n\n{head}{prototype}{table}.visible .{double}{other}");
+        let text = ".visible .entry own(){ call (r), double, (x); }";
+        assert_eq!(
+            needed(&module, text),
+            format!("{head}{prototype}{table}.{double}")
+        );
+        assert_eq!(needed(&module, ".visible .entry own(){}"), head);
     }
 
     #[test]

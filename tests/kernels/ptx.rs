@@ -12,6 +12,9 @@ use kernels_gpu::number::Precision;
 use kernels_gpu::quantity::Quantity;
 use trisolar::Integrator;
 use trisolar::divergence::Precision as MapPrecision;
+use trisolar::equation_text::ptx::kernel;
+use trisolar::equation_text::{Equations, Text, trace};
+use trisolar::system::Overrides;
 
 use super::{parts, unpacked};
 
@@ -285,6 +288,8 @@ fn has_local_data(kernel: &str) -> bool {
     is_of_encounters(kernel)
         // The masses of a pixel come from a function that encounters use too.
         || kernel.contains("_regularised_")
+        // The table of 2/π for the reduction of large angles.
+        || kernel == "equation_functions"
         // The number of planets is known at run time only.
         || kernel.starts_with("planets_")
         // An axis of the grid is an index of its argument.
@@ -359,6 +364,31 @@ fn ptxas_accepts_the_kernels_without_spills() {
         }
     });
     println!("ptxas ran for {}", architectures.join(", "));
+}
+
+/// A kernel that is made of equations at run time, behind the functions that it calls.
+#[test]
+fn ptxas_accepts_a_kernel_of_equations() {
+    let Some(ptxas) = ptxas() else {
+        assert!(std::env::var_os("TRISOLAR_NO_SKIP").is_none(), "no ptxas");
+        return;
+    };
+    let text =
+        "x' = sin(y) + cos(y); y' = exp(-y) + ln(2 + x^2) + tanh(x) + atan2(y, t); far: x > 9";
+    let overrides = Overrides {
+        ode: Some(text.into()),
+        draw: vec!["x=uniform:0:1".into()],
+        ..Overrides::default()
+    };
+    let valid = Text::validated(&overrides).unwrap();
+    let traced = trace(&Equations::parse(text, &[]).unwrap(), valid.job());
+    let kernel = kernel(&traced, valid.job()).unwrap();
+    let mut modules = MODULES.iter();
+    let functions = modules.find(|text| text.contains(".entry equation_functions("));
+    let whole = functions.expect("the functions").to_owned() + &kernel;
+    for arch in ["sm_75", "sm_90"] {
+        compiled_by(&ptxas, arch, &whole);
+    }
 }
 
 #[test]

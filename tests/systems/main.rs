@@ -9,6 +9,8 @@ mod divergence_precision;
 mod divergence_presets;
 mod encounters;
 mod ensemble_example;
+#[cfg(feature = "gpu")]
+mod equation_text;
 mod hermite_ahmad_cohen;
 mod hermite_block_steps;
 mod hermite_close_pairs;

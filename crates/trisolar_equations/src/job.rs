@@ -80,14 +80,19 @@ pub struct Job {
 unsafe impl Plain for Job {}
 
 impl Job {
-    /// The value of a number of an item: the parameters come first, then the state at the start.
+    /// The law of a number: the parameters come first, then the state at the start.
     #[inline(always)]
-    pub fn number(&self, place: usize, item: u64) -> f64 {
-        let law = match place.checked_sub(MAX_NUMBERS) {
+    pub fn law(&self, place: usize) -> &Law {
+        match place.checked_sub(MAX_NUMBERS) {
             None => &self.parameters[place],
             Some(place) => &self.start[place],
-        };
-        law.value(self.seed, self.size, place as u32, item)
+        }
+    }
+
+    /// The value of a number of an item, by its [`law`](Self::law).
+    #[inline(always)]
+    pub fn number(&self, place: usize, item: u64) -> f64 {
+        (self.law(place)).value(self.seed, self.size, place as u32, item)
     }
 }
 

@@ -50,10 +50,9 @@ impl Law {
     /// not drawn here.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn value(&self, seed: u64, size: [u64; 2], parameter: u32, run: u64) -> f64 {
-        let (low, width) = (self.low, self.high - self.low);
         let drawn = || uniform(seed, run, parameter);
+        let low = self.low;
         match self.kind {
-            Self::UNIFORM => low + width * drawn(),
             Self::ISOTROPIC => {
                 let (from, to) = (
                     GpuFloat::cos(low * DEGREE),
@@ -64,6 +63,24 @@ impl Law {
             Self::SQUARE => {
                 GpuFloat::sqrt(low * low + (self.high * self.high - low * low) * drawn())
             }
+            _ => self.even_value(seed, size, parameter, run),
+        }
+    }
+
+    /// Whether the values are evenly distributed: those of fixed and uniform numbers, and of axes of a map.
+    pub fn is_even(&self) -> bool {
+        matches!(
+            self.kind,
+            Self::FIXED | Self::UNIFORM | Self::COLUMNS | Self::ROWS
+        )
+    }
+
+    /// The value by a law that [is even](Self::is_even).
+    #[inline(always)]
+    pub fn even_value(&self, seed: u64, size: [u64; 2], parameter: u32, run: u64) -> f64 {
+        let (low, width) = (self.low, self.high - self.low);
+        match self.kind {
+            Self::UNIFORM => low + width * uniform(seed, run, parameter),
             Self::COLUMNS => low + (run % size[0]) as f64 / size[0] as f64 * width,
             Self::ROWS => low + (run / size[0]) as f64 / size[1] as f64 * width,
             _ => low,

@@ -1,11 +1,9 @@
 //! Equations as text against the same equations in Rust, bit by bit, and against values of other programs.
 
-use trisolar_equation_text::{Equations, Program, Traced, ptx, trace};
+use trisolar_equation_text::{Equations, Program, Traced, trace};
 use trisolar_equations::job::MAX_NUMBERS;
 use trisolar_equations::{Column, Exported, Job, Law, Method};
 use trisolar_simd::Simd;
-
-mod machine;
 
 #[path = "../../cli/new/double_pendulum.rs"]
 mod double_pendulum;
@@ -15,8 +13,6 @@ mod lorenz;
 mod newton;
 #[path = "../../cli/new/restricted_three_body.rs"]
 mod restricted_three_body;
-
-use machine::Machine;
 
 const LORENZ: &str = "x' = sigma*(y-x); y' = x*(rho-z)-y; z' = x*y-beta*z";
 const ARENSTORF: &str = "x1 = x + mu; x2 = x + mu - 1; other = -mu + 1
@@ -128,25 +124,6 @@ fn of_text(traced: &Traced, job: &Job, simd: Simd, count: u64) -> Vec<Vec<u64>> 
     )
 }
 
-/// The bits of the columns of the first `count` items by the instructions of a kernel.
-fn by_kernel(kernel: &str, width: usize, count: usize) -> Vec<Vec<u64>> {
-    let machine = Machine::new(kernel);
-    let mut out = vec![0.0; count * width];
-    let mut arguments = [0_u64; 4];
-    arguments[3] = count as u64 | (width as u64) << 32;
-    let arguments: Vec<u8> = arguments
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .collect();
-    // Surplus threads return at once.
-    for thread in 0..count.next_multiple_of(32) as u32 {
-        machine.run(&arguments, thread, &mut out);
-    }
-    let rows = out.chunks(width);
-    rows.map(|row| row.iter().map(|x| x.to_bits()).collect())
-        .collect()
-}
-
 fn same<S: Exported>(text: &str, method: Method) {
     let names: Vec<&str> = S::PARAMETERS.iter().map(|(name, _)| *name).collect();
     let values: Vec<f64> = S::PARAMETERS.iter().map(|(_, value)| *value).collect();
@@ -174,20 +151,6 @@ fn same<S: Exported>(text: &str, method: Method) {
                     numbers(expected)
                 );
             }
-        }
-        // Kernels have no sines and cosines yet.
-        let Ok(kernel) = ptx::kernel(&traced, &job) else {
-            continue;
-        };
-        assert_eq!(
-            by_kernel(&kernel, width, 37),
-            expected[..37],
-            "{}, {method:?}",
-            S::NAME
-        );
-        if let Ok(folder) = std::env::var("TRISOLAR_TEST_PTX") {
-            let name = format!("{folder}/{}-{}-{tangent}.ptx", S::NAME, method.0);
-            std::fs::write(name, kernel).unwrap();
         }
     }
 }

@@ -3,6 +3,7 @@
 mod divergence_ladder;
 mod divergence_plain;
 mod encounters;
+mod equation_functions;
 mod hermite_divided_steps;
 mod hermite_force;
 mod hermite_neighbour_steps;
@@ -23,6 +24,7 @@ mod planets;
 pub use divergence_ladder::*;
 pub use divergence_plain::*;
 pub use encounters::*;
+pub use equation_functions::*;
 pub use hermite_divided_steps::*;
 pub use hermite_force::*;
 pub use hermite_neighbour_steps::*;
