@@ -19,6 +19,8 @@ use super::{Equations, Program, Traced, block, ptx, trace};
 pub const START: f64 = 1.0;
 /// The axes of a map that no option names: the first two numbers of the state in this range.
 pub const RANGE: [f64; 2] = [-2.0, 2.0];
+/// Columns and rows of a map of differential equations that has two axes and no size: two cores need about ten seconds for the Lorenz model.
+pub const SIDE: u64 = 100;
 
 /// The options of equations, which are also the first words of their [source](trisolar_system::Equations::source).
 const OPTIONS: [(&str, Kind); 2] = [("ode", Kind::Flow), ("iterate", Kind::Map)];
@@ -156,6 +158,9 @@ impl Text {
             let state = equations.0.equations.state.iter();
             let free = state.filter(|name| !is_set(name)).take(2);
             complete.map = free.map(|name| format!("{name}={low}:{high}")).collect();
+        }
+        if option == "ode" && complete.map.len() == 2 && complete.size.is_none() {
+            complete.size = Some(OneOrTwo::One(SIDE));
         }
         let valid = complete.validated(equations)?;
         check_start(&valid)?;
@@ -322,3 +327,28 @@ impl trisolar_system::Equations for Text {
 }
 
 const _: () = assert!(MAX_STATE == MAX_NUMBERS);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_of_two_axes_without_a_size_is_small() {
+        let size = |change: fn(&mut Overrides)| {
+            let mut overrides = Overrides {
+                ode: Some("x'=y; y'=-x".into()),
+                ..Overrides::default()
+            };
+            change(&mut overrides);
+            Text::validated(&overrides).unwrap().specification().size
+        };
+        assert_eq!(size(|_| ()), Some([SIDE; 2]));
+        let sized = size(|o| o.size = Some(OneOrTwo::One(300)));
+        assert_eq!(sized, Some([300; 2]));
+        let of_one_axis = size(|o| o.map = vec!["x=0:1".into()]);
+        assert_eq!(of_one_axis, Some([300, 1]));
+        let iterated = size(|o| o.iterate = o.ode.take());
+        assert_eq!(iterated, Some([300; 2]));
+        assert_eq!(size(|o| o.n = Some(3)), None);
+    }
+}

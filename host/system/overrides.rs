@@ -26,7 +26,8 @@ parameters! {
             #[serde(deserialize_with = "one_or_more")]
             map: Vec<String> = "X=LOW:HIGH,Y=LOW:HIGH" => read::parsed, where { separator: Some(',') };
             /// Pixels of the map: W or WxH
-            size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300";
+            size: Option<OneOrTwo<u64>> = "W[xH]" => read::size,
+                default "300; 100 for two axes of differential equations as text";
             /// Draw a parameter or a start value in each item: uniform, as in x=uniform:0:1
             #[serde(deserialize_with = "one_or_more")]
             draw: Vec<String> = "NAME=LAW:LOW:HIGH,..." => read::parsed, where { separator: Some(',') };

@@ -156,7 +156,7 @@ def ode(
     :param set: parameters and start values, such as ``{"s": 10, "b": 8 / 3}``; a start value that is not given is 1.
     :param map: the axes of a map, columns first, such as ``{"x": (-20, 20), "y": (-20, 20)}`` [without ``draw`` and ``n`` the first two
         numbers of the state, from -2 to 2].
-    :param size: pixels of the map, or (columns, rows) [300].
+    :param size: pixels of the map, or (columns, rows) [100 for two axes of differential equations, otherwise 300].
     :param draw: numbers that are drawn in each item, such as ``"x=uniform:0:1"``.
     :param n: number of items, if they are not a map [1; with drawn numbers 1000].
     :param seed: seed of all draws [1].
