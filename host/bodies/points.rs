@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use glam::DVec3;
-use kernels_gpu::encounters::Law;
 use kernels_gpu::map::Grid;
 use kernels_gpu::number::Long;
+use trisolar_equations::Law;
 
-use crate::files::table::{Rows, Unreadable, Word, hint_at_comma, is_like_a_number, number, place};
 use crate::io::npy;
 use crate::io::npz::NpzReader;
 use crate::io::read::{self, Limit};
 use crate::spec::SpecError;
+use crate::table::{Rows, Unreadable, Word, hint_at_comma, is_like_a_number, number, place};
 
 /// Largest number of points.
 pub const MAX_POINTS: u64 = 1 << 32;

@@ -67,7 +67,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let given = args.template.as_deref().unwrap_or(name);
     let template = TEMPLATES.iter().find(|(known, _)| *known == given);
     let (_, equations) = template.unwrap_or(&TEMPLATES[0]);
-    let manifest = manifest(name, args.checkout.as_deref())?;
+    let checkout = args.checkout.as_deref().map(clone).transpose()?;
+    let manifest = manifest(name, checkout.as_deref());
     let files = [
         ("Cargo.toml", manifest),
         (".gitignore", "/target\n".to_owned()),
@@ -81,6 +82,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for (file, text) in files {
         let path = args.folder.join(file);
         write(&path, &text)?;
+    }
+    if let Some(clone) = checkout {
+        let lock = clone.join("Cargo.lock");
+        let text = fs::read_to_string(&lock).map_err(|e| IoError::system(&lock, "read", e))?;
+        write(&args.folder.join("Cargo.lock"), &text)?;
     }
     report::to_stdout(&format!(
         "{shown}: write your equations in src/system.rs, then\n  cd {shown}\n  cargo run --release -- help\n"
@@ -114,24 +120,22 @@ fn program(equations: &str) -> String {
     )
 }
 
+/// The folder of a clone of the repository. Its `Cargo.lock` names the versions with which Trisolar is tested; cargo drops those that the
+/// program does not need.
+fn clone(folder: &Path) -> Result<PathBuf, Failure> {
+    let refuse = |reason: &str| Failure::value(&folder.display().to_string(), "--checkout", reason);
+    let folder = folder.canonicalize().map_err(|e| refuse(&e.to_string()))?;
+    let manifests = PACKAGES.map(|(_, place)| folder.join(place).join("Cargo.toml"));
+    let is_clone =
+        (manifests.iter().chain(&[folder.join("Cargo.lock")])).all(|file| file.is_file());
+    is_clone
+        .then_some(folder)
+        .ok_or_else(|| refuse("is not a clone of the repository"))
+}
+
 /// `Cargo.toml`.
-fn manifest(name: &str, checkout: Option<&Path>) -> Result<String, Failure> {
-    let checkout = match checkout {
-        None => None,
-        Some(folder) => {
-            let refuse =
-                |reason: &str| Failure::value(&folder.display().to_string(), "--checkout", reason);
-            let folder = folder.canonicalize().map_err(|e| refuse(&e.to_string()))?;
-            if PACKAGES
-                .iter()
-                .any(|(_, place)| !folder.join(place).join("Cargo.toml").is_file())
-            {
-                return Err(refuse("is not a clone of the repository"));
-            }
-            Some(folder)
-        }
-    };
-    let dependency = |(package, place): (&str, &str)| match &checkout {
+fn manifest(name: &str, checkout: Option<&Path>) -> String {
+    let dependency = |(package, place): (&str, &str)| match checkout {
         None => format!("{package} = \"{}\"\n", env!("CARGO_PKG_VERSION")),
         Some(folder) => {
             // Debug quotes as TOML does.
@@ -139,10 +143,10 @@ fn manifest(name: &str, checkout: Option<&Path>) -> Result<String, Failure> {
         }
     };
     let [cuda_std, equations, system, builder] = PACKAGES.map(dependency);
-    Ok(format!(
+    format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{cuda_std}{equations}{system}\n\
          [build-dependencies]\n{builder}\n# A project of its own, wherever its folder is.\n[workspace]\n\n\
          # Your equations are compiled with the program; what is around them need not be fast.\n\
-         [profile.release.package.\"*\"]\nopt-level = 1\n[profile.release.package.kernels-gpu]\nopt-level = 0\n[profile.release.package.libm]\nopt-level = 3\n"
-    ))
+         [profile.release]\nopt-level = 1\nlto = \"off\"\n[profile.release.package.{name:?}]\nopt-level = 3\n[profile.release.package.\"libm@0.2\"]\nopt-level = 3\ncodegen-units = 1\n"
+    )
 }

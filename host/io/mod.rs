@@ -21,6 +21,7 @@ mod axes;
 mod canvas;
 pub mod colour;
 mod error;
+#[cfg(feature = "films")]
 pub mod film;
 pub mod format;
 mod named;
@@ -38,6 +39,7 @@ pub mod size;
 pub mod sum;
 pub mod system;
 mod ticks;
+#[cfg(feature = "tiff")]
 mod tiff_file;
 pub mod zarr;
 

@@ -20,6 +20,7 @@ use super::npy::{Element, data_error};
 use super::picture_file::write_canvas;
 use super::png_file::{self, About, Pixels, encoding_error};
 use super::size::PictureSize;
+#[cfg(feature = "tiff")]
 use super::tiff_file;
 
 mod captioned;
@@ -344,6 +345,7 @@ pub fn bare(
 ///
 /// # Errors
 /// As [`bare`].
+#[cfg(feature = "tiff")]
 pub fn tiff(
     path: impl AsRef<Path>,
     map: &Map<'_>,

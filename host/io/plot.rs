@@ -10,6 +10,7 @@ use super::npy::data_error;
 use super::picture_file::write_canvas;
 use super::ticks::Ticks;
 
+#[cfg(feature = "films")]
 mod animation;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod small_tests;
 mod space;
 
 pub use super::size::PictureSize;
+#[cfg(feature = "films")]
 pub use animation::{Movie, View, animation};
 pub use space::{Orbits, Trajectory, project, trajectories};
 

@@ -1,7 +1,7 @@
 //! Parameters of starts, and the ways in which they get a value in each item of an ensemble: fixed, drawn, or an axis of a map.
 
-use kernels_gpu::encounters::Law;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use trisolar_equations::Law;
 
 use crate::SpecError;
 use crate::read::fraction;

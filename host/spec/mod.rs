@@ -5,9 +5,11 @@ mod choice;
 pub mod decimal;
 mod error;
 pub mod formula;
+#[cfg(feature = "gravity")]
 mod integrator;
 mod parameters;
 pub mod read;
+#[cfg(feature = "text")]
 mod text;
 
 pub use axes::{Center, OneOrThree, OneOrTwo};
@@ -15,8 +17,10 @@ pub use choice::{
     Choice, Options, Parameter, UNBOUNDED, each_once, one_or_more, optional_whole, refused,
 };
 pub use error::SpecError;
+#[cfg(feature = "gravity")]
 pub use integrator::Integrator;
 pub use parameters::{AnyValue, Declaration, Field, Parameters, Read, Values};
 #[doc(hidden)]
 pub use serde;
+#[cfg(feature = "text")]
 pub use text::{ParseError, parse_as};

@@ -1,9 +1,9 @@
 //! What the engines ask of equations.
 
 use std::fmt::Debug;
-use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use cuda_std::Entry;
 use trisolar_device::{Device, GpuError, Grid};
 use trisolar_equations::{Column, DeviceJob, Exported, Job, Kind, Lanes};
 use trisolar_simd::Simd;
@@ -101,66 +101,96 @@ pub trait Equations: Clone + Debug + Send + Sync + 'static {
     ) -> Result<(), GpuError>;
 }
 
-/// The equations of a system in Rust.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Compiled<S>(PhantomData<S>);
+/// The equations of a system in Rust: functions of the system, so that all else is compiled once and not with each of a user's edits.
+#[derive(Clone, Copy, Debug)]
+pub struct Compiled {
+    name: &'static str,
+    about: fn() -> About,
+    one: Follow,
+    side_by_side: Follow,
+    entry: fn(&Job) -> Entry<(DeviceJob,)>,
+}
+
+/// [`follow`](Equations::follow) with a number of lanes.
+type Follow = fn(&Job, u64, &mut dyn FnMut(usize, usize, f64));
 
 /// Items that lanes follow side by side.
 const LANES: usize = 4;
 
-impl<S: Exported> Compiled<S> {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn avx2(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
-        S::follow::<Lanes<LANES>>(job, first, write);
-    }
+/// The systems of the program.
+static KNOWN: Mutex<Vec<Compiled>> = Mutex::new(Vec::new());
 
-    #[cfg(target_arch = "x86_64")]
-    fn by_lanes(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
-        // SAFETY: every instruction set but the scalar one includes AVX2, and a caller asks for one that the machine has.
-        unsafe { Self::avx2(job, first, write) }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn by_lanes(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
-        S::follow::<Lanes<LANES>>(job, first, write);
+fn about<S: Exported>() -> About {
+    let named = |list: &[(&'static str, f64)]| {
+        let parameter = |(name, default): &(&'static str, f64)| Parameter {
+            default: *default,
+            ..Parameter::new(name, "", [-UNBOUNDED, UNBOUNDED])
+        };
+        list.iter().map(parameter).collect()
+    };
+    About {
+        name: S::NAME.into(),
+        label: S::LABEL.into(),
+        kind: S::KIND,
+        parameters: named(S::PARAMETERS),
+        state: named(S::STATE),
+        outcomes: S::OUTCOMES.iter().map(|name| (*name).to_owned()).collect(),
+        end: S::END,
+        step: S::STEP,
     }
 }
 
-impl<S: Exported> Equations for Compiled<S> {
-    fn about(&self) -> About {
-        let named = |list: &[(&'static str, f64)]| {
-            let parameter = |(name, default): &(&'static str, f64)| Parameter {
-                default: *default,
-                ..Parameter::new(name, "", [-UNBOUNDED, UNBOUNDED])
-            };
-            list.iter().map(parameter).collect()
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn avx2<S: Exported>(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
+    S::follow::<Lanes<LANES>>(job, first, write);
+}
+
+#[cfg(target_arch = "x86_64")]
+fn by_lanes<S: Exported>(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
+    // SAFETY: every instruction set but the scalar one includes AVX2, and a caller asks for one that the machine has.
+    unsafe { avx2::<S>(job, first, write) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn by_lanes<S: Exported>(job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
+    S::follow::<Lanes<LANES>>(job, first, write);
+}
+
+impl Compiled {
+    /// The equations of this system.
+    pub fn of<S: Exported>() -> Self {
+        let this = Self {
+            name: S::NAME,
+            about: about::<S>,
+            one: |job, item, write| S::one(job, item, &mut |place, number| write(0, place, number)),
+            side_by_side: by_lanes::<S>,
+            entry: S::entry,
         };
-        About {
-            name: S::NAME.into(),
-            label: S::LABEL.into(),
-            kind: S::KIND,
-            parameters: named(S::PARAMETERS),
-            state: named(S::STATE),
-            outcomes: S::OUTCOMES.iter().map(|name| (*name).to_owned()).collect(),
-            end: S::END,
-            step: S::STEP,
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.iter().all(|other| other.name != this.name) {
+            known.push(this);
         }
+        this
+    }
+}
+
+impl Equations for Compiled {
+    fn about(&self) -> About {
+        (self.about)()
     }
 
     fn source(&self) -> String {
-        S::NAME.into()
+        self.name.into()
     }
 
     fn of_source(text: &str) -> Result<Self, SpecError> {
-        match text == S::NAME {
-            true => Ok(Self(PhantomData)),
-            false => Err(SpecError::new(
-                "system",
-                text,
-                format!("must be {}", S::NAME),
-            )),
-        }
+        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|known| known.name == text);
+        found.copied().ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|known| known.name).collect();
+            SpecError::new("system", text, format!("must be {}", names.join(" or ")))
+        })
     }
 
     fn lanes(&self, simd: Simd) -> usize {
@@ -173,8 +203,8 @@ impl<S: Exported> Equations for Compiled<S> {
 
     fn follow(&self, simd: Simd, job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
         match self.lanes(simd) {
-            1 => S::follow::<f64>(job, first, write),
-            _ => Self::by_lanes(job, first, write),
+            1 => (self.one)(job, first, write),
+            _ => (self.side_by_side)(job, first, write),
         }
     }
 
@@ -186,6 +216,6 @@ impl<S: Exported> Equations for Compiled<S> {
         items: DeviceJob,
     ) -> Result<(), GpuError> {
         // SAFETY: the caller guarantees it.
-        unsafe { device.launch_entry(S::entry(job), grid, (items,)) }
+        unsafe { device.launch_entry((self.entry)(job), grid, (items,)) }
     }
 }

@@ -30,7 +30,7 @@ use crate::{
 
 /// The program of a system in Rust, for its `main`.
 pub fn main<S: Exported>() -> ExitCode {
-    run(Compiled::<S>::default(), std::env::args_os().skip(1))
+    run(Compiled::of::<S>(), std::env::args_os().skip(1))
 }
 
 /// Why a command has ended.
@@ -550,7 +550,7 @@ mod tests {
     fn an_orbit_has_the_times_that_are_asked_for_and_ends_with_its_outcome() {
         let words = "orbit --samples 20 --tolerance 1e-6".split(' ');
         let command = super::Command::read(words.map(OsString::from));
-        let Ok(text) = command.and_then(|c| c.run(Compiled::<MagneticPendulum>::default())) else {
+        let Ok(text) = command.and_then(|c| c.run(Compiled::of::<MagneticPendulum>())) else {
             panic!("an orbit is followed");
         };
         let rows: Vec<&str> = text.lines().collect();

@@ -24,18 +24,28 @@
     feature(abi_ptx, asm_experimental_arch, core_float_math)
 )]
 
+#[cfg(feature = "kernels")]
 pub mod device;
+#[cfg(feature = "kernels")]
 pub mod encounters;
+#[cfg(feature = "kernels")]
 pub mod integrator;
+#[cfg(feature = "kernels")]
 pub mod kernels;
+#[cfg(feature = "kernels")]
 pub mod ladder;
+#[cfg(feature = "kernels")]
 pub mod lanes;
 pub mod map;
+#[cfg(feature = "kernels")]
 pub mod methods;
 pub mod number;
 pub mod physics;
+#[cfg(feature = "kernels")]
 mod plain;
+#[cfg(feature = "kernels")]
 pub mod planets;
+#[cfg(feature = "kernels")]
 pub mod quantity;
 
 pub use number::{Mask, PerLane, Real};

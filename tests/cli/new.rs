@@ -36,6 +36,14 @@ fn a_folder_is_made_and_never_changed() {
             Some(env!("CARGO_PKG_VERSION"))
         );
     }
+    let root = env!("CARGO_MANIFEST_DIR");
+    let output = new(path, &["tested", "--checkout", root]);
+    assert!(output.status.success(), "{output:?}");
+    // The versions are those with which Trisolar is tested.
+    assert_eq!(
+        fs::read(path.join("tested/Cargo.lock")).unwrap(),
+        fs::read(Path::new(root).join("Cargo.lock")).unwrap()
+    );
     fs::write(path.join("lorenz/src/system.rs"), "mine").unwrap();
     for (options, words) in [
         (&["lorenz"][..], &["lorenz", "NAME", "exists already"][..]),

@@ -1,6 +1,7 @@
 //! The kernels of a system.
 
-use crate::{Job, Method, Scalar, System};
+use crate::scheme::Scheme;
+use crate::{Evolution, Job, Method, Scalar, System};
 
 /// The arguments of a kernel: items, and the destination of their columns. Passed by value.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +54,28 @@ pub trait Exported: System {
     /// [`follow`](fn@crate::follow) with the method of the job.
     fn follow<R: Scalar>(job: &Job, first: u64, write: impl FnMut(usize, usize, f64));
 
+    /// [`one`] with the method of the job.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn one(job: &Job, item: u64, write: &mut dyn FnMut(usize, f64));
+
     /// The kernel for the method of the job.
     #[cfg(not(target_arch = "nvptx64"))]
     fn entry(job: &Job) -> cuda_std::Entry<(DeviceJob,)>;
+}
+
+/// [`follow`](fn@crate::follow) for one item. On the host it is not inlined: engine and emulator share it, and it is compiled once.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+pub fn one<E, M, const D: usize, const P: usize>(
+    system: E::System,
+    job: &Job,
+    item: u64,
+    write: &mut dyn FnMut(usize, f64),
+) where
+    E: Evolution<f64, D, P>,
+    M: Scheme<f64, E>,
+{
+    crate::follow::<f64, E, M, D, P>(system, job, item, |_, place, number| write(place, number));
 }
 
 /// One thread of a kernel: item i of the job for thread i of a one-dimensional grid; surplus threads return at once.
@@ -129,8 +149,8 @@ macro_rules! export {
                     // SAFETY: the caller guarantees it.
                     unsafe {
                         $crate::export::one_thread(job, |job, item, write| {
-                            $crate::follow::<f64, $crate::$evolution<f64, Dynamics, D, P>, $crate::scheme::$scheme, D, P>(
-                                Dynamics::default(), job, item, |_, place, number| write(place, number))
+                            $crate::export::one::<$crate::$evolution<f64, Dynamics, D, P>, $crate::scheme::$scheme, D, P>(
+                                Dynamics::default(), job, item, write)
                         })
                     };
                 }
@@ -145,6 +165,18 @@ macro_rules! export {
                         $(($crate::Method::$method, $tangent) => {
                             $crate::follow::<R, $crate::$evolution<R, Dynamics, D, P>, $crate::scheme::$scheme, D, P>(
                                 Dynamics::default(), job, first, write)
+                        })*
+                        // A specification is checked before.
+                        _ => {}
+                    }
+                }
+
+                #[cfg(not(target_arch = "nvptx64"))]
+                fn one(job: &$crate::Job, item: u64, write: &mut dyn FnMut(usize, f64)) {
+                    match (job.method, job.tangent) {
+                        $(($crate::Method::$method, $tangent) => {
+                            $crate::export::one::<$crate::$evolution<f64, Dynamics, D, P>, $crate::scheme::$scheme, D, P>(
+                                Dynamics::default(), job, item, write)
                         })*
                         // A specification is checked before.
                         _ => {}

@@ -3,7 +3,6 @@
 
 mod carried;
 mod read;
-pub(crate) mod table;
 mod tipsy;
 mod write;
 

@@ -5,12 +5,12 @@ use std::path::Path;
 use glam::DVec3;
 use serde_json::Value;
 
-use super::table::{
-    Rows, Separator, Unreadable, Word, hint_at_comma, is_like_a_number, number, place,
-};
 use super::{BodyFile, Carried, FileError, tipsy};
 use crate::io::npz::{NpzReader, SPECIFICATION};
 use crate::io::read::{self, Limit};
+use crate::table::{
+    Rows, Separator, Unreadable, Word, hint_at_comma, is_like_a_number, number, place,
+};
 use crate::{Bodies, MAX_BODIES};
 
 /// The gravitational constant in SI units, which the texts of Pacheco & Malensek (2021) use.

@@ -16,15 +16,15 @@ mod lorenz;
 #[path = "../../cli/new/newton.rs"]
 mod newton;
 
-type Lorenz = Compiled<lorenz::Lorenz>;
-type Newton = Compiled<newton::Newton>;
+use lorenz::Lorenz;
+use newton::Newton;
 
 fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|text| (*text).to_owned()).collect()
 }
 
 /// A map of the start, with a drawn parameter.
-fn map() -> Validated<Lorenz> {
+fn map() -> Validated<Compiled> {
     let overrides = Overrides {
         map: texts(&["x=-20:20", "z=0:50"]),
         size: Some(OneOrTwo::Two([9, 7])),
@@ -34,7 +34,7 @@ fn map() -> Validated<Lorenz> {
         end: Some(3.0),
         ..Overrides::default()
     };
-    overrides.validated(Lorenz::default()).unwrap()
+    overrides.validated(Compiled::of::<Lorenz>()).unwrap()
 }
 
 fn bits(table: &Table) -> Vec<u64> {
@@ -105,7 +105,7 @@ fn maps_are_written_as_arrays_and_pictures() {
         value: texts(&["outcome", "time"]),
         ..Overrides::default()
     };
-    let spec = overrides.validated(Newton::default()).unwrap();
+    let spec = overrides.validated(Compiled::of::<Newton>()).unwrap();
     let engine = CpuEngine::new(Some(1)).unwrap();
     let table = engine.compute(&spec, &Unattended).unwrap().values;
     for name in ["map.npz", "map.npy", "map.png", "map.svg"] {
@@ -187,7 +187,7 @@ fn bad_input_names_the_option_and_what_is_allowed() {
     for (change, said) in changes {
         let mut overrides = Overrides::default();
         change(&mut overrides);
-        let error = (overrides.validated(Lorenz::default()))
+        let error = (overrides.validated(Compiled::of::<Lorenz>()))
             .unwrap_err()
             .to_string();
         assert!(error.contains(said), "{error}");

@@ -73,6 +73,7 @@ fn is_comment(line: &str) -> bool {
 
 impl Separator {
     /// What divides the values of a text, as its first line of more than one value shows.
+    #[cfg(feature = "all")]
     pub(crate) fn of(mut text: &str) -> Self {
         while !text.is_empty() {
             let (line, width) = first_line(text);
@@ -113,6 +114,7 @@ impl Separator {
     }
 
     /// The name of the character.
+    #[cfg(feature = "all")]
     pub(crate) fn in_words(self) -> &'static str {
         match self {
             Self::Blanks => "blanks",
