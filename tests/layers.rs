@@ -23,10 +23,15 @@ const LAYERS: &[(&str, &[&str])] = &[
         "trisolar-run",
         &["trisolar-device", "trisolar-io", "trisolar-simd"],
     ),
-    ("trisolar-spec", &["kernels-gpu"]),
+    ("trisolar-spec", &["kernels-gpu", "trisolar-equations"]),
     (
         "trisolar-bodies",
-        &["kernels-gpu", "trisolar-io", "trisolar-spec"],
+        &[
+            "kernels-gpu",
+            "trisolar-equations",
+            "trisolar-io",
+            "trisolar-spec",
+        ],
     ),
     ("trisolar-ensemble", GROUND),
     (
@@ -65,7 +70,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "trisolar-zoom",
         &[
-            "kernels-gpu",
             "trisolar-device",
             "trisolar-encounters",
             "trisolar-ensemble",
