@@ -133,6 +133,16 @@ fn clone(folder: &Path) -> Result<PathBuf, Failure> {
         .ok_or_else(|| refuse("is not a clone of the repository"))
 }
 
+/// Packages of which a program needs little, and seldom.
+const SELDOM: [&str; 6] = [
+    "glam@0.30",
+    "nvml-wrapper-sys",
+    "rustix",
+    "trisolar-ptx",
+    "ttf-parser",
+    "typed-path",
+];
+
 /// `Cargo.toml`.
 fn manifest(name: &str, checkout: Option<&Path>) -> String {
     let dependency = |(package, place): (&str, &str)| match checkout {
@@ -147,6 +157,10 @@ fn manifest(name: &str, checkout: Option<&Path>) -> String {
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{cuda_std}{equations}{system}\n\
          [build-dependencies]\n{builder}\n# A project of its own, wherever its folder is.\n[workspace]\n\n\
          # Your equations are compiled with the program; what is around them need not be fast.\n\
-         [profile.release]\nopt-level = 1\nlto = \"off\"\n[profile.release.package.{name:?}]\nopt-level = 3\n[profile.release.package.\"libm@0.2\"]\nopt-level = 3\ncodegen-units = 1\n"
+         [profile.release]\nopt-level = 1\n\n[profile.release.package]\n\
+         {name:?} = {{ opt-level = 3 }}\n\"libm@0.2\" = {{ opt-level = 3 }}\n{}",
+        SELDOM
+            .map(|package| format!("{package:?} = {{ opt-level = 0 }}\n"))
+            .concat()
     )
 }
