@@ -25,7 +25,7 @@ pub use orbit::Orbit;
 pub use overrides::Overrides;
 pub use program::{main, run};
 pub use spec::{Specification, Validated};
-pub use summary::{Range, Summary, words};
+pub use summary::{CHANGE, Range, Summary, words};
 pub use table::{Rows, Table};
 pub use trisolar_device::include_kernels;
 pub use trisolar_equations::Kind;

@@ -21,6 +21,9 @@ pub struct Range {
     pub mean: f64,
 }
 
+/// What a [step check](Validated::step_check) counts.
+pub const CHANGE: &str = "change, to another outcome or by more than 5 % of the range, with half the step or a 32nd of the tolerance";
+
 /// The columns of items in figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
@@ -102,9 +105,8 @@ impl Summary {
             };
             ((*name).to_owned(), text)
         });
-        let change = "change, to another outcome or by more than 5 % of the range, with half the step or a 32nd of the tolerance";
         let check = self.step_check.iter();
-        let check = check.map(|check| ("step check".to_owned(), check.in_words("items", change)));
+        let check = check.map(|check| ("step check".to_owned(), check.in_words("items", CHANGE)));
         outcomes.chain(columns).chain(check).collect()
     }
 }

@@ -4,6 +4,7 @@ use trisolar::divergence::{
     self, Devices, DivergenceMap, Integrator, Points, Precision, Quantity, RunOptions,
     Specification, Unattended, Validated, accuracy_ladder,
 };
+use trisolar::ensemble::Verdict;
 
 fn run(valid: &Validated) -> DivergenceMap {
     divergence::run(valid, &RunOptions::default(), &Unattended).expect("computes")

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use trisolar::divergence::Unattended;
 use trisolar::ensemble::Sink;
 use trisolar::planets::{
-    CpuEngine, DeviceEngine, Devices, Engine, Outcome, Overrides, Record, Task, Validated,
-    step_check, with_half_the_step,
+    CpuEngine, DeviceEngine, Engine, Outcome, Overrides, Record, Task, Validated, step_check,
+    with_half_the_step,
 };
 use trisolar::run::{EngineError, RunOptions};
 use trisolar::simd::Simd;

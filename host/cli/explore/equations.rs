@@ -6,6 +6,7 @@ use trisolar::equation_text::Text;
 use trisolar::equation_text::system::RANGE;
 use trisolar::output::clipped_share;
 use trisolar::planets::Observable;
+use trisolar::run::EngineError;
 use trisolar::spec::{Choice, Parameter, SpecError};
 use trisolar::system::files::{STIFF, classes};
 use trisolar::system::{self, Kind, Overrides, Rows, Validated};
@@ -13,7 +14,7 @@ use trisolar_explore::{Cancel, Ended, Orbit, Refusal, ValueKind, Values};
 
 use super::ensemble::{Axis, EnsembleMap, Given, Look, Shown, call, power_near};
 use super::planets::range;
-use super::requests::refusal;
+use super::requests::{StopWhenUnwanted, refusal};
 
 /// The value of the key `system` for these maps.
 pub(super) const EQUATIONS: &str = "equations";
@@ -267,6 +268,17 @@ impl Shown for Overrides {
                 .collect(),
             samples: found.numbers,
         })
+    }
+
+    fn accuracy(
+        map: &EnsembleMap<Self>,
+        spec: &Validated<Text>,
+        cancel: &dyn Cancel,
+    ) -> Result<Value, EngineError> {
+        let table = map.compute(spec, &map.options, cancel)?;
+        let again = spec.sample(&map.options, &StopWhenUnwanted(cancel))?;
+        let check = again.map(|again| spec.step_check(&table.numbers, &again));
+        Ok(json!({ "words": check.map(|check| check.in_words("items", system::CHANGE)) }))
     }
 
     fn python(given: &[Given<'_>]) -> String {

@@ -6,6 +6,7 @@ use trisolar::io::colour::{ColourRange, Spacing};
 use trisolar::planets::files::{OUTCOMES, REALS, unit};
 use trisolar::planets::{
     Course, ELEMENTS, Number, Observable, Outcome, Overrides, Record, Validated, step_check,
+    with_half_the_step,
 };
 use trisolar::run::EngineError;
 use trisolar::spec::{Declaration, SpecError};
@@ -225,8 +226,9 @@ impl Shown for Overrides {
     ) -> Result<Value, EngineError> {
         let records = map.compute(spec, &map.options, cancel)?;
         let (records, monitor) = (Validated::slice(&records), StopWhenUnwanted(cancel));
-        let most = records.len() as u64;
-        let check = step_check(&map.devices, spec, records, most, &map.options, &monitor)?;
+        let repeat = with_half_the_step(spec, records.len() as u64);
+        let again = repeat.map(|r| r.compute(&map.options, &monitor, <[Record]>::to_vec));
+        let check = again.transpose()?.map(|again| step_check(records, &again));
         let words =
             check.map(|check| check.in_words("systems", "have another verdict with half the step"));
         Ok(json!({ "words": words }))

@@ -291,7 +291,7 @@ mod tests {
                 &["mass1=-1:1"],
                 &["x1=uniform:0:1"],
                 "map",
-                "mass1 must be at least 0",
+                "mass1 must be a finite number of at least 0",
             ),
             (
                 &["x1=0:1", "x1=0:2"],
