@@ -65,6 +65,7 @@ impl EncountersProblem {
     }
 
     /// Computes the encounters, and the verdicts on their outcomes.
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     #[pyo3(signature = (backend, threads, simd, gpus, progress, certify=false))]
     fn run(
         &self,

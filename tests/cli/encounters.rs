@@ -530,7 +530,7 @@ fn verdicts_are_written_with_the_records_and_drawn_beside_the_map() {
     assert!(output.status.success(), "{output:?}");
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     let verdicts = &object["summary"]["certificate"]["verdicts"];
-    let mut file = NpzReader::open(&folder.path().join("a.npz")).unwrap();
+    let mut file = NpzReader::open(folder.path().join("a.npz")).unwrap();
     let array = file.array::<u8>("verdict").unwrap();
     assert_eq!(array.shape, [7, 9]);
     for (number, verdict) in verdicts.as_array().unwrap().iter().enumerate() {

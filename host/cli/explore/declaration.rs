@@ -91,7 +91,7 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
             json!({
                 "name": name, "kind": kind(default), "unit": unit, "default": default,
                 "choices": choices(parameter, default), "help": parameter.help(), "group": group(name),
-                "scales": (name == "quantity").then(|| scales()),
+                "scales": (name == "quantity").then(scales),
             })
         })
         .collect();
