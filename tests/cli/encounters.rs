@@ -525,7 +525,7 @@ fn a_saved_configuration_gives_the_same_records() {
 fn verdicts_are_written_with_the_records_and_drawn_beside_the_map() {
     let folder = tempfile::tempdir().unwrap();
     let options =
-        "--map phase,inclination --size 9,7 --certify --out a.npz --out a.csv --out a.png --json";
+        "--map phase,inclination --size 9x7 --certify --out a.npz --out a.csv --out a.png --json";
     let output = encounters(folder.path(), options).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();

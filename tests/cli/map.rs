@@ -249,7 +249,7 @@ fn what_is_not_allowed_is_refused_with_its_option_and_place() {
         ),
         (
             with(&["--set", "x=1,x=2"]),
-            &["--set x=1,x=2: x is given twice"],
+            &["'s=10,r=28,b=8/3,x=1,x=2' for '--set'", "x is given twice"],
         ),
         (with(&["--set", "x=nan"]), &["--set", "nan"]),
         (with(&["--map", "sigma=0:1"]), &["sigma does not occur"]),
