@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use trisolar::io::IoError;
 use trisolar::io::atomic::write_with;
+use trisolar::io::read::{self, Limit};
 
 use super::Failure;
 use super::report;
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if let Some(clone) = checkout {
         let lock = clone.join("Cargo.lock");
-        let text = fs::read_to_string(&lock).map_err(|e| IoError::system(&lock, "read", e))?;
+        let text = read::text(&lock, Limit::CONFIGURATION)?;
         write(&args.folder.join("Cargo.lock"), &text)?;
     }
     report::to_stdout(&format!(
