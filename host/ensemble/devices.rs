@@ -128,12 +128,7 @@ impl<E: Ensemble> Devices<E> {
     ) -> Result<(MultiDeviceEngine<E>, Vec<String>), EngineError> {
         options.check()?;
         let mut notes = Vec::new();
-        let wanted = match options.backend {
-            Backend::Cpu => false,
-            Backend::Gpu => true,
-            Backend::Auto => items >= E::AUTO_GPU_ITEMS,
-        };
-        if wanted {
+        if wants_gpus::<E>(options, items) {
             match self.open_gpus(items, options) {
                 Ok((engine, mut notes)) => {
                     notes.extend(spec.note_on_gpus(options.with_cpu));
@@ -155,6 +150,15 @@ impl<E: Ensemble> Devices<E> {
             reserve: None,
         };
         Ok((engine, notes))
+    }
+}
+
+/// Whether `options` want GPUs for this many items, if there are any.
+pub(crate) fn wants_gpus<E: Ensemble>(options: &RunOptions, items: u64) -> bool {
+    match options.backend {
+        Backend::Cpu => false,
+        Backend::Gpu => true,
+        Backend::Auto => items >= E::AUTO_GPU_ITEMS,
     }
 }
 

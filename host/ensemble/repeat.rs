@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, Quiet, RunOptions};
 
+use super::devices::wants_gpus;
 use super::statistics::wilson;
 use super::{Devices, Ensemble, Executor, Sink, Task};
 
@@ -127,11 +128,7 @@ pub fn beside<E: Ensemble, A: Send, T, Error: From<EngineError>>(
     again: impl FnOnce() -> Result<A, EngineError> + Send,
     work: impl FnOnce() -> Result<T, Error>,
 ) -> Result<(T, A), Error> {
-    let wanted = match options.backend {
-        Backend::Cpu => false,
-        Backend::Gpu => true,
-        Backend::Auto => spec.items() >= E::AUTO_GPU_ITEMS,
-    };
+    let wanted = wants_gpus::<E>(options, spec.items());
     if !wanted || executor.gpus().map_or(true, |gpus| gpus.is_empty()) {
         return Ok((work()?, again()?));
     }
