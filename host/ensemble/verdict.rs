@@ -26,7 +26,7 @@ trisolar_io::names!(Verdict {
 });
 
 impl Verdict {
-    /// The shares of the verdicts, of which these are the numbers, in their order.
+    /// The share of each verdict, in the order of [`Verdict::ALL`]; `of_items` has the number of the verdict on each item.
     pub fn shares(of_items: &[u8]) -> [ClassShare; Self::ALL.len()] {
         Self::ALL.map(|verdict| {
             let count = of_items.iter().filter(|v| **v == verdict as u8).count();

@@ -26,7 +26,7 @@ pub(super) const SYSTEM: &str = "system";
 /// The key of a specification that names the parameters along the axes.
 const MAP: &str = "map";
 
-/// Largest number of binary digits of a unit's odd part; see [`Axis::factor`].
+/// A unit is an odd whole number of at most this many binary digits, times a power of two; see [`Axis::factor`].
 const UNIT_DIGITS: i32 = 10;
 
 /// A parameter that can be an axis of a map. Its range is in units of the plane.
@@ -248,7 +248,7 @@ pub(super) fn open<C: Shown>(
 }
 
 impl<C: Shown> EnsembleMap<C> {
-    /// The values of a map of this rectangle of the plane.
+    /// The options of the command for a map of this rectangle of the plane.
     fn rectangle(&self, low: [f64; 2], high: [f64; 2], size: [u64; 2]) -> C {
         let ([x, y], [far_x, far_y]) = (self.numbers(low), self.numbers(high));
         let axes = [(x.0, [x.1, far_x.1]), (y.0, [y.1, far_y.1])];
