@@ -300,6 +300,27 @@ class Explorer(unittest.TestCase):
             x, y = page.evaluate("trisolar.map.toScreen(trisolar.map.pixelPlace(trisolar.state.orbit))")
             self.assertFalse(box[0] <= x <= box[1] and box[2] <= y <= box[3], (box, x, y))
 
+    def test_the_layer_of_certainty(self):
+        page = self.open(f"{self.program.link}#{QUICK}&span=10")
+        self.coarse(page)
+        page.click("#certainty")
+        self.wait(page, "document.querySelectorAll('#legend .class').length > 1")
+        self.coarse(page)
+        names = page.inner_text("#legend-name")
+        self.assertIn("agrees", names)
+        self.assertIn("the step decides", names)
+        self.picture(page, "certainty")
+        page.mouse.move(640, 300)
+        self.wait(page, "/agrees|decides|undecided/.test(document.getElementById('place').textContent)")
+        # The link has the layer, planets have none, and without it the map has its colours again.
+        page.wait_for_timeout(600)
+        other = self.open(page.evaluate("location.href"))
+        self.assertTrue(self.state(other)["certainty"])
+        other.click("[data-preset=planets]")
+        self.wait(other, "document.getElementById('certainty').parentElement.hidden")
+        page.click("#certainty")
+        self.wait(page, "document.querySelectorAll('#legend .class').length === 0")
+
     def test_places_grow_upwards_and_pixels_surround_theirs(self):
         page = self.open()
         self.settle(page)

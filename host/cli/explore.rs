@@ -17,6 +17,7 @@ use super::map_devices::MapDevices;
 use super::report::{self, Common};
 use super::{Failure, interrupt};
 
+mod certainty;
 mod declaration;
 mod ensemble;
 mod equations;

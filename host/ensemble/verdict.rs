@@ -34,15 +34,17 @@ impl Verdict {
         })
     }
 
-    /// The words of a legend, with the share of the verdict, and its colour. Colour-blind readers can distinguish them.
+    /// The words of each verdict and its colour, in the order of [`Verdict::ALL`]. Colour-blind readers can distinguish them.
+    pub const WORDS: [(&str, [u8; 3]); Self::ALL.len()] = [
+        ("agrees", [90, 180, 240]),
+        ("the step decides", [240, 150, 40]),
+        ("rounding decides", [220, 70, 160]),
+        ("undecided", [150, 150, 156]),
+    ];
+
+    /// The words of a legend, with the share of the verdict, and its colour.
     pub fn legend(shares: &[ClassShare; Self::ALL.len()]) -> Vec<(String, [u8; 3])> {
-        let words = Self::ALL.map(|verdict| match verdict {
-            Self::Agrees => ("agrees", [90, 180, 240]),
-            Self::Step => ("the step decides", [240, 150, 40]),
-            Self::Rounding => ("rounding decides", [220, 70, 160]),
-            Self::Undecided => ("undecided", [150, 150, 156]),
-        });
-        let all = words.into_iter().zip(shares);
+        let all = Self::WORDS.into_iter().zip(shares);
         all.map(|((name, colour), found)| (format!("{name}: {:.1} %", 100.0 * found.share), colour))
             .collect()
     }

@@ -478,6 +478,80 @@ fn tiles_of_encounters_equal_the_command_lines_map() {
 }
 
 #[test]
+fn the_layer_of_certainty_has_the_verdicts_of_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Explorer::start(&[]);
+    let (level, n) = (8, 8);
+    let side = 1024.0 * (-f64::from(level)).exp2();
+    let tile = |x: i64, y: i64| json!([level, x, y, n]);
+    let given = |path: &Path, name: &str| {
+        let mut file = NpzReader::open(path).unwrap();
+        file.array::<u8>(name).unwrap().values
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for (x, y) in [(1, 0), (0, 1)] {
+        let spec =
+            json!({ "integrator": "leapfrog", "dt": 0.01, "steps": 20000, "certainty": true });
+        let asked = json!({ "specification": spec, "tiles": [tile(x, y)] });
+        let answer = post(server.at, "/api/tiles", &asked);
+        let (tag, _, _, payload) = answer.frames().remove(0);
+        assert_eq!(tag, 3, "{}", answer.text());
+        let [center_x, center_y] = [x, y].map(|k| (k as f64 + 0.5) * side);
+        trisolar(folder.path())
+            .args(["divergence", "--quiet", "--backend=cpu", "--certify"])
+            .args([
+                format!("--size={n}"),
+                format!("--center={center_x},{center_y}"),
+            ])
+            .args([format!("--span={side}"), "--integrator=leapfrog".into()])
+            .args(["--dt=0.01", "--steps=20000", "--out=map.npz"])
+            .assert()
+            .success();
+        let path = folder.path().join("map.npz");
+        let tile: Vec<u8> = pairs(&payload)
+            .iter()
+            .map(|(class, _)| *class as u8)
+            .collect();
+        assert_eq!(tile, given(&path, "verdict"));
+        seen.extend(tile);
+    }
+    assert!(seen.len() > 1, "{seen:?}");
+
+    let level = 12;
+    let side = 1024.0 * (-f64::from(level)).exp2();
+    let spec = json!({ "system": "encounters", "setup": "free-fall", "map": ["x", "y"], "max_time": 300, "certainty": true });
+    let asked = json!({ "specification": spec, "tiles": [[level, 1, 2, n]] });
+    let payload = post(server.at, "/api/tiles", &asked).frames().remove(0).3;
+    let axis = |name: &str, k: f64| format!("{name}={}:{}", k * side, (k + 1.0) * side);
+    trisolar(folder.path())
+        .args(["encounters", "--quiet", "--backend=cpu", "--certify"])
+        .args(["--setup=free-fall", "--max-time=300", "--out=runs.npz"])
+        .args([
+            format!("--size={n}"),
+            format!("--map={},{}", axis("x", 1.0), axis("y", 2.0)),
+        ])
+        .assert()
+        .success();
+    let path = folder.path().join("runs.npz");
+    let (tile, times) = (pairs(&payload), recorded(&path));
+    let verdicts: Vec<u8> = tile.iter().map(|(class, _)| *class as u8).collect();
+    assert_eq!(verdicts, given(&path, "verdict"));
+    assert!(tile.iter().zip(&times).all(|(tile, run)| tile.1 == run.1));
+
+    // What has no verdicts says so.
+    for (system, value) in [(Some("planets"), json!(true)), (None, json!("yes"))] {
+        let mut spec = json!({ "certainty": value });
+        if let Some(system) = system {
+            spec["system"] = json!(system);
+        }
+        let asked = json!({ "specification": spec, "tiles": [[level, 1, 2, n]] });
+        let answer = post(server.at, "/api/tiles", &asked);
+        assert_eq!(answer.status, 422);
+        assert!(answer.text().contains("certainty"), "{}", answer.text());
+    }
+}
+
+#[test]
 fn maps_of_encounters_are_described_and_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let server = Explorer::start(&[]);

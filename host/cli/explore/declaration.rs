@@ -15,7 +15,7 @@ use super::ensemble::{Given, call, command, declaration, object};
 use super::equations::EQUATIONS;
 use super::outcomes::ENCOUNTERS;
 use super::planets::PLANETS;
-use super::{equations, outcomes, planets};
+use super::{certainty, equations, outcomes, planets};
 
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
@@ -112,6 +112,7 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
             declaration::<trisolar::planets::Overrides>(PLANETS),
             declaration::<trisolar::system::Overrides>(EQUATIONS),
         ],
+        "verdicts": certainty::classes(),
         "presets": presets(),
         "start": Preset::Accurate.name(),
         "zoom": zoom_rates(),
@@ -230,7 +231,7 @@ fn zoom_rates() -> Value {
 }
 
 /// The command and the Python expression that compute this map: its rectangle, and the values that differ from their defaults.
-pub(super) fn forms(specification: &Specification) -> [String; 2] {
+pub(super) fn forms(specification: &Specification, certain: bool) -> [String; 2] {
     let (values, defaults) = (json!(specification), json!(Specification::default()));
     let given = |parameter: &'static Declaration| (parameter, &values[parameter.name]);
     let differs = |(parameter, value): &Given<'_>| {
@@ -241,8 +242,10 @@ pub(super) fn forms(specification: &Specification) -> [String; 2] {
     let arguments = all
         .iter()
         .map(|(p, value)| (p.name.to_owned(), value.to_string()));
-    let python = call("map", "divergence", arguments) + "map.plot()\n";
-    [command("divergence", &all), python]
+    let certify = certain.then(|| ("certify".into(), "True".into()));
+    let python = call("map", "divergence", arguments.chain(certify)) + "map.plot()\n";
+    let command = certainty::command(command("divergence", &all), certain);
+    [command, python]
 }
 
 /// The rectangle that a preset gives, if it gives one.

@@ -18,6 +18,7 @@ use trisolar_explore::{
     ValueKind, Values, View,
 };
 
+use super::certainty;
 use super::requests::{StopWhenUnwanted, ended, read, refusal, refused};
 use crate::records::RecordCommand;
 
@@ -129,6 +130,11 @@ pub(super) trait Shown: RecordCommand + Send {
         cancel: &dyn Cancel,
     ) -> Result<Orbit, Ended>;
 
+    /// Finds the verdicts on items whose records are known, where the ensemble has certificates.
+    fn certify() -> Option<Certify<Self>> {
+        None
+    }
+
     /// How accurate a view is; see [`TileEngine::accuracy`].
     fn accuracy(_: &EnsembleMap<Self>, _: &Self::Of, _: &dyn Cancel) -> Result<Value, EngineError> {
         Ok(Value::Null)
@@ -147,6 +153,14 @@ pub(super) trait Shown: RecordCommand + Send {
     /// The call in Python with these values.
     fn python(given: &[Given<'_>]) -> String;
 }
+
+/// Finds the [`Verdict`](trisolar::ensemble::Verdict)s on all items of an ensemble.
+pub(super) type Certify<C> = fn(
+    &EnsembleMap<C>,
+    &<C as RecordCommand>::Of,
+    <<C as RecordCommand>::Of as Ensemble>::Slice<'_>,
+    &dyn Cancel,
+) -> Result<Vec<u8>, EngineError>;
 
 /// A parameter and its value.
 pub(super) type Given<'a> = (&'static Declaration, &'a Value);
@@ -183,6 +197,7 @@ pub(super) fn declaration<C: Shown>(system: &str) -> Value {
     json!({
         "system": system,
         "parameters": parameters.collect::<Vec<_>>(),
+        "certainty": C::certify().is_some(),
         "ordered": C::ORDERED,
     })
 }
@@ -193,6 +208,8 @@ pub(super) struct EnsembleMap<C: Shown> {
     pub overrides: C,
     axes: [Axis; 2],
     all: Vec<Axis>,
+    /// Finds the verdicts, if they are the classes of pixels.
+    certify: Option<Certify<C>>,
     pub look: Look,
     pub options: RunOptions,
     pub devices: Devices<C::Of>,
@@ -204,9 +221,14 @@ pub(super) struct EnsembleMap<C: Shown> {
 /// The first value that is not allowed.
 pub(super) fn open<C: Shown>(
     specification: &Value,
+    certain: bool,
     options: RunOptions,
     devices: &Devices<C::Of>,
 ) -> Result<Arc<dyn Map>, Refusal> {
+    let certify = C::certify().filter(|_| certain);
+    if certain && certify.is_none() {
+        return Err(certainty::refused(name::<C>()));
+    }
     let mut given = specification.as_object().cloned().unwrap_or_default();
     given.remove(SYSTEM);
     let names = given.remove(MAP);
@@ -237,10 +259,17 @@ pub(super) fn open<C: Shown>(
         .map_err(|reason| Refusal::new("specification", "", reason))?;
     let axes = [x, y].map(|k| all[k].clone());
     Ok(Arc::new(EnsembleMap {
-        content: format!("{} {} {} {text}", name::<C>(), axes[0].name, axes[1].name),
+        content: format!(
+            "{}{} {} {} {text}",
+            name::<C>(),
+            if certain { " certainty" } else { "" },
+            axes[0].name,
+            axes[1].name
+        ),
         overrides,
         axes,
         all,
+        certify,
         look,
         options,
         devices: devices.clone(),
@@ -286,6 +315,24 @@ impl<C: Shown> EnsembleMap<C> {
     ) -> Result<<C::Of as Ensemble>::Values, EngineError> {
         let computed = compute(&self.devices, spec, options, &StopWhenUnwanted(cancel))?;
         Ok(computed.values)
+    }
+
+    /// The values of an ensemble with the verdicts on them.
+    fn verdicts(
+        &self,
+        certify: Certify<C>,
+        spec: &C::Of,
+        cancel: &dyn Cancel,
+    ) -> Result<Values, EngineError> {
+        let found = self.compute(spec, &self.options, cancel)?;
+        let records = C::Of::slice(&found);
+        let verdicts = certify(self, spec, records, cancel)?;
+        let numbers: Vec<f64> = match self.overrides.values(records) {
+            Values::Pairs(pairs) => pairs.into_iter().map(|[_, number]| number).collect(),
+            Values::F64(numbers) => numbers,
+            Values::U32(numbers) => numbers.into_iter().map(f64::from).collect(),
+        };
+        Ok(certainty::pairs(&verdicts, numbers.into_iter()))
     }
 
     /// The part of a view in which the parameters are allowed, in so many pixels as it has there.
@@ -366,11 +413,19 @@ impl<C: Shown> TileEngine for EnsembleMap<C> {
     }
 
     fn kind(&self) -> ValueKind {
-        self.look.kind
+        match self.certify {
+            Some(_) => ValueKind::Pair,
+            None => self.look.kind,
+        }
     }
 
     fn steps(&self) -> u64 {
         self.look.steps
+            * if self.certify.is_some() {
+                certainty::COST
+            } else {
+                1
+            }
     }
 
     fn check(&self, tile: &Tile) -> Result<(), Refusal> {
@@ -408,7 +463,7 @@ impl<C: Shown> TileEngine for EnsembleMap<C> {
             unit => format!("{label} ({unit})"),
         };
         Ok(json!({
-            "command": command(name::<C>(), &all),
+            "command": certainty::command(command(name::<C>(), &all), self.certify.is_some()),
             "python": C::python(&all),
             "toml": overrides.toml().map_err(|reason| Refusal::new("specification", "", reason))?,
             "warnings": self.look.warnings,
@@ -426,6 +481,11 @@ impl<C: Shown> TileEngine for EnsembleMap<C> {
     ) -> Result<(), Ended> {
         for (number, (tile, wanted)) in tiles.iter().zip(wanted).enumerate() {
             let valid = self.tile(tile).map_err(refused)?;
+            if let Some(certify) = self.certify {
+                let values = self.verdicts(certify, &valid, cancel).map_err(ended)?;
+                certainty::put(sink, number, wanted, &values);
+                continue;
+            }
             let spans: Vec<Range<u64>> = wanted
                 .iter()
                 .map(|r| r.start as u64..r.end as u64)

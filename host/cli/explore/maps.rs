@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use trisolar::bodies::Points;
 use trisolar::divergence::{
-    Center, Devices, Executor as _, Overrides, Sink, Specification, Task, Validated, ValueSlice,
-    ValueType, resolution_of, step_check,
+    Center, Certificate, Devices, Executor as _, Overrides, Sink, Specification, Task, Validated,
+    ValueSlice, ValueType, resolution_of, step_check,
 };
 use trisolar::ensemble::compute;
 use trisolar::equation_text::Text;
@@ -28,7 +28,7 @@ use super::equations::EQUATIONS;
 use super::outcomes::ENCOUNTERS;
 use super::planets::PLANETS;
 use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, read, refusal, refused};
-use super::{declaration, orbit};
+use super::{certainty, declaration, orbit};
 
 /// Largest number of pixels of a view whose values are checked with a finer step.
 const CHECKED_PIXELS: u64 = 256;
@@ -135,14 +135,22 @@ impl Engine for Maps {
     }
 
     fn map(&self, specification: &Value) -> Result<Arc<dyn Map>, Refusal> {
-        let (s, options) = (specification, self.options);
+        let mut specification = specification.clone();
+        let certain = certainty::wanted(&mut specification)?;
+        let (s, options) = (&specification, self.options);
         match s.get(SYSTEM).and_then(Value::as_str) {
-            Some(ENCOUNTERS) => return open::<encounters::Overrides>(s, options, &self.encounters),
-            Some(PLANETS) => return open::<planets::Overrides>(s, options, &self.planets),
-            Some(EQUATIONS) => return open::<system::Overrides>(s, options, &self.equations),
+            Some(ENCOUNTERS) => {
+                return open::<encounters::Overrides>(s, certain, options, &self.encounters);
+            }
+            Some(PLANETS) => {
+                return open::<planets::Overrides>(s, certain, options, &self.planets);
+            }
+            Some(EQUATIONS) => {
+                return open::<system::Overrides>(s, certain, options, &self.equations);
+            }
             _ => {}
         }
-        let overrides: Overrides = read(specification, &declaration::accepted())?;
+        let overrides: Overrides = read(s, &declaration::accepted())?;
         let origin = overrides.center.unwrap_or_default();
         let mut specification = Specification {
             size: [1, 1],
@@ -173,8 +181,12 @@ impl Engine for Maps {
             (_, false) => format!(" on {}", self.device()),
         };
         Ok(Arc::new(OneMap {
-            content: format!("divergence{device} {content}"),
+            content: format!(
+                "divergence{}{device} {content}",
+                if certain { " certainty" } else { "" }
+            ),
             specification,
+            certain,
             devices: self.devices.clone(),
             options: self.options,
         }))
@@ -222,6 +234,8 @@ fn all(
 struct OneMap {
     content: String,
     specification: Specification,
+    /// Whether pixels have verdicts.
+    certain: bool,
     devices: Devices,
     options: RunOptions,
 }
@@ -246,6 +260,15 @@ impl OneMap {
         let pixels = u64::from(tile.pixels);
         self.rectangle(tile.center(), [tile.side(); 2], [pixels; 2])
     }
+
+    /// The values of a map with the verdicts on them.
+    fn verdicts(&self, valid: &Validated, cancel: &dyn Cancel) -> Result<Values, EngineError> {
+        let monitor = StopWhenUnwanted(cancel);
+        let values = compute(&self.devices, valid, &self.options, &monitor)?.values;
+        let values = values.as_slice();
+        let (found, _) = Certificate::of(&self.devices, valid, values, &self.options, &monitor)?;
+        Ok(certainty::pairs(&found.of_pixels, values.numbers()))
+    }
 }
 
 impl TileEngine for OneMap {
@@ -255,13 +278,14 @@ impl TileEngine for OneMap {
 
     fn kind(&self) -> ValueKind {
         match self.specification.quantity.value_type() {
+            _ if self.certain => ValueKind::Pair,
             ValueType::U32 => ValueKind::U32,
             ValueType::F64 => ValueKind::F64,
         }
     }
 
     fn steps(&self) -> u64 {
-        self.specification.steps
+        self.specification.steps * if self.certain { certainty::COST } else { 1 }
     }
 
     fn check(&self, tile: &Tile) -> Result<(), Refusal> {
@@ -270,7 +294,7 @@ impl TileEngine for OneMap {
 
     fn describe(&self, view: &View) -> Result<Value, Refusal> {
         let valid = self.rectangle(view.center, view.span, view.size)?;
-        let [command, python] = declaration::forms(valid.specification());
+        let [command, python] = declaration::forms(valid.specification(), self.certain);
         // The page says itself from where it counts.
         let near_zero = Specification {
             center: Center::default(),
@@ -304,6 +328,14 @@ impl TileEngine for OneMap {
         sink: &dyn TileSink,
         cancel: &dyn Cancel,
     ) -> Result<(), Ended> {
+        if self.certain {
+            for (number, (tile, wanted)) in tiles.iter().zip(wanted).enumerate() {
+                let valid = self.tile(tile).map_err(refused)?;
+                let values = self.verdicts(&valid, cancel).map_err(ended)?;
+                certainty::put(sink, number, wanted, &values);
+            }
+            return Ok(());
+        }
         let block = TileBlock::around(tiles);
         let valid = self.rectangle(block.center(), [block.span(); 2], [block.width(); 2]);
         let valid = valid.map_err(refused)?;

@@ -4,14 +4,17 @@ use serde_json::{Value, json};
 use trisolar::bodies::Points;
 use trisolar::divergence::OneOrTwo;
 use trisolar::encounters::{
-    Course, Order, Overrides, Parameter, Record, Setup, Validated, files, pictures, same_bits,
+    Certificate, Course, Order, Overrides, Parameter, Record, Setup, Validated, files, pictures,
+    same_bits,
 };
-use trisolar::ensemble::Ensemble as _;
+use trisolar::ensemble::{Ensemble as _, Verdict};
 use trisolar::spec::{Declaration, SpecError};
 use trisolar_explore::{Cancel, Ended, Orbit, Refusal, ValueKind, Values};
 
-use super::ensemble::{Axis, EnsembleMap, Given, Look, Shown, call, most_of, object, word};
-use super::requests::{MAX_STEPS, ended, refusal};
+use super::ensemble::{
+    Axis, Certify, EnsembleMap, Given, Look, Shown, call, most_of, object, word,
+};
+use super::requests::{MAX_STEPS, StopWhenUnwanted, ended, refusal};
 
 /// The value of the key `system` for these maps.
 pub(super) const ENCOUNTERS: &str = "encounters";
@@ -118,6 +121,15 @@ impl Shown for Overrides {
         let points = Points::new(&[places.len(), 21], numbers).map_err(refusal)?;
         let spec = settings.specification().clone().validate_points(&points);
         Ok(vec![spec.map_err(refusal)?])
+    }
+
+    fn certify() -> Option<Certify<Self>> {
+        Some(|map, spec, records, cancel| {
+            let monitor = StopWhenUnwanted(cancel);
+            let found = Certificate::of(&map.devices, spec, records, &map.options, &monitor)?;
+            let undecided = || vec![Verdict::Undecided as u8; records.len()];
+            Ok(found.map_or_else(undecided, |(found, _)| found.of_runs))
+        })
     }
 
     fn orbit(

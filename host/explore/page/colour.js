@@ -27,7 +27,7 @@ export class Colours {
     [this.low, this.high] = [first, last];
     const rank = equal ? ranks(sample, first, (t) => this.valueAt(t)) : null;
     const { classes } = this;
-    const key = JSON.stringify([classes ? "classes" : palette.name, scale, reverse, first, last, logarithmic && floor, rank && Array.from(rank.filter((_, k) => k % 64 === 0))]);
+    const key = JSON.stringify([classes?.map(({ colour }) => colour) ?? palette.name, scale, reverse, first, last, logarithmic && floor, rank && Array.from(rank.filter((_, k) => k % 64 === 0))]);
     if (key === this.key) return false;
     this.key = key;
     this.version += 1;

@@ -104,6 +104,7 @@ export class Controls {
       return [element("div", { className: "row" }, element("label", { htmlFor: id, textContent: label }), made), made];
     };
     const [lowRow, low] = bound("From", "range-low", "low"), [highRow, high] = bound("To", "range-high", "high");
+    this.certainty = element("input", { type: "checkbox", id: "certainty", onchange: () => this.hooks.set({ certainty: this.certainty.checked }) });
     this.histogram = element("canvas", { id: "histogram", aria: { role: "img", label: "Histogram of the values on the screen" } });
     Object.assign(this, { scale, reverse, low, high });
     return element("section", {}, element("h2", { textContent: "Colours" }),
@@ -111,7 +112,8 @@ export class Controls {
       element("div", { className: "row" }, this.histogram),
       element("div", { className: "row" }, element("label", { htmlFor: "scale", textContent: "Scale" }), scale),
       element("div", { className: "two" }, lowRow, highRow),
-      element("label", { className: "check" }, reverse, "Reversed"));
+      element("label", { className: "check" }, reverse, "Reversed"),
+      element("label", { className: "check", title: "Computes every pixel again, with other steps and other digits, and colours what decides its value. It takes some fifteen times as long." }, this.certainty, "Show what is certain"));
   }
 
   /** Shows how often values occur, in their colours. */
@@ -242,7 +244,7 @@ export class Controls {
   }
 
   /** Shows a state in all fields. */
-  show(state, { effective, labels, atLimit, digits, system, axes, list }) {
+  show(state, { certifiable, effective, labels, atLimit, digits, system, axes, list }) {
     for (const group of this.root.querySelectorAll("details")) group.hidden = group.dataset.system === ANY ? system === "" : group.dataset.system !== system;
     this.shownAxes = axes;
     const names = list.map(({ name }) => name).join();
@@ -255,6 +257,7 @@ export class Controls {
     });
     this.spanUnit.textContent = system ? list.find(({ name }) => name === axes[0])?.unit ?? "" : "length";
     this.follow.parentElement.hidden = system !== "";
+    this.certainty.parentElement.hidden = !certifiable;
     for (const [name, { parameter, inputs }] of this.fields) {
       const value = state.spec[name] ?? parameter.default;
       if (parameter.choices) {
@@ -268,7 +271,7 @@ export class Controls {
     const [fx, fy] = this.hooks.factors();
     put(this.x, digits(state.x * fx, 0)); put(this.y, digits(state.y * fy, 1)); put(this.span, brief(state.span * fx, 6).replaceAll("−", "-"));
     put(this.low, state.low === null ? "" : String(state.low)); put(this.high, state.high === null ? "" : String(state.high));
-    this.follow.checked = state.follow; this.scale.value = state.scale; this.reverse.checked = state.reverse;
+    this.follow.checked = state.follow; this.certainty.checked = state.certainty; this.scale.value = state.scale; this.reverse.checked = state.reverse;
     for (const button of this.swatches) button.setAttribute("aria-pressed", String(button.dataset.palette === state.colour));
     const same = (preset) => JSON.stringify(Object.entries(preset.specification).sort()) === JSON.stringify(Object.entries(state.spec).sort());
     for (const button of this.presetButtons) {

@@ -84,14 +84,17 @@ function startMap() {
   const planes = new Map();
   let lastPlane = { axes: [], names: [], quantity: { label: "", unit: "", scale: "linear" }, steps: 1 };
   const plane = () => (ensemble() ? planes.get(family()) ?? lastPlane : null);
-  const quantity = () => plane()?.quantity ?? declaration.quantities.find((q) => q.name === value("quantity")) ?? declaration.quantities[0];
+  // Maps whose pixels can have verdicts, which are classes of their own.
+  const certifiable = () => ensemble()?.certainty ?? true, certain = () => state.certainty && certifiable();
+  const ownQuantity = () => plane()?.quantity ?? declaration.quantities.find((q) => q.name === value("quantity")) ?? declaration.quantities[0];
+  const quantity = () => (certain() ? { ...ownQuantity(), classes: declaration.verdicts } : ownQuantity());
   const steps = () => plane()?.steps ?? Math.round(value("steps") * (1 + (halvings() * zoom.steps_added) / zoom.steps_at));
   const axes = () => [0, 1].map((k) => plane()?.axes.find((axis) => axis.name === plane().names[k]) ?? PLAIN);
   const factors = () => axes().map((axis) => axis.factor);
   // Beyond this level, values of parameters are not exact.
   const deepest = () => (ensemble() ? Math.floor(10 + 42 - Math.log2(Math.max(Math.abs(state.x), Math.abs(state.y)) + state.span)) : Infinity);
   function specification() {
-    const deep = halvings(), spec = { ...state.spec };
+    const deep = halvings(), spec = { ...state.spec, ...(certain() && { certainty: true }) };
     if (deep > 0) Object.assign(spec, { steps: steps(), shift: value("shift").map((d) => d * zoom.shift_factor ** deep) });
     return spec;
   }
@@ -107,9 +110,10 @@ function startMap() {
   // The range of the colours is told, too, whose ends change places then.
   function colouring() {
     const ends = [untell(state.low), untell(state.high)], [low, high] = isTold() ? ends.reverse() : ends;
-    return { ...state, low, high };
+    // Verdicts are the brighter the sooner twins part, as in the program's pictures.
+    return { ...state, low, high, reverse: state.reverse !== (certain() && isTold()) };
   }
-  const family = () => JSON.stringify([Object.entries(state.spec).sort(), state.follow]);
+  const family = () => JSON.stringify([Object.entries(state.spec).sort(), state.follow, certain()]);
 
   const colours = new Colours(declaration.palettes);
   const map = new MapView($("map"), $("marks"), about, colours, {
@@ -135,9 +139,9 @@ function startMap() {
     state: () => state,
     set: (changes) => change(changes),
     preset: (name) => {
-      const { colour, scale, reverse, follow } = state, preset = presets.get(name), next = ofPreset(preset);
+      const { colour, scale, reverse, follow, certainty } = state, preset = presets.get(name), next = ofPreset(preset);
       const same = ["system", "quantity", "observable", "value"].every((key) => JSON.stringify(next.spec[key]) === JSON.stringify(state.spec[key]));
-      change({ ...next, colour, scale: same ? scale : preset.scale ?? scaleOfQuantity(next.spec.quantity), reverse, follow, fit: preset });
+      change({ ...next, colour, scale: same ? scale : preset.scale ?? scaleOfQuantity(next.spec.quantity), reverse, follow, certainty, fit: preset });
     },
     factors,
     // A text may have more digits than its number.
@@ -233,6 +237,7 @@ function startMap() {
     const deep = halvings() > 0;
     const pixel = map.scale;
     controls.show(state, {
+      certifiable: certifiable(),
       labels: axisNames(), atLimit: map.atLimit,
       digits: (x, k = 0) => {
         const places = Math.max(0, Math.ceil(-Math.log10(pixel * factors()[k])) + 2);
@@ -361,7 +366,7 @@ function startMap() {
         const [x, y] = map.pixelPlace(state.orbit), [a, b] = axisNames();
         const [fx, fy] = factors(), card = !ensemble() ? orbitCard : ensemble().system === "encounters" ? recordCard : seriesCard;
         orbitCards.forEach((other) => { if (other !== card && !other.root.hidden) other.hide(); });
-        recordCard.classes = quantity().classes ?? [];
+        recordCard.classes = ownQuantity().classes ?? [];
         card.show(specification(), state.orbit, origin() ? `${a} = ${sum(origin()[0], x, placesFor(map.scale))}, ${b} = ${sum(origin()[1], y, placesFor(map.scale))}` : `${a} = ${brief(x * fx, 7)}, ${b} = ${brief(y * fy, 7)}`);
         uncover(card.root, true);
       } else {

@@ -2,7 +2,7 @@
 
 /** What differs from these is in the link. */
 export const DEFAULTS = Object.freeze({
-  preset: null, spec: {}, x: 0, y: 0, span: 40, follow: true,
+  preset: null, spec: {}, x: 0, y: 0, span: 40, follow: true, certainty: false,
   colour: "inferno", scale: "linear", reverse: false, low: null, high: null, orbit: null, line: null,
 });
 
@@ -30,7 +30,7 @@ export function fromLink(text) {
     } else if (key === "orbit" || key === "line") {
       const numbers = value.split(",").map(Number);
       if (numbers.length === (key === "orbit" ? 3 : 4) && numbers.every(Number.isFinite)) state[key] = numbers;
-    } else if (key === "follow" || key === "reverse") state[key] = value === "true";
+    } else if (["follow", "reverse", "certainty"].includes(key)) state[key] = value === "true";
     else if (key in DEFAULTS) state[key] = value;
   }
   if (!(state.span > 0)) state.span = DEFAULTS.span;

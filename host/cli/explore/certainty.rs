@@ -1,0 +1,62 @@
+//! The layer of certainty: tiles whose pixels have the verdict on their value as a class. Each pixel is computed as by `--certify`.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+use trisolar::ensemble::Verdict;
+use trisolar_explore::{Refusal, TileSink, Values};
+
+/// The key of a specification that asks for the layer.
+const CERTAINTY: &str = "certainty";
+/// The cost of a verdict in values of a map, roughly: a quarter of the step, and double-double.
+pub(super) const COST: u64 = 15;
+
+/// Takes the key out of a specification, and returns whether the layer is wanted.
+///
+/// # Errors
+/// The value is not `true` or `false`.
+pub(super) fn wanted(specification: &mut Value) -> Result<bool, Refusal> {
+    let key = specification
+        .as_object_mut()
+        .and_then(|o| o.remove(CERTAINTY));
+    match key {
+        None => Ok(false),
+        Some(Value::Bool(wanted)) => Ok(wanted),
+        Some(other) => Err(Refusal::new(CERTAINTY, other, "must be true or false")),
+    }
+}
+
+/// The refusal of the layer by a map that has none.
+pub(super) fn refused(system: &str) -> Refusal {
+    let allowed = format!("maps of {system} have no verdicts");
+    Refusal::new(CERTAINTY, true, allowed)
+}
+
+/// The classes of pixels for the page.
+pub(super) fn classes() -> Value {
+    let classes = Verdict::WORDS.map(|(name, [r, g, b])| {
+        json!({ "name": name, "colour": u32::from_be_bytes([0, r, g, b]), "flat": false })
+    });
+    json!(classes)
+}
+
+/// A command of the map, with the option for verdicts if they are shown.
+pub(super) fn command(command: String, certain: bool) -> String {
+    command + if certain { " --certify" } else { "" }
+}
+
+/// Verdicts with the numbers of the map that they are about.
+pub(super) fn pairs(verdicts: &[u8], numbers: impl Iterator<Item = f64>) -> Values {
+    let verdicts = verdicts.iter().map(|verdict| f64::from(*verdict));
+    Values::Pairs(verdicts.zip(numbers).map(|(v, n)| [v, n]).collect())
+}
+
+/// Hands the wanted values of a tile to the server.
+pub(super) fn put(sink: &dyn TileSink, tile: usize, wanted: &[Range<usize>], values: &Values) {
+    if let Values::Pairs(pairs) = values {
+        for range in wanted {
+            let part = Values::Pairs(pairs[range.clone()].to_vec());
+            sink.put(tile, range.start, &part);
+        }
+    }
+}
