@@ -1,6 +1,6 @@
 //! Follows a graph of equations with any numbers: symbols, or numbers with derivatives.
 
-use trisolar_equations::system::{Iterates, Rates};
+use trisolar_equations::system::{Iterates, Rates, Splits};
 use trisolar_equations::{Dynamics, Outcomes, Scalar};
 
 use super::Equations;
@@ -109,6 +109,32 @@ impl<const D: usize, const P: usize> Dynamics<D, P> for Interpreter<'_> {
 impl<const D: usize, const P: usize> Rates<D, P> for Interpreter<'_> {
     fn rate<R: Scalar>(&self, t: R, x: &[R; D], p: &[R; P]) -> [R; D] {
         self.rates(t, x, p)
+    }
+}
+
+impl Interpreter<'_> {
+    /// The state after the time `h` in which one of the two groups of numbers stays.
+    fn moved<R: Scalar, const D: usize>(&self, momenta: bool, h: R, x: &[R; D], p: &[R]) -> [R; D] {
+        let Some(groups) = &self.0.momenta else {
+            unreachable!("equations of one group have no such integrator");
+        };
+        let places = (0..groups.len()).filter(|k| groups[*k] == momenta);
+        let wanted: Vec<Node> = places.clone().map(|k| self.0.rates[k]).collect();
+        let mut moved = *x;
+        for (k, rate) in places.zip(self.values(R::of(0.0), x, p, &wanted)) {
+            moved[k] = x[k] + h * rate;
+        }
+        moved
+    }
+}
+
+impl<const D: usize, const P: usize> Splits<D, P> for Interpreter<'_> {
+    fn drift<R: Scalar>(&self, h: R, x: &[R; D], p: &[R; P]) -> [R; D] {
+        self.moved(false, h, x, p)
+    }
+
+    fn kick<R: Scalar>(&self, h: R, x: &[R; D], p: &[R; P]) -> [R; D] {
+        self.moved(true, h, x, p)
     }
 }
 

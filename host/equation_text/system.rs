@@ -83,6 +83,10 @@ impl Text {
                 "there are {count} parameters, and at most {MAX_NUMBERS} are allowed"
             )));
         }
+        let kind = match kind {
+            Kind::Flow if equations.momenta.is_some() => Kind::SplitFlow,
+            kind => kind,
+        };
         let results = Column::NAMES;
         let mut names = equations.state.iter().chain(&equations.parameters);
         if let Some(name) = names.find(|name| results.contains(&name.as_str())) {

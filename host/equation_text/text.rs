@@ -107,6 +107,9 @@ pub struct Equations {
     pub outcomes: Vec<(String, Node)>,
     /// Whether the time occurs.
     pub has_time: bool,
+    /// Whether each number of the state is a momentum, if the equations are in two groups, each of which changes by the other alone. Then the
+    /// others are coordinates; the first of the numbers that belong together is one.
+    pub momenta: Option<Vec<bool>>,
 }
 
 impl Equations {
@@ -283,14 +286,54 @@ fn read(text: &str, parameters: &[&str]) -> Result<Equations, String> {
         });
     }
     let needed = names.graph.needed(&rates);
+    let has_time = needed.iter().any(is_time);
+    let momenta = momenta(&names.graph, &rates).filter(|_| !has_time);
     Ok(Equations {
         outcomes,
-        has_time: needed.iter().any(is_time),
+        has_time,
+        momenta,
         graph: names.graph,
         state,
         parameters,
         rates,
     })
+}
+
+/// Which numbers of a state are momenta, if each rate depends on numbers of the other group alone and there are two groups.
+fn momenta(graph: &Graph, rates: &[Node]) -> Option<Vec<bool>> {
+    let count = rates.len();
+    let mut related = vec![vec![false; count]; count];
+    for (of, rate) in rates.iter().enumerate() {
+        for node in graph.needed(&[*rate]) {
+            if let Operation::Input(by) = graph.nodes()[node as usize]
+                && (by as usize) < count
+            {
+                related[of][by as usize] = true;
+                related[by as usize][of] = true;
+            }
+        }
+    }
+    let mut found: Vec<Option<bool>> = vec![None; count];
+    for first in 0..count {
+        if found[first].is_some() {
+            continue;
+        }
+        found[first] = Some(false);
+        let mut open = vec![first];
+        while let Some(one) = open.pop() {
+            for other in (0..count).filter(|other| related[one][*other]) {
+                if found[other] == found[one] {
+                    return None;
+                }
+                if found[other].is_none() {
+                    found[other] = found[one].map(|momentum| !momentum);
+                    open.push(other);
+                }
+            }
+        }
+    }
+    let found: Vec<bool> = found.into_iter().flatten().collect();
+    found.contains(&true).then_some(found)
 }
 
 /// A number that is above 0 where one formula is less than another.
@@ -437,6 +480,22 @@ mod tests {
         assert!(found.has_time);
         // x, y, u, v, t; two squares and their sum, its root and 3/2 power, two opposites, quotients; 0, 0 t and a sum.
         assert_eq!(found.graph.needed(&found.rates).len(), 5 + 5 + 4 + 3);
+    }
+
+    #[test]
+    fn equations_of_two_groups_have_momenta() {
+        let momenta = |text| Equations::parse(text, &[]).unwrap().momenta;
+        let found = |text| momenta(text).map(|all| all.iter().map(|m| u8::from(*m)).collect());
+        assert_eq!(found("x'=u; y'=v; u'=-x; v'=-y-x"), Some(vec![0, 0, 1, 1]));
+        assert_eq!(found("u'=2*x^2; x'=u; z'=1"), Some(vec![0, 1, 0]));
+        for text in [
+            "x'=u; u'=-x-u",
+            "x'=u; u'=-x+cos(t)",
+            "x'=1; y'=2",
+            "x'=y; y'=z; z'=x",
+        ] {
+            assert_eq!(found(text), None, "{text}");
+        }
     }
 
     #[test]

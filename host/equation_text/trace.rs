@@ -7,7 +7,9 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use trisolar_equations::evolution::Vector as _;
 use trisolar_equations::follow::{self, Course};
 use trisolar_equations::job::MAX_NUMBERS;
-use trisolar_equations::scheme::{Dop853, Iteration, Rk4, Scheme, Tsit5};
+use trisolar_equations::scheme::{
+    Dop853, ForestRuth, Iteration, KahanLi8, Leapfrog, Rk4, Scheme, Tsit5,
+};
 use trisolar_equations::{Alone, Column, Evolution, Job, Law, Mask, Method, Scalar, WithTangent};
 
 use super::Equations;
@@ -220,6 +222,12 @@ pub fn trace(equations: &Equations, job: &Job) -> Traced {
         (Method::RK4, _) => traced::<T<'_>, Rk4>(equations, job),
         (Method::TSIT5, 0) => traced::<A<'_>, Tsit5>(equations, job),
         (Method::TSIT5, _) => traced::<T<'_>, Tsit5>(equations, job),
+        (Method::LEAPFROG, 0) => traced::<A<'_>, Leapfrog>(equations, job),
+        (Method::LEAPFROG, _) => traced::<T<'_>, Leapfrog>(equations, job),
+        (Method::FOREST_RUTH, 0) => traced::<A<'_>, ForestRuth>(equations, job),
+        (Method::FOREST_RUTH, _) => traced::<T<'_>, ForestRuth>(equations, job),
+        (Method::KAHAN_LI_8, 0) => traced::<A<'_>, KahanLi8>(equations, job),
+        (Method::KAHAN_LI_8, _) => traced::<T<'_>, KahanLi8>(equations, job),
         (Method::ITERATION, 0) => traced::<A<'_>, Iteration>(equations, job),
         (Method::ITERATION, _) => traced::<T<'_>, Iteration>(equations, job),
         (_, 0) => traced::<A<'_>, Dop853>(equations, job),

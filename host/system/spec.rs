@@ -117,7 +117,11 @@ impl<Q: Equations> Validated<Q> {
         let method = methods.iter().find(|method| name_of(**method) == s.method);
         let method = *method.ok_or_else(|| {
             let names: Vec<&str> = methods.iter().map(|m| name_of(*m)).collect();
-            let allowed = format!("must be one of {}", names.join(", "));
+            let mut allowed = format!("must be one of {}", names.join(", "));
+            let of_split = Kind::SplitFlow.methods();
+            if about.kind == Kind::Flow && of_split.iter().any(|m| name_of(*m) == s.method) {
+                allowed += "; symplectic integrators need two groups of numbers, each of which changes by the other alone, and no time t";
+            }
             SpecError::new("method", &s.method, allowed)
         })?;
         positive("end", s.end, 1e12)?;

@@ -24,6 +24,8 @@ pub struct DeviceJob {
 pub enum Kind {
     /// A [`Flow`](crate::Flow).
     Flow,
+    /// A [`Flow`](crate::Flow) of two groups of numbers, each of which changes by the other alone, so that it [splits](crate::system::Splits).
+    SplitFlow,
     /// A [`Hamiltonian`](crate::Hamiltonian).
     Hamiltonian,
     /// An [`IteratedMap`](crate::IteratedMap).
@@ -35,6 +37,14 @@ impl Kind {
     pub fn methods(self) -> &'static [Method] {
         match self {
             Self::Flow => &[Method::DOP853, Method::RK4, Method::TSIT5],
+            Self::SplitFlow => &[
+                Method::DOP853,
+                Method::RK4,
+                Method::TSIT5,
+                Method::LEAPFROG,
+                Method::FOREST_RUTH,
+                Method::KAHAN_LI_8,
+            ],
             Self::Hamiltonian => &[
                 Method::KAHAN_LI_8,
                 Method::FOREST_RUTH,

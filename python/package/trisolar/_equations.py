@@ -162,9 +162,9 @@ def ode(
     :param seed: seed of all draws [1].
     :param value: the columns: "outcome", "time", "steps", "lyapunov", "megno", and numbers of the state at the end
         ["outcome", or "lyapunov" where there are no outcomes].
-    :param method: the integrator: "dop853", "rk4" or "tsit5" ["dop853"].
+    :param method: the integrator: "dop853", "rk4" or "tsit5", and, for equations of two groups, "leapfrog", "forest-ruth" or "kahan-li-8" ["dop853"].
     :param end: time to which trajectories are followed; of an iterated map, the number of iterations [100].
-    :param step: step of "rk4" [0.01].
+    :param step: step of methods with a fixed one [0.01].
     :param tolerance: error that the others may make in a step, relative to 1 + abs(x) [1e-10].
     :param most_steps: steps of the others after which a trajectory is called stiff [1000000].
     :param backend: the engine: "auto" (GPUs, where there are any, for 4000 items or more), "cpu", "gpu", or "gpu+cpu" (both).
