@@ -194,6 +194,18 @@ const SCALED: &[Scale] = &[
     scale("trisolar encounters --n 1e8 --stream", LONG_ENSEMBLE, &[]),
     scale("trisolar planets --planet", &[("--years", "2")], &[]),
     scale("trisolar planets --preset", &[("--years", "1")], &[]),
+    scale(
+        "trisolar planets zoom",
+        &[("--years", "2"), ("--frames", "3")],
+        &[],
+    ),
+    scale("trisolar planets sweep", &[("--years", "2")], &[]),
+    scale(
+        "trisolar map zoom",
+        &[("--size", "12"), ("--frames", "3")],
+        &[],
+    ),
+    scale("trisolar map sweep", &[("--end", "2")], &[]),
     scale("trisolar atlas", &[("--box", "2")], &[]),
     scale(
         "trisolar map",

@@ -209,7 +209,8 @@ impl Args {
             theme: self.picture.theme,
             y: self.picture.y_axis.unwrap_or_default(),
         };
-        let draw = |path: &PathBuf| planets::files::picture(path, &specification, &records, &look);
+        let draw =
+            |path: &PathBuf| planets::files::picture(path, &specification, &records, &look, true);
         Ok(self.out.iter().try_for_each(draw)?)
     }
 }

@@ -140,6 +140,26 @@ const EXAMPLES: &[(&str, Examples)] = &[
         ],
     ),
     (
+        "planets zoom",
+        &[(
+            "trisolar planets zoom --planet m=1mjup,a=5.2 --planet m=0.3mjup,a=7:10:64,e=0:0.5:64 --to 8.25,0.1 --film zoom.gif",
+            "maps of MEGNO towards a resonance, and a film",
+        )],
+    ),
+    (
+        "planets sweep",
+        &[
+            (
+                "trisolar planets sweep --planet m=1mjup,a=5.2 --planet m=0,a=7:10:64,e=0:0.5:64 --vary m2=0:1e-3:6",
+                "a map for each of six masses, with a sheet of all",
+            ),
+            (
+                "trisolar planets sweep --preset trappist-1 --years 100 --vary step=0.1,0.05,0.025",
+                "whether a step is short enough",
+            ),
+        ],
+    ),
+    (
         "draw",
         &[
             (
@@ -194,6 +214,20 @@ const EXAMPLES: &[(&str, Examples)] = &[
                 "an outcome, and when it was reached, for trisolar atlas",
             ),
         ],
+    ),
+    (
+        "map zoom",
+        &[(
+            "trisolar map zoom --iterate \"x'=x^2-y^2+a; y'=2*x*y+b\" --set x=0,y=0 --map a=-2:1,b=-1.5:1.5 --value time --to -0.7436,0.1318",
+            "maps of how long the iteration stays finite, towards a point",
+        )],
+    ),
+    (
+        "map sweep",
+        &[(
+            "trisolar map sweep --ode \"x'=s*(y-x); y'=x*(r-z)-y; z'=x*y-b*z\" --set s=10,b=8/3 --draw x=uniform:-20:20 --n 100 --vary r=0:60:61",
+            "exponents of the Lorenz model over a parameter",
+        )],
     ),
     (
         "merge",

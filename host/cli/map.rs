@@ -12,9 +12,12 @@ use trisolar::run::{EngineError, Monitor, Paths, RunOptions};
 use trisolar::spec::SpecError;
 use trisolar::system::files::Format;
 use trisolar::system::{Overrides, Summary, SystemContents, Validated, words};
+use trisolar::zoom::{Observed, TextSpecification};
 
 use super::Failure;
 use super::ensemble::{OutputOptions, fields_of_outputs};
+use super::record_sequence::SequenceCommand;
+use super::record_sequences::Sequence;
 use super::records::{self, Again, Outcome, RecordArgs, RecordCommand, RecordJob, Reported};
 use super::report::{self, Lines};
 use super::resume::Typed;
@@ -23,12 +26,15 @@ use super::resume::Typed;
 /// and parameters, or an ensemble of drawn ones, with Lyapunov exponent, MEGNO, outcome and final state of each.
 #[derive(Debug, clap::Args)]
 #[command(
+    args_conflicts_with_subcommands = true,
     after_help = "Formulas have + - * / ^ with whole or half-integer powers, parentheses, the time t, pi, and the functions abs, atan, atan2, cos, cosh, \
                   exp, floor, ln, max, min, sign, sin, sinh, sqrt, tan, tanh. All other names are parameters, which need a value.\n\
                   A start value that is not given is 1. Without --map, --draw and --n the axes are the first two numbers of the state, from -2 to 2.\n\
                   A map of --ode over two axes has 100x100 pixels without --size, which takes two cores about ten seconds."
 )]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    sequence: Option<Sequence<Overrides>>,
     #[command(flatten)]
     ensemble: RecordArgs<Overrides>,
 }
@@ -69,7 +75,10 @@ impl OutputOptions for OutputArgs {
 
 /// Follows items and reports.
 pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
-    records::run(&args.ensemble, &None, typed)
+    match &args.sequence {
+        Some(sequence) => sequence.run(typed),
+        None => records::run(&args.ensemble, &None, typed),
+    }
 }
 
 /// The columns of all items, and those that were followed again.
@@ -161,19 +170,8 @@ impl RecordCommand for Overrides {
         for (label, text) in summary.lines() {
             lines.add(&label, &text);
         }
-        let mut warnings = Vec::new();
-        if summary.not_finite > 0 {
-            let count = report::grouped(summary.not_finite);
-            warnings.push(format!(
-                "{count} items have numbers that are infinite or undefined"
-            ));
-        }
-        if let Some(count) = summary.stiff.filter(|count| *count > 0) {
-            let count = report::grouped(count);
-            warnings.push(format!(
-                "{count} items are stiff: their steps became too short, or too many"
-            ));
-        }
+        let warnings = summary.warnings().into_iter().flatten();
+        let warnings = warnings.map(|(_, text)| text).collect();
         Reported {
             specification: json!(Text::overrides(valid.specification())),
             errors: json!({ "step_check": summary.step_check }),
@@ -184,5 +182,39 @@ impl RecordCommand for Overrides {
             checked: Ok(()),
             warnings,
         }
+    }
+}
+
+impl SequenceCommand for Overrides {
+    type Specification = TextSpecification;
+
+    const ZOOM: &'static str = "map zoom";
+    const SWEEP: &'static str = "map sweep";
+    const STEPS: [&'static str; 2] = ["items", "items/s"];
+    const TITLES: &'static str = "       least       median     greatest  most frequent outcome";
+
+    fn specification(&self) -> Result<TextSpecification, SpecError> {
+        TextSpecification::new(self)
+    }
+
+    fn add_number(&mut self, name: &str, value: f64) {
+        TextSpecification::add_number(self, name, value);
+    }
+
+    fn row(Observed { summary, observed }: &Observed<Summary>) -> String {
+        let numbers = observed.as_ref().map_or([f64::NAN; 3], |spread| {
+            [spread.least, spread.median, spread.greatest]
+        });
+        let [least, median, greatest] = numbers.map(|x| match x.is_finite() {
+            true => format!("{x:.5e}"),
+            false => "-".to_owned(),
+        });
+        let outcomes = summary.outcomes.iter();
+        let most = outcomes.max_by_key(|(_, count)| *count);
+        let most = most.map_or(String::new(), |(name, count)| {
+            let share = 100.0 * *count as f64 / summary.items.max(1) as f64;
+            format!("{share:.2} % {name}")
+        });
+        format!("{least:>12} {median:>12} {greatest:>12}  {most}")
     }
 }

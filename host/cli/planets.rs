@@ -11,14 +11,17 @@ use trisolar::io::picture::YDirection;
 use trisolar::io::plot::Theme;
 use trisolar::planets::files::{Format, Look, REALS};
 use trisolar::planets::{
-    CHECKED, Overrides, PlanetContents, Record, StepCheck, Summary, Validated, step_check,
-    with_half_the_step,
+    CHECKED, Overrides, PlanetContents, Record, Specification, StepCheck, Summary, Validated,
+    step_check, with_half_the_step,
 };
 use trisolar::run::{EngineError, Monitor, Paths, RunOptions};
 use trisolar::spec::SpecError;
+use trisolar::zoom::Observed;
 
 use super::Failure;
 use super::ensemble::{OutputOptions, fields_of_outputs};
+use super::record_sequence::SequenceCommand;
+use super::record_sequences::Sequence;
 use super::records::{self, Again, Outcome, RecordArgs, RecordCommand, RecordJob, Reported};
 use super::report::{self, Lines};
 use super::resume::Typed;
@@ -27,10 +30,13 @@ use super::resume::Typed;
 /// ensemble of drawn ones, or one system, with MEGNO, Lyapunov exponent, end and energy error of each.
 #[derive(Debug, clap::Args)]
 #[command(
+    args_conflicts_with_subcommands = true,
     after_help = "Units are au, solar masses and years of 2 pi units of time with G = 1 (365.2569 days).\n\
                   System i depends on the seed and i alone, with the same bits on every CPU and GPU."
 )]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    sequence: Option<Sequence<Overrides>>,
     #[command(flatten)]
     ensemble: RecordArgs<Overrides>,
 }
@@ -88,7 +94,10 @@ pub(crate) struct Followed {
 
 /// Follows systems and reports.
 pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
-    records::run(&args.ensemble, &None, typed)
+    match &args.sequence {
+        Some(sequence) => sequence.run(typed),
+        None => records::run(&args.ensemble, &None, typed),
+    }
 }
 
 impl RecordCommand for Overrides {
@@ -215,5 +224,31 @@ impl RecordCommand for Overrides {
             checked: summary.check(most),
             warnings: summary.warnings,
         }
+    }
+}
+
+impl SequenceCommand for Overrides {
+    type Specification = Specification;
+
+    const ZOOM: &'static str = "planets zoom";
+    const SWEEP: &'static str = "planets sweep";
+    const STEPS: [&'static str; 2] = ["steps", "steps/s"];
+    const TITLES: &'static str = "to the end    regular         median   energy error";
+
+    fn specification(&self) -> Result<Specification, SpecError> {
+        Ok(self.validated()?.specification().clone())
+    }
+
+    fn row(Observed { summary, observed }: &Observed<Summary>) -> String {
+        let share = |count: u64| {
+            let share = 100.0 * count as f64 / summary.systems.max(1) as f64;
+            format!("{share:.2} %")
+        };
+        // The first outcome is that of systems that were followed to the end.
+        let whole = share(summary.outcomes[0].1);
+        let regular = summary.regular.map_or("-".to_owned(), share);
+        let median = observed.as_ref().map_or(f64::NAN, |spread| spread.median);
+        let error = summary.energy_largest;
+        format!("{whole:>10} {regular:>10} {median:>14.6} {error:>14.1e}")
     }
 }

@@ -1,4 +1,4 @@
-//! The command of all sequences, which are zooms and sweeps of maps and of encounters: a folder of frames, their computation, and the
+//! The command of all sequences, which are zooms and sweeps of maps and of ensembles of records: a folder of frames, their computation, and the
 //! report. A sequence is its [`Description`] with the [`SequenceOptions`] of its ensemble.
 
 use std::fmt::Display;
@@ -184,6 +184,23 @@ pub(crate) fn varied<P: SequenceParameter>(texts: &[String]) -> Result<Vec<Vary<
     Ok(vary)
 }
 
+/// What varies in a sweep, in words.
+pub(crate) fn ranges<P: SequenceParameter>(vary: &[Vary<P>]) -> String {
+    let range = |vary: &Vary<P>| {
+        let [first, last] = [vary.values.first(), vary.values.last()]
+            .map(|value| short(value.copied().unwrap_or_default()));
+        format!("{} from {first} to {last}", vary.parameter)
+    };
+    match vary {
+        [rows, columns] => format!(
+            "{} down the rows, {} along the columns",
+            range(rows),
+            range(columns)
+        ),
+        all => all.iter().map(range).collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// The frames of a sweep.
 pub(crate) fn swept<B: zoom::Base>(
     base: &B,
@@ -246,6 +263,10 @@ impl FolderArgs {
             let mut map = with_paths(options);
             let out = trisolar::run::resolved(out);
             map.insert("out".into(), json!(out.to_string_lossy()));
+            // Descriptions have the rules of --schedule under its older name.
+            if let Some(rules) = map.get("set").cloned() {
+                map.insert("schedule".into(), rules);
+            }
             map
         };
         typed.refuse_others(&Resumed {

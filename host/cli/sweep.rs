@@ -225,19 +225,7 @@ impl Sweep {
 
 /// What varies, and the method, as far as it is the same in all maps.
 fn heading(vary: &[Vary], base: &Specification) -> String {
-    let range = |vary: &Vary| {
-        let [first, last] = [vary.values.first(), vary.values.last()]
-            .map(|value| short(value.copied().unwrap_or_default()));
-        format!("{} from {first} to {last}", vary.parameter)
-    };
-    let ranges = match vary {
-        [rows, columns] => format!(
-            "{} down the rows, {} along the columns",
-            range(rows),
-            range(columns)
-        ),
-        all => all.iter().map(range).collect::<Vec<_>>().join(", "),
-    };
+    let ranges = sequence::ranges(vary);
     let varies = |name: &str| vary.iter().any(|v| v.parameter.to_string() == name);
     let method = match ["dt", "steps"].into_iter().any(varies) {
         true => base.integrator.to_string(),

@@ -41,7 +41,8 @@ pub(crate) struct Args {
         long,
         value_name = "NAME=FORMULA",
         help_heading = "Zoom",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        visible_alias = "schedule"
     )]
     set: Vec<Rule>,
     /// Reuse pixels of earlier frames: none, or rounded (the cache of rounded coordinates of Badger's study, which is wrong; its error

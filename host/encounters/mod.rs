@@ -5,7 +5,6 @@
 //! [`Summary`] counts, [`files`] writes and [`pictures`] draws. A [`store::Store`] keeps them in a file on the way, from which an interrupted
 //! computation goes on. Run i depends on the seed and i alone; all engines give the same bits.
 
-mod adjustable;
 pub mod certificate;
 mod course;
 mod cpu;
@@ -20,7 +19,6 @@ mod spec;
 pub mod store;
 pub mod summary;
 
-pub use adjustable::Adjustable;
 pub use certificate::Certificate;
 pub use course::{Course, Place};
 pub use cpu::kicks_limit;

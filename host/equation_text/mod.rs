@@ -18,6 +18,6 @@ pub mod trace;
 
 pub use block::Program;
 pub use graph::{Function, Graph, Node, Operation};
-pub use system::Text;
+pub use system::{Text, kept};
 pub use text::{Equations, TextError};
 pub use trace::{Traced, trace};

@@ -49,7 +49,7 @@ struct Made {
 }
 
 /// The same name as a static one. There are as many as users have given.
-fn kept(name: &str) -> &'static str {
+pub fn kept(name: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     match all.get(name) {
@@ -166,7 +166,16 @@ impl Text {
         if option == "ode" && complete.map.len() == 2 && complete.size.is_none() {
             complete.size = Some(OneOrTwo::One(SIDE));
         }
-        let valid = complete.validated(equations)?;
+        let specification = complete.specification(&equations)?;
+        equations.with(specification)
+    }
+
+    /// These equations with a specification.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, or a start without finite rates.
+    pub fn with(self, specification: Specification) -> Result<Validated<Self>, SpecError> {
+        let valid = Validated::new(self, specification)?;
         check_start(&valid)?;
         Ok(valid)
     }

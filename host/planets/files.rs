@@ -91,7 +91,7 @@ impl Format {
                 let values = records.iter().map(|r| s.observable.value(r));
                 npy::write(path, &shape, &values.collect::<Vec<f64>>())
             }
-            Self::Picture => picture(path, s, records, look),
+            Self::Picture => picture(path, s, records, look, true),
         }
     }
 }
@@ -159,7 +159,19 @@ pub fn unit(name: &str) -> &'static str {
     }
 }
 
-/// Draws a map. Systems that ended before their time are grey, unless the map shows that time.
+/// The colours of a map, in which systems that ended before their time are grey, unless it shows that time.
+pub fn style(s: &Specification, theme: Theme) -> PictureStyle {
+    let (spacing, range) = s.observable.colours();
+    PictureStyle {
+        range,
+        spacing,
+        theme,
+        missing: Some("escape or encounter"),
+        ..PictureStyle::default()
+    }
+}
+
+/// Draws a map, with axes or with one pixel for each system.
 ///
 /// # Errors
 /// [`IoError::Data`] unless the systems are a map of two axes, or an error of writing.
@@ -168,6 +180,7 @@ pub fn picture(
     s: &Specification,
     records: &[Record],
     look: &Look,
+    axes: bool,
 ) -> Result<(), IoError> {
     let [(x, x_range, columns), (y, y_range, rows)] = &s.axes()[..] else {
         return Err(IoError::Data {
@@ -183,14 +196,10 @@ pub fn picture(
     } else {
         map
     };
-    let (spacing, range) = s.observable.colours();
-    let style = PictureStyle {
-        range,
-        spacing,
-        theme: look.theme,
-        missing: Some("escape or encounter"),
-        ..PictureStyle::default()
-    };
+    let style = style(s, look.theme);
+    if !axes {
+        return picture::bare(path, &map, &style, Some(&s.json()));
+    }
     let axis = |name: &String, range: [f64; 2], count: usize| {
         Axis::around(name.clone(), unit(name).to_owned(), range, count)
     };

@@ -19,7 +19,7 @@ pub use course::{Course, Place};
 pub use device::DeviceEngine;
 pub use ensemble::PlanetContents;
 pub use kernels_gpu::planets::{Outcome, Record};
-pub use number::{ELEMENTS, Number, PROPERTIES, PlanetText, Setting, YEAR};
+pub use number::{ELEMENTS, Number, PROPERTIES, PlanetText, Setting, YEAR, element_of_planet};
 pub use overrides::Overrides;
 pub use preset::Preset;
 pub use spec::{Form, Integrator, Observable, Relativity, Specification, Step, Stop, Validated};

@@ -236,27 +236,39 @@ impl Setting {
         star: &mut Number,
         planets: &mut [PlanetText],
     ) -> Result<(), String> {
-        let name = self.name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let planet = self.name[name.len()..].parse::<usize>().ok();
-        let element = ELEMENTS.iter().position(|known| *known == name);
-        let there = match (planet, element) {
-            (Some(planet), Some(element)) => {
-                let planet = planet.checked_sub(1).and_then(|i| planets.get_mut(i));
-                planet.map(|planet| &mut planet.0[element])
-            }
-            (None, None) if name == "star" => Some(star),
-            _ => None,
-        };
-        match there {
-            Some(there) => *there = self.number,
-            None => {
-                let last = planets.len();
-                let names = ELEMENTS.map(|name| format!("{name}1 to {name}{last}"));
-                return Err(format!("the numbers are star, {}", names.join(", ")));
-            }
-        }
+        *named(&self.name, star, planets)? = self.number;
         Ok(())
     }
+}
+
+/// The element and the number of the planet, from 1, in a name such as `a2`.
+pub fn element_of_planet(name: &str) -> Option<(usize, usize)> {
+    let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let element = ELEMENTS.iter().position(|known| *known == letters)?;
+    Some((element, name[letters.len()..].parse().ok()?))
+}
+
+/// The number with this name.
+///
+/// # Errors
+/// The names that there are.
+pub(super) fn named<'a>(
+    name: &str,
+    star: &'a mut Number,
+    planets: &'a mut [PlanetText],
+) -> Result<&'a mut Number, String> {
+    let last = planets.len();
+    let there = match element_of_planet(name) {
+        Some((element, planet)) => {
+            let planet = planet.checked_sub(1).and_then(|i| planets.get_mut(i));
+            planet.map(|planet| &mut planet.0[element])
+        }
+        None => (name == "star").then_some(star),
+    };
+    there.ok_or_else(|| {
+        let names = ELEMENTS.map(|name| format!("{name}1 to {name}{last}"));
+        format!("the numbers are star, {}", names.join(", "))
+    })
 }
 
 impl From<(&str, Number)> for Setting {

@@ -10,7 +10,8 @@ use kernels_gpu::planets::{MAX_PLANETS, Outcome, Physics, Plan, Record};
 use serde::{Deserialize, Serialize};
 
 use super::number::{
-    ELEMENTS, LIGHT2, Number, PROPERTIES, PlanetText, YEAR, as_text, unit_of_time,
+    ELEMENTS, LIGHT2, Number, PROPERTIES, PlanetText, YEAR, as_text, named as number_named,
+    unit_of_time,
 };
 use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_spec::SpecError;
@@ -55,6 +56,13 @@ impl fmt::Display for Step {
 }
 
 impl Step {
+    /// Its length in years or periods.
+    pub fn length(self) -> f64 {
+        match self {
+            Self::Years(x) | Self::Periods(x) => x,
+        }
+    }
+
     /// Half of it.
     pub(super) fn half(self) -> Self {
         match self {
@@ -384,6 +392,14 @@ impl Specification {
             named.map(move |(name, number)| (format!("{name}{}", i + 1), number))
         });
         [("star".to_owned(), &self.star)].into_iter().chain(planets)
+    }
+
+    /// The number with this name, such as `a2`.
+    ///
+    /// # Errors
+    /// The names that there are.
+    pub fn number_mut(&mut self, name: &str) -> Result<&mut Number, String> {
+        number_named(name, &mut self.star, &mut self.planets)
     }
 
     /// The axes of the map, in the order in which they are given.

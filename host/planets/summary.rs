@@ -1,25 +1,29 @@
 //! What is reported of many systems.
 
+use std::collections::BTreeMap;
+
 use kernels_gpu::planets::{Outcome, Record};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::files::OUTCOMES;
 use super::{StepCheck, Validated};
 use trisolar_ensemble::statistics::median_and_largest;
 
 /// Statistics of the records of systems.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
     /// Number of systems.
     pub systems: u64,
     /// The systems of each outcome.
-    #[serde(serialize_with = "as_map")]
+    #[serde(serialize_with = "as_map", deserialize_with = "of_map")]
     pub outcomes: [(&'static str, u64); OUTCOMES.len()],
     /// Systems that were followed to the end with a mean MEGNO within 1 of 2, if there are tangent vectors.
     pub regular: Option<u64>,
     /// The median of the finite relative errors of the energy.
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub energy_median: f64,
     /// The largest one.
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub energy_largest: f64,
     /// A sample with half the step.
     pub step_check: Option<StepCheck>,
@@ -37,6 +41,14 @@ fn as_map<S: serde::Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map(outcomes.iter().copied())
+}
+
+/// The outcomes of such an object.
+fn of_map<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<[(&'static str, u64); OUTCOMES.len()], D::Error> {
+    let counts = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    Ok(OUTCOMES.map(|(_, name)| (name, counts.get(name).copied().unwrap_or_default())))
 }
 
 impl Summary {

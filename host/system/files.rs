@@ -5,7 +5,9 @@ use std::path::Path;
 pub use trisolar_equations::job::STIFF;
 use trisolar_equations::{Column, Kind};
 use trisolar_io::npz::{Member, NpzWriter, OUTCOMES, SPECIFICATION};
-use trisolar_io::picture::{self, Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme};
+use trisolar_io::picture::{
+    self, Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme, YDirection,
+};
 use trisolar_io::{IoError, PictureFormat, npy};
 
 use crate::{About, Equations, Validated};
@@ -68,7 +70,6 @@ impl Format {
             ([_, Some(_)], Some([w, h])) => vec![h as usize, w as usize],
             _ => vec![spec.count() as usize],
         };
-        let json = spec.specification().json();
         let column = |k: usize| numbers.iter().skip(k).step_by(spec.width()).copied();
         match self {
             Self::Npz => {
@@ -82,7 +83,7 @@ impl Format {
                     })?;
                 let mut file = NpzWriter::create(path)?;
                 file.arrays(&members)?;
-                file.text(SPECIFICATION, &json)?;
+                file.text(SPECIFICATION, &spec.specification().json())?;
                 file.text(
                     OUTCOMES,
                     &serde_json::to_string(&spec.about().outcomes).unwrap_or_default(),
@@ -90,7 +91,10 @@ impl Format {
                 file.finish()
             }
             Self::Npy => npy::write(path, &shape, &column(0).collect::<Vec<f64>>()),
-            Self::Picture => picture(path, spec, &column(0).collect::<Vec<f64>>(), &json),
+            Self::Picture => {
+                let look = (Theme::default(), YDirection::default());
+                picture(path, spec, &column(0).collect::<Vec<f64>>(), look, true)
+            }
         }
     }
 }
@@ -107,14 +111,20 @@ pub fn classes(about: &About) -> Vec<Class> {
     about.outcome_names().zip(colours).map(class).collect()
 }
 
-/// Draws a map of the first column, in which y grows upwards.
-fn picture<Q: Equations>(
+/// Draws a map of the first column, with axes or with one pixel for each item.
+///
+/// # Errors
+/// [`IoError::Data`] unless the items are a map of two axes, or an error of writing.
+pub fn picture<Q: Equations>(
     path: &Path,
     spec: &Validated<Q>,
     values: &[f64],
-    json: &str,
+    (theme, y_direction): (Theme, YDirection),
+    axes: bool,
 ) -> Result<(), IoError> {
     let s = spec.specification();
+    let json = s.json();
+    let json = Some(json.as_str());
     let ([Some((x, x_range)), Some((y, y_range))], Some(size)) = (s.axes(), s.size) else {
         return Err(IoError::Data {
             path: path.to_owned(),
@@ -134,17 +144,31 @@ fn picture<Q: Equations>(
         title: format!("{}, {}, {step}", spec.about().label, s.method),
         x: axis(x, x_range, size[0]),
         y: axis(y, y_range, size[1]),
-        y_upwards: true,
+        y_upwards: y_direction.is_up(),
         value: name.into(),
         unit: String::new(),
     };
-    if name != Column::NAMES[Column::OUTCOME.0 as usize] {
-        let map = Map::new(values, size[0], size[1]).upside_down();
-        let style = PictureStyle::default();
-        return picture::plot(path, &map, &style, &labels, Some(json));
+    if !shows_outcomes(spec) {
+        let map = Map::new(values, size[0], size[1]);
+        let map = match y_direction.is_up() {
+            true => map.upside_down(),
+            false => map,
+        };
+        let style = PictureStyle {
+            theme,
+            ..PictureStyle::default()
+        };
+        return match axes {
+            true => picture::plot(path, &map, &style, &labels, json),
+            false => picture::bare(path, &map, &style, json),
+        };
     }
     let classes = classes(spec.about());
-    let rows = values.chunks(size[0]).rev().flatten();
+    let mut rows: Vec<&[f64]> = values.chunks(size[0]).collect();
+    if y_direction.is_up() {
+        rows.reverse();
+    }
+    let rows = rows.into_iter().flatten();
     let of_pixels: Vec<u8> = rows.map(|outcome| (outcome - STIFF) as u8).collect();
     let map = ClassMap {
         size,
@@ -152,5 +176,13 @@ fn picture<Q: Equations>(
         of_pixels: &of_pixels,
         values: &vec![1.0; values.len()],
     };
-    picture::classes(path, &map, &labels, Theme::default(), Some(json))
+    match axes {
+        true => picture::classes(path, &map, &labels, theme, json),
+        false => picture::bare_classes(path, &map, json),
+    }
+}
+
+/// Whether maps show outcomes, not numbers.
+pub fn shows_outcomes<Q: Equations>(spec: &Validated<Q>) -> bool {
+    spec.columns()[0] == Column::NAMES[Column::OUTCOME.0 as usize]
 }

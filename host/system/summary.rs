@@ -1,6 +1,6 @@
 //! Columns of items in figures.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use trisolar_ensemble::{Repeated, StepCheck};
 use trisolar_equations::job::{NOT_FINITE, STIFF};
 use trisolar_equations::{Column, Kind};
@@ -9,15 +9,18 @@ use trisolar_spec::Choice;
 use crate::{Equations, Validated};
 
 /// The finite numbers of a column.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// How many they are.
     pub count: u64,
-    /// The least one.
+    /// The least one; NaN if there is none, as the others.
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub least: f64,
     /// The greatest one.
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub greatest: f64,
     /// Their mean.
+    #[serde(with = "trisolar_io::null_is_nan")]
     pub mean: f64,
 }
 
@@ -25,12 +28,14 @@ pub struct Range {
 pub const CHANGE: &str = "change, to another outcome or by more than 5 % of the range, with half the step or a 32nd of the tolerance";
 
 /// The columns of items in figures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
+    /// The number of items.
+    pub items: u64,
     /// The number of items with each outcome, where outcomes are returned.
     pub outcomes: Vec<(String, u64)>,
     /// The other columns by their names.
-    pub columns: Vec<(&'static str, Range)>,
+    pub columns: Vec<(String, Range)>,
     /// The number of items whose step became too short.
     pub stiff: Option<u64>,
     /// The number of items with a number that is infinite or undefined.
@@ -48,6 +53,7 @@ impl Summary {
         again: Option<&Repeated<f64>>,
     ) -> Self {
         let mut summary = Self {
+            items: (numbers.len() / spec.width()) as u64,
             step_check: again.map(|again| spec.step_check(numbers, again)),
             ..Self::default()
         };
@@ -65,8 +71,8 @@ impl Summary {
                 continue;
             }
             let mut range = Range {
-                least: f64::INFINITY,
-                greatest: f64::NEG_INFINITY,
+                least: f64::NAN,
+                greatest: f64::NAN,
                 ..Range::default()
             };
             for x in column().filter(|x| x.is_finite()) {
@@ -76,7 +82,7 @@ impl Summary {
                 range.mean += x;
             }
             range.mean /= range.count as f64;
-            summary.columns.push((name, range));
+            summary.columns.push((name.to_owned(), range));
         }
         if summary.stiff.is_none() {
             summary.not_finite = rows()
@@ -84,6 +90,18 @@ impl Summary {
                 .count() as u64;
         }
         summary
+    }
+
+    /// Warnings about items without finite numbers, and stiff ones, each with the number of these items.
+    pub fn warnings(&self) -> [Option<(u64, String)>; 2] {
+        let not_finite = (
+            self.not_finite,
+            "have numbers that are infinite or undefined",
+        );
+        let why = "are stiff: their steps became too short, or too many";
+        let stiff = (self.stiff.unwrap_or_default(), why);
+        [not_finite, stiff]
+            .map(|(count, why)| (count > 0).then(|| (count, format!("{count} items {why}"))))
     }
 
     /// Lines of a label and a text.
@@ -103,7 +121,7 @@ impl Summary {
                 1 => least.to_string(),
                 _ => format!("{least} to {greatest}, mean {mean}"),
             };
-            ((*name).to_owned(), text)
+            (name.clone(), text)
         });
         let check = self.step_check.iter();
         let check = check.map(|check| ("step check".to_owned(), check.in_words("items", CHANGE)));

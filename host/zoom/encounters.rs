@@ -1,361 +1,244 @@
-//! Sequences of ensembles of encounters: zooms into maps of outcomes, and sweeps over a parameter.
+//! Sequences of ensembles of encounters.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::finished::{self, FORMAT, FoundFrame, FrameParts, FrameState, Wanted};
-use super::folder::Folder;
-use super::framed::{Error, FrameFiles, FrameValues, Framed, Style};
-use super::kind::{Base, SequenceParameter};
-use super::schedule::{Rule, scheduled};
-use super::sequence::{Frame, FrameError, Setting, zoom};
-use super::vary::Vary;
+use super::framed::Style;
+use super::named::{Named, NamedAxis, is_an_axis};
+use super::recorded::{
+    Curves, Figures, FrameSummary, Recorded, cell, curves_of_shares, share_names,
+};
 use trisolar_encounters::pictures::{self, Look};
-use trisolar_encounters::{Adjustable, Encounters, Specification, Summary, Validated};
+use trisolar_encounters::{
+    Choice, Encounters, Jump, Setup, Specification, Summary, Validated, files,
+};
 use trisolar_ensemble::{ClassShare, Report};
-use trisolar_io::atomic::stage;
-use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
-use trisolar_io::{IoError, PictureFormat};
-use trisolar_run::{Monitor, RunOptions};
+use trisolar_io::IoError;
+use trisolar_run::partial::Mapped;
 use trisolar_spec::SpecError;
 
-/// The specification of which the frames are variations.
-#[derive(Clone, Debug)]
-pub struct EncounterBase {
-    /// The specification.
-    pub specification: Specification,
-    /// The point of a map that keeps its place in all frames: its values along the columns and along the rows.
-    pub point: [f64; 2],
-}
+/// The numbers that say how runs are integrated and end.
+const INTEGRATION: [&str; 4] = ["steps-per-period", "jump", "escape-radius", "max-time"];
 
-impl EncounterBase {
-    /// The base of a zoom into a map, to the point with a value for each axis of the map, columns first.
-    ///
-    /// # Errors
-    /// What a point must be.
-    pub fn towards(specification: Specification, point: &[f64]) -> Result<Self, String> {
-        if specification.size.is_none() {
-            return Err("only a map (--map) has a point to zoom in on".into());
-        }
-        let axes = specification.axes();
-        let count = axes.iter().flatten().count();
-        if point.len() != count {
-            return Err(format!(
-                "it must have a number for each axis of the map, of which there are {count}"
-            ));
-        }
-        let mut found = [0.0; 2];
-        let given = point.iter().zip(axes.into_iter().flatten());
-        for (at, (x, (parameter, [low, high]))) in found.iter_mut().zip(given) {
-            if !(low..=high).contains(x) {
-                let name = parameter.name;
-                return Err(format!("{name} must be on the map, from {low} to {high}"));
-            }
-            *at = *x;
-        }
-        Ok(Self {
-            specification,
-            point: found,
-        })
-    }
-
-    /// The base of a sweep: a map keeps its middle.
-    pub fn centred(specification: Specification) -> Self {
-        let axes = specification.axes();
-        let middle = axes.map(|axis| axis.map(|(_, [low, high])| low / 2.0 + high / 2.0));
-        Self {
-            specification,
-            point: middle.map(Option::unwrap_or_default),
-        }
-    }
-
-    /// The frames of a zoom by these rules, which override [`ENCOUNTER_ZOOM`]. With fewer than [`ENCOUNTER_ZOOM_FRAMES`] frames, the zoom
-    /// covers the same ranges in longer strides.
-    ///
-    /// # Errors
-    /// The first frame that is not valid, and why.
-    pub fn zoom(
-        &self,
-        rules: &[Rule<Adjustable>],
-        frames: u32,
-    ) -> Result<Vec<EncounterFrame>, FrameError> {
-        let usual = ENCOUNTER_ZOOM_FRAMES;
-        let rules = scheduled(&[ENCOUNTER_ZOOM], usual, frames, rules.to_vec());
-        zoom(self, &rules, frames)
-    }
-}
-
-/// The rule of a zoom into a map of outcomes.
-pub const ENCOUNTER_ZOOM: &str = "span=span/2^(frame/10)";
-/// The number of frames of such a zoom.
-pub const ENCOUNTER_ZOOM_FRAMES: u32 = 100;
-
-impl SequenceParameter for Adjustable {
-    const VARIABLES_IN_WORDS: &'static str = "span and the parameters, with _ for -";
-
-    fn variable(name: &str) -> Option<Self> {
-        name.replace('_', "-").parse().ok()
-    }
-}
-
-impl Base for EncounterBase {
-    type Parameter = Adjustable;
-    type Validated = Validated;
-
-    fn get(&self, parameter: Adjustable) -> f64 {
-        parameter.get(&self.specification)
-    }
-
-    fn set(&mut self, parameter: Adjustable, value: f64) -> Result<(), String> {
-        parameter.set(&mut self.specification, value, self.point)
-    }
-
-    fn checked(self) -> Result<Validated, SpecError> {
-        self.specification.validate()
-    }
-}
-
-/// An ensemble of a sequence.
-pub type EncounterFrame = Frame<Validated>;
-
-/// A summary of a finished frame.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EncounterSummary {
-    /// Its place, from 0.
-    pub frame: u32,
-    /// The parameters that the sequence sets.
-    pub set: Vec<Setting>,
-    /// The summary of its records.
-    #[serde(flatten)]
-    pub summary: Summary,
-}
-
-/// The specification of a frame, and everything else on which its picture depends.
-fn descriptions(frame: &EncounterFrame, style: &Style) -> [Value; 2] {
-    let specification = frame.specification.specification();
-    let format = style.picture_format();
-    let picture = match specification.size.is_some() && format != PictureFormat::Png {
-        true => json!({ FORMAT: format }),
-        false => Value::Null,
-    };
-    [json!(specification), picture]
-}
-
-impl Framed for Validated {
-    type Summary = EncounterSummary;
-    type Found = ();
-
-    fn main(frame: u32, folder: &Folder) -> PathBuf {
-        folder.file(frame, "npz")
-    }
-
-    fn state(
-        frame: &EncounterFrame,
-        files: &FrameFiles<'_>,
-    ) -> Result<FrameState<EncounterSummary>, IoError> {
-        let [specification, picture] = &descriptions(frame, files.style);
-        let wanted = Wanted {
-            specification,
-            picture,
-            has_picture: frame.specification.specification().size.is_some(),
-            arrays: files.style.npy.then_some("npz"),
-        };
-        Ok(match finished::state(frame.index, &wanted, files.folder)? {
-            FoundFrame::State(state) => state,
-            FoundFrame::OtherPicture { .. } => FrameState::Damaged(format!(
-                "frame {}: its picture has another format",
-                frame.index
-            )),
-        })
-    }
-
-    fn beside<T>(
-        &self,
-        _: &RunOptions,
-        _: &dyn Monitor,
-        work: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<(T, ()), Error> {
-        Ok((work()?, ()))
-    }
-
-    fn write(
-        frame: &EncounterFrame,
-        values: FrameValues<()>,
-        files: &FrameFiles<'_>,
-    ) -> Result<(EncounterSummary, u64), IoError> {
-        let FrameFiles { style, folder, .. } = *files;
-        let spec = &frame.specification;
-        let ensemble = Encounters {
-            specification: spec.specification().clone(),
-            records: values.mapped.into(),
-            report: Report::default(),
-            step_check: None,
-            certificate: None,
-        };
-        let ((), written) = stage(|| {
-            if style.npy {
-                trisolar_encounters::files::npz(&folder.file(frame.index, "npz"), spec, &ensemble)?;
-            }
-            if ensemble.specification.size.is_none() {
-                return Ok(());
-            }
-            let path = folder.file(frame.index, style.picture_format().extension());
-            let look = Look {
-                theme: style.theme,
-                y: style.y,
-            };
-            match style.axes {
-                true => pictures::outcome_map(&path, &ensemble, &look),
-                false => pictures::bare_outcome_map(&path, &ensemble, style.y),
-            }
-        })?;
-        let summary = EncounterSummary {
-            frame: frame.index,
-            set: frame.set.clone(),
-            summary: Summary::of(&ensemble),
-        };
-        let [specification, picture] = descriptions(frame, style);
-        let parts = FrameParts {
-            specification,
-            picture,
-            kept: BTreeMap::new(),
-        };
-        finished::commit(frame.index, parts, &summary, written, folder)?;
-        Ok((summary, ensemble.steps(&values.computed)))
-    }
-}
-
-/// The shares in a table: of all runs, and of all escapes.
-fn shares(summary: &Summary) -> impl Iterator<Item = (String, &ClassShare)> {
-    let outcomes = summary.outcomes.iter().map(|s| (s.what.clone(), s));
-    // Bodies are named by their numbers, because masses may differ from frame to frame.
-    let escapers = (1..).zip(&summary.escapers);
-    outcomes.chain(escapers.map(|(body, s)| (format!("body {body} escapes"), s)))
-}
-
-/// The names of all shares that occur in any of the frames, in their order.
-fn share_names(summaries: &[EncounterSummary]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for (name, _) in summaries.iter().flat_map(|s| shares(&s.summary)) {
-        if !names.contains(&name) {
-            names.push(name);
+/// The names of the parameters of all starts, each once.
+fn starts() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for parameter in Setup::NAMED.into_iter().flat_map(Setup::parameters) {
+        if !names.contains(&parameter.name) {
+            names.push(parameter.name);
         }
     }
     names
 }
 
-/// A share of a frame with its interval, in this order; zero runs where it did not occur.
-fn share_of(summary: &Summary, name: &str) -> [f64; 3] {
-    let found = shares(summary).find(|(found, _)| found == name);
-    found.map_or([0.0; 3], |(_, s)| [s.share, s.interval[0], s.interval[1]])
-}
+impl Named for Specification {
+    type Of = Validated;
 
-/// The summaries as comma-separated values: a line of names, then a line for each frame. Of each share there are the share itself and the
-/// ends of its 95 % interval; a value that a frame does not have is empty.
-pub fn encounter_csv(summaries: &[EncounterSummary]) -> String {
-    let names = share_names(summaries);
-    let mut text = String::from("frame");
-    for setting in summaries.first().map_or(&[][..], |s| &s.set) {
-        text.push_str(&format!(",{}", setting.name));
-    }
-    text.push_str(",runs,failed_runs");
-    for name in &names {
-        let name = name.replace([':', ','], "").replace(' ', "_");
-        text.push_str(&format!(",{name},{name}_low,{name}_high"));
-    }
-    text.push_str(",median_lifetime,ninety_percent_lifetime,tail_exponent,tail_error");
-    text.push_str(",mean_steps,mean_excursions,mean_jumps,largest_energy_error\n");
-    let cell = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
-    for s in summaries {
-        text.push_str(&s.frame.to_string());
-        for setting in &s.set {
-            text.push_str(&format!(",{}", setting.value));
-        }
-        let summary = &s.summary;
-        text.push_str(&format!(",{},{}", summary.runs, summary.failed));
-        for name in &names {
-            let [share, low, high] = share_of(summary, name);
-            text.push_str(&format!(",{share},{low},{high}"));
-        }
-        let lives = &summary.lifetimes;
-        let tail = lives.tail.as_ref();
-        for x in [
-            lives.median,
-            lives.ninety_percent,
-            tail.map(|t| t.exponent),
-            tail.map(|t| t.error),
-            Some(summary.steps),
-            Some(summary.excursions),
-            Some(summary.jumps),
-            Some(summary.errors.energy_largest),
-        ] {
-            text.push_str(&format!(",{}", cell(x)));
-        }
-        text.push('\n');
-    }
-    text
-}
+    const MAP: &'static str = "a map (--map)";
 
-/// Draws the shares of the escapers, or of all outcomes where there are no escapes, over the values of a parameter. The error bars are
-/// their 95 % intervals. Values of a constant ratio have a logarithmic axis.
-///
-/// # Errors
-/// An error of writing the file.
-pub fn draw_shares(
-    path: &Path,
-    vary: &Vary<Adjustable>,
-    summaries: &[EncounterSummary],
-    theme: Theme,
-) -> Result<(), IoError> {
-    let x: Vec<f64> = vary.values.clone();
-    let all = share_names(summaries);
-    let is_escaper = |name: &&String| name.ends_with(" escapes");
-    let escapers: Vec<&String> = all.iter().filter(is_escaper).collect();
-    let names = if escapers.is_empty() {
-        all.iter().collect()
-    } else {
-        escapers
-    };
-    let curves: Vec<(Vec<f64>, Vec<[f64; 2]>)> = (names.iter())
-        .map(|name| {
-            let found = summaries.iter().map(|s| share_of(&s.summary, name));
-            found.map(|[share, low, high]| (share, [low, high])).unzip()
-        })
-        .collect();
-    let series: Vec<Series<'_>> = (names.iter().zip(&curves))
-        .map(|(name, (y, error))| Series {
-            name,
-            x: &x,
-            y,
-            error: Some(error),
-            marks: Marks::Both,
-        })
-        .collect();
-    let [what, of] = match names.iter().any(is_escaper) {
-        true => ["escaping bodies", "escapes"],
-        false => ["outcomes", "encounters"],
-    };
-    let runs = summaries.first().map_or(0, |s| s.summary.runs);
-    let plot = LinePlot {
-        title: format!("Shares of the {what}, {runs} encounters for each value"),
-        x: PlotAxis {
-            name: vary.parameter.to_string(),
-            unit: vary.parameter.unit().into(),
-            division: match vary.has_a_constant_ratio() {
-                true => Division::Logarithmic,
-                false => Division::Linear,
+    fn name(text: &str) -> Option<&'static str> {
+        let mut all = starts().into_iter().chain(INTEGRATION);
+        all.find(|name| *name == text)
+    }
+
+    fn names() -> String {
+        let [others @ .., last] = INTEGRATION;
+        format!("{}, {} or {last}", starts().join(", "), others.join(", "))
+    }
+
+    fn unit(name: &str) -> &'static str {
+        let mut setups = Setup::NAMED.into_iter();
+        let found = setups.find_map(|setup| setup.parameter(name));
+        found.map_or("", |(_, parameter)| parameter.unit)
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        match name {
+            "steps-per-period" => self.steps_per_period,
+            "escape-radius" => self.escape_radius,
+            "max-time" => self.limits.max_time.unwrap_or(f64::NAN),
+            "jump" => match self.jump {
+                Jump::Tolerance(tolerance) => tolerance,
+                Jump::Off => f64::NAN,
             },
-            ..PlotAxis::default()
-        },
-        y: PlotAxis {
-            name: format!("share of the {of}"),
-            ..PlotAxis::default()
-        },
-        theme,
-        ..LinePlot::default()
-    };
-    plot::lines(path, &series, &plot, None)
+            name => match self.setup.parameter(name).map(|(_, p)| self.choice(p)) {
+                Some(Choice::Fixed(value)) => value,
+                _ => f64::NAN,
+            },
+        }
+    }
+
+    fn set_number(&mut self, name: &'static str, value: f64) -> Result<(), String> {
+        match name {
+            "steps-per-period" => self.steps_per_period = value,
+            "escape-radius" => self.escape_radius = value,
+            "max-time" => self.limits.max_time = Some(value),
+            "jump" => self.jump = Jump::Tolerance(value),
+            name => {
+                let Some((_, parameter)) = self.setup.parameter(name) else {
+                    return Err(format!("the setup {} has no {name}", self.setup));
+                };
+                if matches!(self.choice(parameter), Choice::Columns(_) | Choice::Rows(_)) {
+                    return Err(is_an_axis(name));
+                }
+                self.parameters.insert(name, Choice::Fixed(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn map_axes(&self) -> [Option<NamedAxis>; 2] {
+        let [columns, rows] = self.axes();
+        let [width, height] = self.size.unwrap_or([0; 2]);
+        [(columns, width), (rows, height)].map(|(axis, pixels)| {
+            axis.filter(|_| pixels > 0)
+                .map(|(parameter, range)| (parameter.name.to_owned(), range, pixels))
+        })
+    }
+
+    fn set_axis(&mut self, axis: usize, range: [f64; 2]) {
+        if let Some((parameter, _)) = self.axes()[axis] {
+            let choice = [Choice::Columns(range), Choice::Rows(range)][axis];
+            self.parameters.insert(parameter.name, choice);
+        }
+    }
+
+    fn validated(self) -> Result<Validated, SpecError> {
+        self.validate()
+    }
+}
+
+impl Recorded for Validated {
+    type Computed = Encounters;
+    type Sample = ();
+    type Figures = Summary;
+
+    fn specification_json(&self) -> Value {
+        json!(self.specification())
+    }
+
+    fn is_drawn(&self) -> bool {
+        self.specification().size.is_some()
+    }
+
+    fn computed(&self, records: Mapped) -> Encounters {
+        Encounters {
+            specification: self.specification().clone(),
+            records: records.into(),
+            report: Report::default(),
+            step_check: None,
+            certificate: None,
+        }
+    }
+
+    fn figures(&self, computed: &Encounters, _: Option<()>) -> Summary {
+        Summary::of(computed)
+    }
+
+    fn steps_of(&self, computed: &Encounters, spans: &[Range<u64>]) -> u64 {
+        computed.steps(spans)
+    }
+
+    fn write_records(&self, path: &Path, computed: &Encounters) -> Result<(), IoError> {
+        files::npz(path, self, computed)
+    }
+
+    fn draw(&self, path: &Path, computed: &Encounters, style: &Style) -> Result<(), IoError> {
+        let look = Look {
+            theme: style.theme,
+            y: style.y,
+        };
+        match style.axes {
+            true => pictures::outcome_map(path, computed, &look),
+            false => pictures::bare_outcome_map(path, computed, style.y),
+        }
+    }
+}
+
+/// Whether this is the name of the share of an escaper.
+fn is_escaper(name: &String) -> bool {
+    name.ends_with(" escapes")
+}
+
+impl Figures for Summary {
+    const ITEMS: &'static str = "encounters";
+
+    fn items(&self) -> u64 {
+        self.runs
+    }
+
+    fn cells(&self) -> [Vec<(String, String)>; 2] {
+        let lives = &self.lifetimes;
+        let tail = lives.tail.as_ref();
+        let before = [("runs", self.runs), ("failed_runs", self.failed)];
+        let behind = [
+            ("median_lifetime", lives.median),
+            ("ninety_percent_lifetime", lives.ninety_percent),
+            ("tail_exponent", tail.map(|t| t.exponent)),
+            ("tail_error", tail.map(|t| t.error)),
+            ("mean_steps", Some(self.steps)),
+            ("mean_excursions", Some(self.excursions)),
+            ("mean_jumps", Some(self.jumps)),
+            ("largest_energy_error", Some(self.errors.energy_largest)),
+        ];
+        [
+            before
+                .map(|(name, n)| (name.to_owned(), n.to_string()))
+                .into(),
+            behind.map(|(name, x)| (name.to_owned(), cell(x))).into(),
+        ]
+    }
+
+    /// Those of all runs, and of all escapes.
+    fn shares(&self) -> Vec<(String, ClassShare)> {
+        let outcomes = self.outcomes.iter().map(|s| (s.what.clone(), s.clone()));
+        // Bodies are named by their numbers, because masses may differ from frame to frame.
+        let escapers = (1..).zip(&self.escapers);
+        let escapers = escapers.map(|(body, s)| (format!("body {body} escapes"), s.clone()));
+        outcomes.chain(escapers).collect()
+    }
+
+    /// The shares of the escapers, or of all outcomes where there are no escapes.
+    fn curves(all: &[FrameSummary<Self>]) -> Curves {
+        let mut names = share_names(all);
+        let [what, of] = match names.iter().any(is_escaper) {
+            true => {
+                names.retain(is_escaper);
+                ["escaping bodies", "escapes"]
+            }
+            false => ["outcomes", Self::ITEMS],
+        };
+        let runs = all.first().map_or(0, |s| s.figures.runs);
+        Curves {
+            what: "shares",
+            title: format!("Shares of the {what}, {runs} encounters for each value"),
+            y: format!("share of the {of}"),
+            curves: curves_of_shares(all, names),
+        }
+    }
+
+    fn warnings(&self) -> Vec<Option<(f64, String)>> {
+        let failed = self.failed_warning();
+        let errors = self.accuracy_warning();
+        let open = self.open_warning();
+        vec![
+            failed.map(|text| (self.failed as f64, text)),
+            errors.map(|text| (self.errors.energy_largest, text)),
+            open.map(|text| (self.open as f64, text)),
+        ]
+    }
+
+    fn check(&self, most: Option<f64>) -> Result<(), String> {
+        self.check(most)
+    }
+
+    fn energy_largest(&self) -> Option<f64> {
+        Some(self.errors.energy_largest)
+    }
+
+    fn failed(&self) -> u64 {
+        self.failed
+    }
 }

@@ -2,10 +2,10 @@
 //! one.
 //!
 //! - `sequence.json`: everything on which the frames' values depend, and under `run` the options
-//! - `frame-00012.png` (with axes also `.svg` or `.pdf`), and `.npy` (of encounters `.npz`) if requested
+//! - `frame-00012.png` (with axes also `.svg` or `.pdf`), and `.npy` (of ensembles of records `.npz`) if requested
 //! - `frame-00012.json`: the frame's specification, summary and checksums of its files; written last
 //! - `frame-00012.part`: the finished pixels of an unfinished frame
-//! - `frame-00012.npz.part` and `frame-00012.npz.part.json`: the records of an unfinished frame of encounters
+//! - `frame-00012.npz.part` and `frame-00012.npz.part.json`: the records of an unfinished frame
 //!
 //! Frames of a sweep of two parameters have both values in their names: `frame-00012_mass2=10_dt=0.002.png`.
 
@@ -19,12 +19,10 @@ use serde_json::Value;
 
 use super::sequence::{Frame, Setting};
 use super::short::short;
-use trisolar_encounters::Adjustable;
 use trisolar_io::atomic::{Staged, check_writable, stage, write_with};
 use trisolar_io::read::{self, Limit};
 use trisolar_io::sum::{Sum, sealed, unsealed};
 use trisolar_io::{IoError, PictureFormat};
-use trisolar_map::Parameter;
 use trisolar_run::{Names, Part, Record, RecordError};
 
 /// The file that describes the sequence.
@@ -42,13 +40,16 @@ const VALUES: &str = "values";
 /// The file of all maps as one Zarr store.
 pub const DATASET: &str = "maps.zarr.zip";
 /// The files of a sequence besides the frames.
-const SHEETS: [&str; 9] = [
+const SHEETS: [&str; 12] = [
     "sheet.png",
     "sheet.svg",
     "sheet.pdf",
     "shares.png",
     "shares.svg",
     "shares.pdf",
+    "median.png",
+    "median.svg",
+    "median.pdf",
     "table.csv",
     "table.json",
     DATASET,
@@ -479,23 +480,31 @@ fn is_frame(name: &OsStr) -> bool {
                 .unwrap_or(stem),
             _ => stem,
         };
-        let mut words = stem.split('_');
-        let number = words.next().unwrap_or_default();
-        let (mut settings, count) = (words.clone(), words.count());
-        number.len() >= 5
-            && number.bytes().all(|b| b.is_ascii_digit())
-            && (count == 0 || count == 2)
-            && settings.all(is_setting)
+        let digits = stem.bytes().take_while(u8::is_ascii_digit).count();
+        digits >= 5
+            && are_settings(&stem[digits..])
             && ["png", "svg", "pdf", "npy", "npz", "json", "part"].contains(&extension)
     })
 }
 
-/// Whether a part of a name consists of a parameter and its value.
-fn is_setting(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, value)| {
-        let is_known = name.parse::<Parameter>().is_ok() || name.parse::<Adjustable>().is_ok();
-        is_known && value.parse::<f64>().is_ok()
-    })
+/// Whether a part of a name is empty, or two parameters with their values: `_NAME=NUMBER_NAME=NUMBER`.
+fn are_settings(text: &str) -> bool {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || "_-".contains(c))
+    };
+    let is_number = |text: &str| text.parse::<f64>().is_ok();
+    match text.split('=').collect::<Vec<_>>()[..] {
+        [rest] => rest.is_empty(),
+        [first, between, last] => {
+            let first = first.strip_prefix('_').is_some_and(is_name);
+            let (value, second) = between.split_once('_').unwrap_or_default();
+            first && is_number(value) && is_name(second) && is_number(last)
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -580,7 +589,9 @@ mod tests {
             ("frame-00001_v-inf=0.5_steps-per-period=40.npz", true),
             ("frame-00001.mine.part.json", false),
             ("frame-00001_mass2=10.npy", false),
-            ("frame-00001_mass2=10_mine=3.npy", false),
+            ("frame-00001_x_0=10_tau_a1=-3e-7.npz", true),
+            ("frame-00001_mass2=10_my own=3.npy", false),
+            ("frame-00001_mass2=10_3=3.npy", false),
             ("frame-00001_mass2=10_dt=0.002_dt=3.npy", false),
             ("frame-00001_mine.png", false),
             ("frame-00001.png.txt", false),

@@ -104,7 +104,7 @@ pub struct Style {
     pub format: PictureFormat,
     /// The direction of y.
     pub y: YDirection,
-    /// Whether arrays (of encounters, their records) are written as well.
+    /// Whether arrays (of ensembles of records, these) are written as well.
     pub npy: bool,
 }
 

@@ -38,10 +38,14 @@ impl<P: SequenceParameter> Expression<P> {
         base: &B,
     ) -> Result<f64, String> {
         let names = self.formula.variables().iter();
-        let values: Vec<f64> = names
+        let values: Vec<f64> = (names.clone())
             .map(|name| variable(name, frame, frames, base))
             .collect();
         let value = self.formula.value(&values);
+        let missing = names.clone().zip(&values).find(|(_, value)| value.is_nan());
+        if let Some((name, _)) = missing {
+            return Err(format!("{name}, which {} needs, has no value", self.text));
+        }
         if value.is_finite() {
             Ok(value)
         } else {

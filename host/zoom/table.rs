@@ -5,11 +5,13 @@ use std::path::Path;
 use super::folder::Folder;
 use super::frame::{Summary, maps_without_parting, most_steps, title};
 use super::framed::Style;
+use super::kind::SequenceParameter;
+use super::recorded::Recorded;
 use super::sequence::Frame;
 use super::short::short;
 use super::vary::Vary;
 use trisolar_io::IoError;
-use trisolar_io::colour::ColourRange;
+use trisolar_io::colour::{ColourRange, Spacing};
 use trisolar_io::picture::{self, PictureStyle, TileLabels, Tiles};
 use trisolar_map::{ValueSlice, output};
 
@@ -43,17 +45,10 @@ impl<'a> ContactSheet<'a> {
         });
         let numbers = style.colours.common_times(s.quantity, steps, most);
         let (value, unit) = style.colours.labels(s.quantity, most, numbers);
-        let labels = match vary {
-            [rows, columns] => TileLabels::Matrix {
-                rows: values(rows),
-                columns: values(columns),
-            },
-            _ => TileLabels::Each(frames.iter().map(title).collect()),
-        };
         let tiles = Tiles {
             size: s.size.map(|n| n as usize),
             aspect: s.span[0] / s.span[1],
-            labels,
+            labels: labels(frames, vary),
             title: heading,
             notes: Vec::new(),
             value: if unit.is_empty() {
@@ -125,19 +120,14 @@ impl<'a> ContactSheet<'a> {
         let quantity = frames[0].specification.specification().quantity;
         if !quantity.counts_steps() {
             // All maps have the same colours, so that they can be compared.
-            let mut range: Option<[f64; 2]> = None;
-            for frame in *frames {
+            let ends = |frame: &Frame| -> Result<Vec<f64>, IoError> {
                 let values = values(frame)?;
-                let found = match output::range(quantity, ValueSlice::F64(&values)) {
+                Ok(match output::range(quantity, ValueSlice::F64(&values)) {
                     ColourRange::Fixed(low, high) => vec![low, high],
                     ColourRange::Whole => values,
-                };
-                for value in found.into_iter().filter(|v| look.spacing.counts(*v)) {
-                    let [low, high] = range.unwrap_or([value; 2]);
-                    range = Some([low.min(value), high.max(value)]);
-                }
-            }
-            if let Some([low, high]) = range.filter(|[low, high]| low < high) {
+                })
+            };
+            if let Some([low, high]) = common_range(look.spacing, frames.iter().map(ends))? {
                 look.range = ColourRange::Fixed(low, high);
                 tiles.beyond = (summaries.iter().filter_map(|s| s.range).flatten())
                     .any(|value| look.spacing.counts(value) && (value < low || value > high));
@@ -147,8 +137,104 @@ impl<'a> ContactSheet<'a> {
     }
 }
 
+/// The maps of a sweep of an ensemble of records on one page.
+#[derive(Debug)]
+pub struct RecordSheet<'a, E> {
+    frames: &'a [Frame<E>],
+    tiles: Tiles,
+    look: PictureStyle,
+}
+
+impl<'a, E: Recorded> RecordSheet<'a, E> {
+    /// A sheet of these frames, as [`ContactSheet::new`]; `None` unless they are maps of numbers.
+    ///
+    /// # Errors
+    /// The reason why the sheet is not possible: it would be too large.
+    pub fn new<P: SequenceParameter>(
+        frames: &'a [Frame<E>],
+        vary: &[Vary<P>],
+        size: [usize; 2],
+        heading: String,
+        style: &Style,
+    ) -> Result<Option<Self>, String> {
+        let colours = frames
+            .first()
+            .and_then(|frame| frame.specification.colours());
+        let Some((value, look)) = colours else {
+            return Ok(None);
+        };
+        let look = PictureStyle {
+            theme: style.theme,
+            ..look
+        };
+        let tiles = Tiles {
+            size,
+            aspect: size[0] as f64 / size[1] as f64,
+            labels: labels(frames, vary),
+            title: heading,
+            notes: Vec::new(),
+            value,
+            y_upwards: style.y.is_up(),
+            beyond: false,
+        };
+        picture::check_sheet(&tiles, &look)?;
+        Ok(Some(Self {
+            frames,
+            tiles,
+            look,
+        }))
+    }
+
+    /// Draws the maps, whose records are in the folder, with the same colours.
+    ///
+    /// # Errors
+    /// A file is missing or has another size, or the picture cannot be written.
+    pub fn write(&self, path: &Path, folder: &Folder) -> Result<(), IoError> {
+        let coloured = |frame: &Frame<E>| {
+            let records = folder.file(frame.index, "npz");
+            frame.specification.coloured(&records)
+        };
+        let (mut tiles, mut look) = (self.tiles.clone(), self.look);
+        let all = common_range(look.spacing, self.frames.iter().map(coloured))?;
+        match (all, look.range) {
+            (Some([low, high]), ColourRange::Whole) => look.range = ColourRange::Fixed(low, high),
+            (Some([least, most]), ColourRange::Fixed(low, high)) => {
+                tiles.beyond = least < low || most > high;
+            }
+            (None, _) => {}
+        }
+        picture::sheet(path, &tiles, &look, None, |n| coloured(&self.frames[n]))
+    }
+}
+
+/// The range of the numbers of all maps that colours can show; `None` without two different ones.
+fn common_range(
+    spacing: Spacing,
+    maps: impl Iterator<Item = Result<Vec<f64>, IoError>>,
+) -> Result<Option<[f64; 2]>, IoError> {
+    let mut range: Option<[f64; 2]> = None;
+    for map in maps {
+        for value in map?.into_iter().filter(|v| spacing.counts(*v)) {
+            let [low, high] = range.unwrap_or([value; 2]);
+            range = Some([low.min(value), high.max(value)]);
+        }
+    }
+    Ok(range.filter(|[low, high]| low < high))
+}
+
+/// The labels of the maps of a sweep.
+fn labels<V, P: SequenceParameter>(frames: &[Frame<V>], vary: &[Vary<P>]) -> TileLabels {
+    match vary {
+        [rows, columns] => TileLabels::Matrix {
+            rows: values(rows),
+            columns: values(columns),
+        },
+        _ => TileLabels::Each(frames.iter().map(title).collect()),
+    }
+}
+
 /// A parameter's values, each with its name.
-fn values(vary: &Vary) -> Vec<String> {
+fn values<P: SequenceParameter>(vary: &Vary<P>) -> Vec<String> {
     let label = |value: &f64| format!("{} {}", vary.parameter, short(*value));
     vary.values.iter().map(label).collect()
 }

@@ -10,13 +10,11 @@ use trisolar::bodies::Points;
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
 use trisolar::encounters::pictures::Look;
 use trisolar::encounters::summary::outcome_name;
-use trisolar::encounters::{
-    self, Adjustable, Devices, Encounters, Outcome, Overrides, Summary, Validated,
-};
+use trisolar::encounters::{self, Devices, Encounters, Outcome, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 use trisolar::spec::Parameters as _;
-use trisolar::zoom::{self, EncounterBase, EncounterFrame};
+use trisolar::zoom::{self, Frame, NamedBase, Number};
 
 use crate::{errors, values, watch};
 
@@ -137,7 +135,7 @@ pub(crate) fn encounters_zoom_frames(
 ) -> PyResult<Vec<EncountersProblem>> {
     let frames = values::frames(frames)?;
     let overrides = given(options, toml, file)?;
-    let base = EncounterBase::towards(specification(&overrides)?, &to).map_err(|allowed| {
+    let base = NamedBase::towards(specification(&overrides)?, &to).map_err(|allowed| {
         let to: Vec<String> = to.iter().map(f64::to_string).collect();
         errors::value(&to.join(","), "--to", &allowed)
     })?;
@@ -146,7 +144,7 @@ pub(crate) fn encounters_zoom_frames(
     let found = base.zoom(&rules.collect::<PyResult<Vec<_>>>()?, frames);
     let found = found.map_err(|e| errors::bad_input(&e))?;
     let problem =
-        |frame: EncounterFrame| EncountersProblem::of(frame.specification, overrides.max_error);
+        |frame: Frame<Validated>| EncountersProblem::of(frame.specification, overrides.max_error);
     Ok(found.into_iter().map(problem).collect())
 }
 
@@ -165,16 +163,18 @@ pub(crate) fn encounters_sweep_frames(
 ) -> PyResult<(Vec<Swept>, Vec<values::ParameterUnit>)> {
     let overrides = given(options, toml, file)?;
     let vary = values::vary(&vary)?;
-    let base = EncounterBase::centred(specification(&overrides)?);
+    let base = NamedBase::centred(specification(&overrides)?);
     let found = zoom::sweep(&base, &vary).map_err(|e| errors::bad_input(&e))?;
-    let problem = |frame: EncounterFrame| {
+    let problem = |frame: Frame<Validated>| {
         let set = frame.set.into_iter().map(|s| (s.name, s.value)).collect();
         (
             EncountersProblem::of(frame.specification, overrides.max_error),
             set,
         )
     };
-    let unit = |vary: &zoom::Vary<Adjustable>| (vary.parameter.to_string(), vary.parameter.unit());
+    let unit = |vary: &zoom::Vary<Number<encounters::Specification>>| {
+        (vary.parameter.to_string(), vary.parameter.unit())
+    };
     let units = vary.iter().map(unit).collect();
     Ok((found.into_iter().map(problem).collect(), units))
 }

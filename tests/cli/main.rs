@@ -25,6 +25,7 @@ mod parts;
 mod planets;
 mod points;
 mod reading;
+mod record_sequences;
 mod resume;
 mod run;
 mod simd;

@@ -8,8 +8,8 @@ use trisolar::encounters::files::Format;
 use trisolar::encounters::pictures::Look;
 use trisolar::encounters::store::EncounterContents;
 use trisolar::encounters::{
-    Encounters, Overrides, Record, Records, Summary, Validated, pictures, step_check,
-    with_twice_the_steps,
+    Encounters, Overrides, Record, Records, Specification, Summary, Validated, pictures,
+    step_check, with_twice_the_steps,
 };
 use trisolar::ensemble::{ClassShare, Repeated, Report, Verdict};
 use trisolar::io::{IoError, PictureFormat};
@@ -19,16 +19,13 @@ use trisolar::spec::SpecError;
 
 use super::Failure;
 use super::ensemble::{OutputOptions, fields_of_outputs};
+use super::record_sequence::SequenceCommand;
 use super::records::{self, Again, Outcome, RecordCommand, RecordJob, Reported};
 use super::report::{self, Lines};
 use super::resume::Typed;
 
 mod options;
-mod sequence;
-mod sweep;
-mod zoom;
 
-use options::Sequence;
 pub(crate) use options::{Args, OutputArgs};
 
 /// The pictures of the verdicts.
@@ -88,8 +85,7 @@ impl OutputOptions for OutputArgs {
 /// Computes encounters and reports.
 pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
     match &args.sequence {
-        Some(Sequence::Zoom(args)) => zoom::run(args, typed),
-        Some(Sequence::Sweep(args)) => sweep::run(args, typed),
+        Some(sequence) => sequence.run(typed),
         None => records::run(&args.ensemble, &args.points, typed),
     }
 }
@@ -226,6 +222,34 @@ impl RecordCommand for Overrides {
             warnings,
             checked: summary.check(most),
         }
+    }
+}
+
+impl SequenceCommand for Overrides {
+    type Specification = Specification;
+
+    const ZOOM: &'static str = "encounters zoom";
+    const SWEEP: &'static str = "encounters sweep";
+    const STEPS: [&'static str; 2] = ["steps", "steps/s"];
+    const SCHEDULE: &'static [&'static str] = &["set", "schedule"];
+    const TITLES: &'static str = "   escapes           of bodies 1, 2, 3    median time     failed";
+
+    fn specification(&self) -> Result<Specification, SpecError> {
+        Ok(self.validated(None)?.specification().clone())
+    }
+
+    fn row(summary: &Summary) -> String {
+        let escapes: u64 = summary.escapers.iter().map(|s| s.count).sum();
+        let of_all = 100.0 * escapes as f64 / summary.runs as f64;
+        let each = |s: &ClassShare| format!("{:.2}", 100.0 * s.share);
+        let each: Vec<String> = summary.escapers.iter().map(each).collect();
+        let each = match &each[..] {
+            [] => "-".to_owned(),
+            each => format!("{} %", each.join(", ")),
+        };
+        let median = (summary.lifetimes.median).map_or("open".to_owned(), |t| format!("{t:.4}"));
+        let failed = report::grouped(summary.failed);
+        format!("{of_all:>8.2} % {each:>27} {median:>14} {failed:>10}")
     }
 }
 

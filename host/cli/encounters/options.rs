@@ -9,8 +9,8 @@ use trisolar::io::picture::YDirection;
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 
-use super::{sweep, zoom};
 use crate::divergence::down;
+use crate::record_sequences::Sequence;
 use crate::records::RecordArgs;
 
 /// Integrate three-body encounters to their end: which body escapes, when and how fast, and which binary stays behind. Without
@@ -24,22 +24,13 @@ use crate::records::RecordArgs;
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
-    pub(super) sequence: Option<Sequence>,
+    pub(super) sequence: Option<Sequence<Overrides>>,
     /// Start from a file with a line or row for each run: positions, velocities and masses of bodies 1, 2, 3 (21 numbers); .npy,
     /// .npz (its array points) or text
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["setup", "n", "draw", "map", "size", "seed"])]
     pub(super) points: Option<PathBuf>,
     #[command(flatten)]
     pub(super) ensemble: RecordArgs<Overrides>,
-}
-
-/// Sequences of ensembles.
-#[derive(Debug, clap::Subcommand)]
-pub(crate) enum Sequence {
-    /// Compute a zoom: a sequence of maps of outcomes towards a point
-    Zoom(Box<zoom::Args>),
-    /// Compute an ensemble for each value of a parameter, or each pair of values of two
-    Sweep(Box<sweep::Args>),
 }
 
 /// The options of outputs, all of which the record of an unfinished computation holds.

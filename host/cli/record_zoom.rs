@@ -1,30 +1,30 @@
-//! `trisolar encounters zoom`: a sequence of maps of outcomes towards a point, as pictures and as a film.
+//! Zooms of ensembles of records: a sequence of maps towards a point, as pictures and as a film.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use trisolar::encounters::{Adjustable, Overrides};
 use trisolar::run::{Part, Paths};
-use trisolar::zoom::{
-    ENCOUNTER_ZOOM_FRAMES, EncounterBase, EncounterFrame, Rule, Style, variables_in_words,
-};
+use trisolar::zoom::{NAMED_ZOOM_FRAMES, NamedBase, Number, Rule, Style, variables_in_words};
 
-use super::sequence::{SequenceArgs, may_differ, style};
-use crate::films::frames;
-use crate::report::Lines;
-use crate::resume::Typed;
-use crate::sequence::{self, Description, Ended, FilmArgs, ZoomLookArgs};
-use crate::{Failure, values};
+use super::films::frames;
+use super::record_sequence::{FrameOf, SequenceArgs, SequenceCommand, may_differ, style};
+use super::report::Lines;
+use super::resume::Typed;
+use super::sequence::{self, Description, Ended, FilmArgs, ZoomLookArgs};
+use super::{Failure, values};
 
-/// Compute a sequence of maps of outcomes (--map) towards a point, which keeps its place in all pictures. Run it again to continue an
-/// interrupted run, or to make a film of existing frames.
+/// A number of a zoom.
+type NumberOf<C> = Number<<C as SequenceCommand>::Specification>;
+
+/// Compute a sequence of maps towards a point, which keeps its place in all pictures. Run it again to continue an interrupted run, or to
+/// make a film of existing frames.
 #[derive(Debug, clap::Args)]
 #[command(
-    about = "Compute a zoom: a sequence of maps of outcomes towards a point",
-    after_help = formulas()
+    about = "Compute a zoom: a sequence of maps towards a point",
+    after_help = formulas::<C>()
 )]
-pub(crate) struct Args {
+pub(crate) struct Args<C: SequenceCommand> {
     /// The point of the map: its value along the columns, and along the rows if the map has them
     #[arg(
         long,
@@ -36,19 +36,21 @@ pub(crate) struct Args {
         required_unless_present = "resume"
     )]
     to: Vec<f64>,
-    /// Number of frames, 1 to 99999. Fewer than 100 frames cover the same ranges in longer strides, unless --set has a formula of the
+    /// Number of frames, 1 to 99999. Fewer than 100 frames cover the same ranges in longer strides, unless --schedule has a formula of the
     /// span; more frames go on beyond them
-    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = frames, default_value_t = ENCOUNTER_ZOOM_FRAMES)]
+    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = frames, default_value_t = NAMED_ZOOM_FRAMES)]
     frames: u32,
     /// Set a parameter by a formula, such as 'span=span/2^(frame/5)'; can be repeated. The span is that of the columns, and that of
     /// the rows changes in proportion [default: span=span/2^(frame/10)]
     #[arg(
-        long,
+        long = C::SCHEDULE[0],
         value_name = "NAME=FORMULA",
         help_heading = "Zoom",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        visible_aliases = C::SCHEDULE[1..].iter().copied(),
+        value_parser = str::parse::<Rule<NumberOf<C>>>
     )]
-    set: Vec<Rule<Adjustable>>,
+    schedule: Vec<Rule<NumberOf<C>>>,
 
     /// Folder for the frames: frame-00000.png and so on, and a .json with the specification and summary of each. An interrupted run
     /// in it is continued
@@ -64,21 +66,22 @@ pub(crate) struct Args {
     #[command(flatten)]
     films: FilmArgs,
     #[command(flatten)]
-    sequence: SequenceArgs,
+    sequence: SequenceArgs<C>,
 }
 
-fn formulas() -> String {
+fn formulas<C: SequenceCommand>() -> String {
     format!(
         "A formula can use {}; + - * / ^, and functions such as min(a, b), max(a, b), exp, ln, sqrt, floor. NAME is one of {}.",
-        variables_in_words::<Adjustable>(),
-        Adjustable::names(),
+        variables_in_words::<NumberOf<C>>(),
+        NumberOf::<C>::names(),
     )
 }
 
 /// The description of a zoom, which `sequence.json` holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Zoom {
-    base: Overrides,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Zoom<C: SequenceCommand> {
+    base: C,
     max_error: Option<f64>,
     to: Vec<f64>,
     frames: u32,
@@ -91,36 +94,36 @@ struct Zoom {
     look: ZoomLookArgs,
 }
 
-impl Paths for Zoom {
+impl<C: SequenceCommand> Paths for Zoom<C> {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         self.film.iter_mut().collect()
     }
 }
 
 /// Computes the missing frames and makes the films.
-pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
+pub(crate) fn run<C: SequenceCommand>(args: &Args<C>, typed: &Typed) -> Result<(), Failure> {
     let describe = |base, max_error| {
         Ok(Zoom {
             base,
             max_error,
             to: args.to.clone(),
             frames: args.frames,
-            set: args.set.iter().map(Rule::to_string).collect(),
+            set: args.schedule.iter().map(Rule::to_string).collect(),
             npz: args.sequence.npz,
             film: args.films.film.clone(),
             fps: args.films.fps,
             look: args.look,
         })
     };
-    let base = |under: Option<&_>| args.sequence.base(under);
+    let base = |under: Option<&_>| args.sequence.base(under, std::iter::empty());
     sequence::run(&args.sequence, typed, &args.out, base, describe)
 }
 
-impl Description for Zoom {
-    type Options = SequenceArgs;
-    const COMMAND: &'static str = "encounters zoom";
+impl<C: SequenceCommand> Description for Zoom<C> {
+    type Options = SequenceArgs<C>;
+    const COMMAND: &'static str = C::ZOOM;
 
-    fn base(&self) -> &Overrides {
+    fn base(&self) -> &C {
         &self.base
     }
 
@@ -128,8 +131,8 @@ impl Description for Zoom {
         &mut self.max_error
     }
 
-    fn may_differ(frames: &[EncounterFrame]) -> Vec<&'static str> {
-        may_differ(frames)
+    fn may_differ(frames: &[FrameOf<C>]) -> Vec<&'static str> {
+        may_differ::<C>(frames)
     }
 
     fn style(&self) -> Style {
@@ -141,28 +144,30 @@ impl Description for Zoom {
     }
 
     fn kind(&self) -> Value {
-        json!({ "encounters zoom": self.to })
+        json!({ (C::ZOOM): self.to })
     }
 
-    fn frames(&self) -> Result<Vec<EncounterFrame>, Failure> {
-        let base = self.base.validated(None);
+    fn frames(&self) -> Result<Vec<FrameOf<C>>, Failure> {
+        let base = self.base.specification();
         let base = base.map_err(|e| Failure::BadInput(e.to_string()))?;
-        let base = EncounterBase::towards(base.specification().clone(), &self.to);
+        let base = NamedBase::towards(base, &self.to);
         let base = base.map_err(|allowed| {
             let given: Vec<String> = self.to.iter().map(f64::to_string).collect();
             Failure::value(&given.join(","), "--to", &allowed)
         })?;
         let mut rules = Vec::new();
         for rule in &self.set {
-            let refuse = |e: String| Failure::value(rule, "--set", &e);
+            let refuse = |e: String| Failure::value(rule, &format!("--{}", C::SCHEDULE[0]), &e);
             rules.push(rule.parse().map_err(refuse)?);
         }
         base.zoom(&rules, self.frames).map_err(|e| {
-            Failure::BadInput(format!("{e}\nhint: --to, --set and --frames determine it"))
+            Failure::BadInput(format!(
+                "{e}\nhint: --to, --schedule and --frames determine it"
+            ))
         })
     }
 
-    fn check(&self, _: &[EncounterFrame], _: Option<Part>) -> Result<(), Failure> {
+    fn check(&self, _: &[FrameOf<C>], _: Option<Part>) -> Result<(), Failure> {
         self.look.check(&self.film)
     }
 
@@ -177,6 +182,8 @@ impl Description for Zoom {
 
 #[cfg(test)]
 mod tests {
+    use trisolar::encounters::Overrides;
+
     use super::*;
 
     #[test]
