@@ -28,7 +28,6 @@ const NOT_RUN: &[(Words, &str)] = &[
         "compiles; the test `outside` of trisolar-device runs it",
     ),
     ("cargo test", "compiles, and runs this test"),
-    ("cargo run --release --example", "compiles in release mode"),
     ("cargo run --release -p", "compiles another program"),
     ("pip install", "python/ci.sh installs the package"),
     ("sudo apt-get", "needs root"),
@@ -92,6 +91,7 @@ const LONG_ENSEMBLE: &[(&str, &str)] = &[("--n", "4000"), ("--backend", "cpu"), 
 
 const SCALED: &[Scale] = &[
     scale("trisolar divergence", MAP, &[]),
+    scale("trisolar divergence --points", &[("--steps", "300")], &[]),
     scale(
         "trisolar divergence --preset panorama --size 102000x16000 --stream",
         LONG_MAP,
@@ -160,7 +160,7 @@ const SCALED: &[Scale] = &[
     scale(
         "trisolar cluster --close-pairs",
         &[("--n", "64")],
-        &[("--end 400", "--end 2")],
+        &[("--end 400", "--end 2"), ("--end 90", "--end 2")],
     ),
     scale("trisolar cluster --precision", &[("--n", "64")], &[]),
     scale("trisolar cluster --model king", &[("--n", "64")], &[]),

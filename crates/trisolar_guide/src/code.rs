@@ -22,13 +22,13 @@ const CONTEXTS: &[Context] = &[
         after: "fn main() {}",
     },
     Context {
-        page: "docs/kernels.md",
+        page: "docs/first-kernel.md",
         begins: "use cuda_std::prelude::*;",
         before: "",
         after: "fn main() {}",
     },
     Context {
-        page: "docs/kernels.md",
+        page: "docs/first-kernel.md",
         begins: "use std::sync::Arc;",
         before: "extern crate self as kernels_gpu;\npub mod kernels {\n{previous}}",
         after: "fn main() {\n    squares_are_scaled();\n}",

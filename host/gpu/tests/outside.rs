@@ -1,4 +1,4 @@
-//! Somebody else's first kernel: the session of docs/kernels.md in an empty folder outside of the repository, with the crates as they
+//! Somebody else's first kernel: the session of docs/first-kernel.md in an empty folder outside of the repository, with the crates as they
 //! are published; and the program, installed from its packages.
 
 use std::fs;
@@ -107,7 +107,7 @@ fn checksum(package: &Path) {
 
 /// The block of commands after this heading of the page.
 fn session(heading: &str) -> String {
-    let page = fs::read_to_string(root().join("docs/kernels.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/first-kernel.md")).unwrap();
     let (_, section) = page.split_once(&format!("## {heading}\n")).expect(heading);
     let (_, block) = section.split_once("```sh\n").expect("a block of commands");
     block.split_once("\n```").expect("its end").0.to_owned() + "\n"
@@ -201,7 +201,7 @@ const RESULT: &str = "emulator: [0.0, 0.5, 1.0, 1.5, 2.0]";
 #[test]
 fn a_stranger_has_a_kernel_in_ten_steps() {
     let stranger = Stranger::new();
-    let session = session("Your first kernel");
+    let session = session("From an empty folder to a kernel");
 
     let output = run(&mut stranger.shell(&session, true));
     let (stdout, stderr) = (
@@ -314,7 +314,7 @@ cargo run"#;
 #[test]
 fn a_stranger_without_rust_src_is_told_and_has_the_emulator() {
     let stranger = Stranger::new();
-    let output = run(&mut stranger.shell(&session("Your first kernel"), false));
+    let output = run(&mut stranger.shell(&session("From an empty folder to a kernel"), false));
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stdout.contains(RESULT), "{stdout}");
