@@ -69,4 +69,4 @@ pub use shape::{SHAPE_FRACTIONS, Shape};
 #[cfg(feature = "all")]
 use shells::Shells;
 #[cfg(feature = "all")]
-pub use tracks::{MAX_TIMES, Tracks};
+pub use tracks::{Tracks, most_times};

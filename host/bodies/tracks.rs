@@ -19,8 +19,16 @@ pub struct Tracks {
 const MAX_DETOUR: f64 = 1.4;
 /// The share of such ways above which a path cannot be drawn.
 const MAX_UNKNOWN: f64 = 0.02;
-/// Largest number of times, beyond which every second one is forgotten.
-pub const MAX_TIMES: usize = 1 << 17;
+/// Largest number of times of up to 100 bodies, beyond which every second one is forgotten.
+const MAX_TIMES: usize = 1 << 17;
+
+/// The largest number of times of so many bodies: paths of more than 100 bodies take no more memory than those of 100.
+pub const fn most_times(bodies: usize) -> usize {
+    match bodies {
+        0..=100 => MAX_TIMES,
+        _ => MAX_TIMES * 100 / bodies,
+    }
+}
 
 impl Tracks {
     /// No states of this number of bodies.
@@ -113,7 +121,7 @@ impl Tracks {
 
     /// Forgets every second time if there are too many, and says whether it did.
     pub fn thin(&mut self) -> bool {
-        if self.times.len() <= MAX_TIMES {
+        if self.times.len() <= most_times(self.bodies) {
             return false;
         }
         let (times, bodies) = (std::mem::take(&mut self.times), self.bodies);

@@ -32,7 +32,7 @@ pub(crate) struct FileArgs {
     /// Format of the pictures in the folder of --plots: png, svg or pdf
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value_t = PictureFormat::Png)]
     plot_format: PictureFormat,
-    /// Make a film of the moving bodies (of the first 100 if there are more): .gif, .webp (lossless) or .mp4 (smaller; needs ffmpeg);
+    /// Make a film of the moving bodies (of the first 500 if there are more): .gif, .webp (lossless) or .mp4 (smaller; needs ffmpeg);
     /// can be repeated
     #[arg(
         long,

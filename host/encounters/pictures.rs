@@ -7,7 +7,7 @@ use kernels_gpu::encounters::{Outcome, Record};
 use super::Encounters;
 use super::outcome::is_open;
 pub use super::outcome::{class, class_of};
-use super::summary::body_name;
+use super::summary::{body_name, lifetimes};
 use trisolar_ensemble::Verdict;
 use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{
@@ -189,8 +189,11 @@ pub fn histogram_paths(folder: &Path, format: PictureFormat) -> [PathBuf; 3] {
     HISTOGRAMS.map(|what| folder.join(format!("{what}.{format}")))
 }
 
-/// Number of bins of a histogram.
-const HISTOGRAM_BINS: usize = 50;
+/// The number of bins of a histogram of so many values: more of fewer values would show chance (Rice's rule).
+fn bins_for(values: usize) -> usize {
+    let bins = (2.0 * (values as f64).cbrt()).round() as usize;
+    bins.clamp(8, 100)
+}
 
 /// Draws the distributions of e² of the binaries and of the velocities of the escapers, one line for each body that escapes, and the
 /// share of runs that survive a time. A picture without data is not drawn. Returns the paths of the pictures.
@@ -211,7 +214,11 @@ pub fn histograms(
         ensemble.records.iter().filter(escaped)
     };
     let names = [0, 1, 2].map(|body| format!("{} escapes", body_name(ensemble, body)));
-    let density = |path: &Path, x: PlotAxis, high: f64, value: &dyn Fn(&Record) -> f64| {
+    let density = |path: &Path,
+                   x: PlotAxis,
+                   high: f64,
+                   law: Option<&Series<'_>>,
+                   value: &dyn Fn(&Record) -> f64| {
         // A body that never escapes keeps its place, and thus the others their colours.
         let lines = [0, 1, 2].map(|body| {
             let values: Vec<f64> = escapes(body).map(value).collect();
@@ -223,13 +230,8 @@ pub fn histograms(
         let series: Vec<Series<'_>> = lines
             .iter()
             .zip(&names)
-            .map(|([x, y], name)| Series {
-                name: if x.is_empty() { "" } else { name },
-                x,
-                y,
-                error: None,
-                marks: Marks::Line,
-            })
+            .map(|([x, y], name)| line(if x.is_empty() { "" } else { name }, x, y))
+            .chain(law.copied())
             .collect();
         let plot = LinePlot {
             title: title(ensemble),
@@ -253,14 +255,17 @@ pub fn histograms(
             unit: unit.into(),
             ..PlotAxis::default()
         };
-        density(&e2, axis("e² of the binary", ""), 1.0, &|r| r.e * r.e)?;
+        // The thermal law f(e) = 2e is uniform in e².
+        let thermal = line("thermal", &[0.0, 1.0], &[1.0, 1.0]);
+        let x = axis("e² of the binary", "");
+        density(&e2, x, 1.0, Some(&thermal), &|r| r.e * r.e)?;
         drawn.push(e2);
         // The fastest hundredth is left out, because it would occupy most of the axis.
         velocities.sort_by(f64::total_cmp);
         let high = velocities[(velocities.len() - 1) * 99 / 100] * 1.05;
         if high > 0.0 {
             let x = axis("velocity of the escaper at infinity", "length / time");
-            density(&v_inf, x, high, &|r| r.v_inf)?;
+            density(&v_inf, x, high, None, &|r| r.v_inf)?;
             drawn.push(v_inf);
         }
     }
@@ -275,17 +280,25 @@ pub fn histograms(
         let to = x[x.len() - 1];
         let slope = [from, to];
         let law = slope.map(|t| level * (t / from).powf(-2.0 / 3.0));
-        let line = |name, x, y| Series {
-            name,
-            x,
-            y,
-            error: None,
-            marks: Marks::Line,
-        };
-        let series = [
+        let mut series = vec![
             line("share of runs", &x[..], &y[..]),
             line("t^(−2/3)", &slope, &law),
         ];
+        // The exponent of the summary, through the share that is left where its runs begin.
+        let tail = lifetimes(&ensemble.records).tail;
+        let fitted = tail.and_then(|tail| {
+            let begin = x.partition_point(|t| *t < tail.from);
+            let (from, level) = (*x.get(begin)?, *y.get(begin)?);
+            let shares = [level, level * (to / from).powf(-tail.exponent)];
+            Some((
+                format!("t^(−{:.2}), fitted", tail.exponent),
+                [from, to],
+                shares,
+            ))
+        });
+        if let Some((name, times, shares)) = &fitted {
+            series.push(line(name, times, shares));
+        }
         let plot = LinePlot {
             title: title(ensemble),
             x: axis("time", ""),
@@ -299,15 +312,27 @@ pub fn histograms(
     Ok(drawn)
 }
 
+/// A line of a plot.
+fn line<'a>(name: &'a str, x: &'a [f64], y: &'a [f64]) -> Series<'a> {
+    Series {
+        name,
+        x,
+        y,
+        error: None,
+        marks: Marks::Line,
+    }
+}
+
 /// The outline of a histogram from 0 to `high`, as a probability density.
 fn outline(values: &[f64], high: f64) -> [Vec<f64>; 2] {
-    let mut counts = [0_u64; HISTOGRAM_BINS];
-    let width = high / HISTOGRAM_BINS as f64;
+    let bins = bins_for(values.len());
+    let mut counts = vec![0_u64; bins];
+    let width = high / bins as f64;
     for value in values {
         let bin = (value / width) as usize;
         // A value exactly at the end belongs to the last bin; a larger value belongs to none.
         if *value <= high {
-            counts[bin.min(HISTOGRAM_BINS - 1)] += 1;
+            counts[bin.min(bins - 1)] += 1;
         }
     }
     let (mut x, mut y) = (vec![0.0], vec![0.0]);

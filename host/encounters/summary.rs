@@ -311,7 +311,7 @@ pub fn body_name(ensemble: &Encounters, body: u8) -> String {
     }
 }
 
-fn lifetimes(records: &[Record]) -> Lifetimes {
+pub(super) fn lifetimes(records: &[Record]) -> Lifetimes {
     let mut times: Vec<(f64, bool)> = (records.par_iter().filter(|r| !has_failed(r)))
         .map(|r| (r.time, is_open(r)))
         .collect();

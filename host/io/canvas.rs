@@ -261,7 +261,7 @@ impl Canvas {
 const MAX_SIDE_PIXELS: u32 = i32::MAX as u32 / 4;
 
 /// The part of a segment inside of a rectangle (Liang and Barsky 1984).
-fn clip(a: [f32; 2], b: [f32; 2], f: PixelRect) -> Option<([f32; 2], [f32; 2])> {
+pub(super) fn clip(a: [f32; 2], b: [f32; 2], f: PixelRect) -> Option<([f32; 2], [f32; 2])> {
     let (low, high) = ([f.x, f.y], [f.x + f.width, f.y + f.height]);
     let (mut enter, mut leave) = (0.0_f32, 1.0_f32);
     for axis in 0..2 {

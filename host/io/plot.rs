@@ -5,7 +5,7 @@ use std::path::Path;
 use super::IoError;
 use super::axes::{AxesStyle, below_frame, fitting, horizontal_axis, left_of_frame, vertical_axis};
 pub use super::canvas::Theme;
-use super::canvas::{Align, Canvas, PixelRect, text_width, wrap};
+use super::canvas::{Align, Canvas, PixelRect, clip, text_width, wrap};
 use super::npy::data_error;
 use super::picture_file::write_canvas;
 use super::ticks::Ticks;
@@ -187,7 +187,7 @@ pub(super) const LEAST_FRAME: f32 = 40.0;
 pub(super) const TOO_SMALL: &str =
     "the picture is too small for axes, title and names; choose a larger --size";
 
-/// Draws series over one frame, with a legend on the right where they have names.
+/// Draws series over one frame, with a legend where they have names: inside the frame, if a corner is free, otherwise on the right.
 ///
 /// # Errors
 /// [`IoError::Data`] if a series has not as many y (or errors) as x, if there is nothing to draw, or a range is not
@@ -252,6 +252,26 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
         })
     };
     // In a narrow picture the names are below the axis, if there is room for them.
+    let all_names = std::mem::take(&mut names);
+    let frame_of = |wide: f32, high: f32| PixelRect {
+        x: 0.0,
+        y: 0.0,
+        width: wide,
+        height: high,
+    };
+    let place = |frame: PixelRect, px: f64, py: f64| {
+        [
+            frame.x + x.fraction(px) * frame.width,
+            frame.y + (1.0 - y.fraction(py)) * frame.height,
+        ]
+    };
+    let without = frame_of(wide_of(high_of(top, below), &names), high_of(top, below));
+    let inside = free_corner(series, without, &all_names, s, |px, py| {
+        place(without, px, py)
+    });
+    if inside.is_none() {
+        names = all_names.clone();
+    }
     let wide = wide_of(high_of(top, below), &names);
     let mut names_below = Vec::new();
     if plot.size.is_some_and(|size| size.is_too_narrow(wide)) {
@@ -289,12 +309,7 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
     grid(&mut canvas, frame, &x_ticks, &y_ticks, s);
     for (i, one) in series.iter().enumerate() {
         let colour = plot.theme.colour_of_body(i);
-        let at = |px: f64, py: f64| {
-            [
-                frame.x + x.fraction(px) * wide,
-                frame.y + (1.0 - y.fraction(py)) * high,
-            ]
-        };
+        let at = |px: f64, py: f64| place(frame, px, py);
         let points: Vec<[f32; 2]> = one.x.iter().zip(one.y).map(|(&a, &b)| at(a, b)).collect();
         for (&x, y) in one.x.iter().zip(one.error.unwrap_or_default()) {
             let mut ends = y.map(|y| at(x, y));
@@ -321,6 +336,16 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
                 canvas.dot(p, 4.0 * s.unit, colour);
             }
         }
+    }
+    if let Some(corner) = inside {
+        let shown = PixelRect {
+            x: frame.x + corner.x,
+            y: frame.y + corner.y,
+            ..corner
+        };
+        // The lines of the grid do not run through the names.
+        canvas.fill(shown, plot.theme.background());
+        legend(&mut canvas, [shown.x, shown.y], &all_names, s, s.unit);
     }
     canvas.outline(frame, s.line(), plot.theme.frame());
     heading(&mut canvas, &title, frame.x + wide / 2.0, s);
@@ -384,6 +409,49 @@ fn heading(canvas: &mut Canvas, title: &[String], middle: f32, s: &AxesStyle) {
         let y = s.margin() + (i as f32 + 0.5) * s.title() * 1.3;
         canvas.text(line, [middle, y], s.text(s.title(), Align::Centre));
     }
+}
+
+/// The place of a legend in a corner of a frame that nothing runs through, if there is one; `place` gives the pixel of a point.
+fn free_corner(
+    series: &[Series<'_>],
+    frame: PixelRect,
+    names: &[&str],
+    s: &AxesStyle,
+    place: impl Fn(f64, f64) -> [f32; 2],
+) -> Option<PixelRect> {
+    let [width, height] = [legend_width(names, s), legend_height(names, s)];
+    let room = s.gap();
+    let [right, low] = [frame.width - width - room, frame.height - height - room];
+    // A legend that fills the frame belongs beside it.
+    if width == 0.0 || width > 0.45 * frame.width || height > 0.45 * frame.height {
+        return None;
+    }
+    let corners = [[right, room], [room, room], [right, low], [room, low]];
+    let boxes = corners.map(|[x, y]| PixelRect {
+        x: frame.x + x,
+        y: frame.y + y,
+        width,
+        height,
+    });
+    let mut free = [true; 4];
+    for one in series {
+        let pixel = |i: usize| place(one.x[i], one.y[i]);
+        let lines = (1..one.x.len()).filter(|_| one.marks != Marks::Points);
+        let lines = lines.map(|i| [pixel(i - 1), pixel(i)]);
+        let dots = (0..one.x.len()).map(|i| [pixel(i); 2]);
+        let bars = one.error.unwrap_or_default().iter().zip(one.x);
+        let bars = bars.map(|(ends, x)| ends.map(|end| place(*x, end)));
+        for [a, b] in lines.chain(dots).chain(bars) {
+            for (free, corner) in free.iter_mut().zip(&boxes) {
+                *free = *free && clip(a, b, corner.around(room)).is_none();
+            }
+        }
+    }
+    boxes
+        .into_iter()
+        .zip(free)
+        .find(|(_, free)| *free)
+        .map(|(corner, _)| corner)
 }
 
 /// The width of a legend; 0 if no series has a name.

@@ -13,7 +13,7 @@ use super::{
     Specification, StepCheck, Validated,
 };
 use trisolar_bodies::{
-    ColumnDensity, DVec3, Displacement, Displacements, EnergyError, MAX_TIMES, no_energy, numbers,
+    ColumnDensity, DVec3, Displacement, Displacements, EnergyError, most_times, no_energy, numbers,
     vectors,
 };
 use trisolar_io::atomic::directory_of;
@@ -400,8 +400,9 @@ impl PreparedNbody {
         let states = match track(files, self.spacing, n) {
             u64::MAX => 0.0,
             track => {
-                let times = (steps / track + 2).min(2 * MAX_TIMES as u64) as f64;
-                times * n.min(MAX_DRAWN) as f64 * BYTES_OF_STATE
+                let drawn = n.min(MAX_DRAWN);
+                let times = (steps / track + 2).min(2 * most_times(drawn) as u64) as f64;
+                times * drawn as f64 * BYTES_OF_STATE
             }
         };
         let available = SHARE_TO_USE * machine::available_memory() as f64;

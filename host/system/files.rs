@@ -4,6 +4,7 @@ use std::path::Path;
 
 pub use trisolar_equations::job::STIFF;
 use trisolar_equations::{Column, Kind};
+use trisolar_io::colour::ColourRange;
 use trisolar_io::npz::{Member, NpzWriter, OUTCOMES, SPECIFICATION};
 use trisolar_io::picture::{
     self, Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme, YDirection,
@@ -154,10 +155,9 @@ pub fn picture<Q: Equations>(
             true => map.upside_down(),
             false => map,
         };
-        let style = PictureStyle {
-            theme,
-            ..PictureStyle::default()
-        };
+        let (value, style) = colours(spec);
+        let style = PictureStyle { theme, ..style };
+        let labels = Labels { value, ..labels };
         return match axes {
             true => picture::plot(path, &map, &style, &labels, json),
             false => picture::bare(path, &map, &style, json),
@@ -180,6 +180,20 @@ pub fn picture<Q: Equations>(
         true => picture::classes(path, &map, &labels, theme, json),
         false => picture::bare_classes(path, &map, json),
     }
+}
+
+/// The label and the colours of the numbers of a map.
+pub fn colours<Q: Equations>(spec: &Validated<Q>) -> (String, PictureStyle) {
+    let name = spec.columns()[0];
+    if name != Column::NAMES[Column::MEGNO.0 as usize] {
+        return (name.into(), PictureStyle::default());
+    }
+    // As maps of planets: chaos has larger values the longer it is followed.
+    let style = PictureStyle {
+        range: ColourRange::Fixed(1.0, 6.0),
+        ..PictureStyle::default()
+    };
+    ("MEGNO (2: regular)".into(), style)
 }
 
 /// Whether maps show outcomes, not numbers.

@@ -12,7 +12,7 @@ use super::{Error, Files};
 pub const ENERGY_ERROR: &str = "Relative error of the total energy";
 
 /// Largest number of bodies whose paths are drawn.
-pub const MAX_DRAWN: usize = 100;
+pub const MAX_DRAWN: usize = 500;
 /// Largest number of bodies whose names are written.
 pub const MAX_NAMED: usize = 12;
 /// Pictures per second of a film, and the largest number of pictures.

@@ -178,7 +178,7 @@ impl Recorded for Validated<Text> {
 
     fn colours(&self) -> Option<(String, PictureStyle)> {
         let are_numbers = self.is_drawn() && !files::shows_outcomes(self);
-        are_numbers.then(|| (self.columns()[0].to_owned(), PictureStyle::default()))
+        are_numbers.then(|| files::colours(self))
     }
 
     fn coloured(&self, path: &Path) -> Result<Vec<f64>, IoError> {

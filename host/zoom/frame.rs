@@ -400,7 +400,7 @@ pub fn title<V>(frame: &Frame<V>) -> String {
     let words: Vec<String> = frame
         .set
         .iter()
-        .map(|s| format!("{} {}", s.name, short(s.value)))
+        .map(|s| format!("{} = {}", s.name, short(s.value)))
         .collect();
     words.join(", ")
 }

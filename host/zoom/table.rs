@@ -235,7 +235,7 @@ fn labels<V, P: SequenceParameter>(frames: &[Frame<V>], vary: &[Vary<P>]) -> Til
 
 /// A parameter's values, each with its name.
 fn values<P: SequenceParameter>(vary: &Vary<P>) -> Vec<String> {
-    let label = |value: &f64| format!("{} {}", vary.parameter, short(*value));
+    let label = |value: &f64| format!("{} = {}", vary.parameter, short(*value));
     vary.values.iter().map(label).collect()
 }
 

@@ -7,6 +7,7 @@ use super::{
     Ticks, below_frame, dashes, data_error, fitting, grid, heading, horizontal_axis, left_of_frame,
     legend, legend_width, vertical_axis, wrap, write_canvas,
 };
+use crate::colour::Rgb;
 
 /// The path of one body.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +43,10 @@ impl Orbits {
     /// The title of a picture of the first `drawn` bodies.
     fn heading(&self, drawn: usize) -> String {
         let time = self.times.map_or_else(String::new, |[start, end]| {
-            let span = format!("t = {} to {}", short(start), short(end));
+            let span = match drawn > MANY {
+                true => format!("t = {}, and the way since {}", short(end), short(start)),
+                false => format!("t = {} to {}", short(start), short(end)),
+            };
             format!("{span} {}", self.time_unit).trim_end().to_owned()
         });
         [self.subject(drawn), time]
@@ -115,7 +119,39 @@ pub fn trajectories(
     write_canvas(path, &canvas, specification)
 }
 
+/// The number of bodies above which their whole paths would hide each other.
+const MANY: usize = 30;
+/// The share of its path that each of many bodies keeps.
+const TAIL: f64 = 0.05;
+
+/// The ends of the paths of many bodies, and the time of their first positions.
+fn tails<'a>(bodies: &[Trajectory<'a>], orbits: &Orbits) -> (Vec<Trajectory<'a>>, Orbits) {
+    let longest = bodies.iter().map(|b| b.points.len()).max().unwrap_or(0);
+    let kept = ((TAIL * longest as f64).ceil() as usize).max(2);
+    let ends = bodies.iter().map(|body| Trajectory {
+        points: &body.points[body.points.len().saturating_sub(kept)..],
+        ..*body
+    });
+    let share = (kept.min(longest).max(1) - 1) as f64 / (longest.max(2) - 1) as f64;
+    let times = orbits
+        .times
+        .map(|[start, end]| [end - share * (end - start), end]);
+    let orbits = Orbits {
+        times,
+        ..orbits.clone()
+    };
+    (ends.collect(), orbits)
+}
+
 fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
+    if bodies.len() > MANY {
+        let (bodies, orbits) = tails(bodies, orbits);
+        return draw_whole(&bodies, &orbits);
+    }
+    draw_whole(bodies, orbits)
+}
+
+fn draw_whole(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     let (low, high) = extent(bodies).ok_or("no position is finite")?;
     let (centre, span) = bounds(bodies, orbits).ok_or("the positions are too far apart")?;
     match plane(low, high).filter(|_| orbits.window.is_none()) {
@@ -149,11 +185,11 @@ fn draw_plane(
     let needed = spans.map(|span| span + 0.08 * longer);
     let centre = axes.map(|k| low[k] / 2.0 + high[k] / 2.0);
     let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
-    let mut right = legend_width(&names, s).max(MARKS_WIDTH * s.unit) + s.margin();
+    let mut right = legend_width(&names, s).max(marks_width(bodies, s)) + s.margin();
     let heading_of = |width: f32| wrap(&orbits.heading(bodies.len()), s.title(), width);
     let top_of =
         |title: &[String]| s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
-    let mut explained = true;
+    let mut explained = bodies.len() <= MANY;
 
     // The same number of pixels for a unit of length along both axes.
     let (title, [wide, high], scale) = match orbits.size {
@@ -245,6 +281,14 @@ const AXES: [&str; 3] = ["x", "y", "z"];
 /// The width of the explanation of marks in pixels.
 const MARKS_WIDTH: f32 = 110.0;
 
+/// The width of the explanation of marks, which the title of many bodies replaces.
+fn marks_width(bodies: &[Trajectory<'_>], s: &AxesStyle) -> f32 {
+    match bodies.len() > MANY {
+        true => 0.0,
+        false => MARKS_WIDTH * s.unit,
+    }
+}
+
 /// Explains the marks of the first and the last position, below the names to the right of (x, y).
 fn marks(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &AxesStyle) {
     let named = names
@@ -286,7 +330,7 @@ fn draw_space(
         theme: orbits.theme,
     };
     let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
-    let right = s.margin() + legend_width(&names, s).max(MARKS_WIDTH * s.unit);
+    let right = s.margin() + legend_width(&names, s).max(marks_width(bodies, s));
     let ticks_of =
         |side: f32| centre.map(|c| fitting(side, s, true, |n| Ticks::linear(c, span, n)));
     let left_of = |ticks: &[Ticks; 3]| {
@@ -357,8 +401,10 @@ fn draw_space(
     let frame = panel(3);
     from_the_side(&mut canvas, frame, bodies, orbits, (centre, span), s);
     let beside = [frame.x + side, panel(1).y];
-    legend(&mut canvas, beside, &names, s, s.unit);
-    marks(&mut canvas, beside, &names, s);
+    if bodies.len() <= MANY {
+        legend(&mut canvas, beside, &names, s, s.unit);
+        marks(&mut canvas, beside, &names, s);
+    }
     Ok(canvas)
 }
 
@@ -499,6 +545,7 @@ pub(super) fn paths(
         unit,
         starts,
     } = style;
+    let many = bodies.len() > MANY;
     for (i, body) in bodies.iter().enumerate() {
         let colour = theme.colour_of_body(i);
         let points: Vec<[f32; 2]> = body
@@ -516,16 +563,29 @@ pub(super) fn paths(
             (frame.x..=frame.x + frame.width).contains(&p[0])
                 && (frame.y..=frame.y + frame.height).contains(&p[1])
         };
-        canvas.dashed(&points, 1.6 * unit, &dashes(i, theme, unit), colour, frame);
-        // Of many bodies, large marks would hide each other.
-        let size = if bodies.len() > 30 { 0.5 } else { 1.0 } * unit;
-        if let Some(&first) = points.first().filter(shown).filter(|_| starts) {
+        // Of many bodies, thick lines, dashes and large marks would hide each other.
+        let (thick, dashes, size) = match many {
+            true => (0.7 * unit, Vec::new(), 0.45 * unit),
+            false => (1.6 * unit, dashes(i, theme, unit), unit),
+        };
+        let of_line = if many {
+            between(colour, theme.background())
+        } else {
+            colour
+        };
+        canvas.dashed(&points, thick, &dashes, of_line, frame);
+        if let Some(&first) = points.first().filter(shown).filter(|_| starts && !many) {
             canvas.ring(first, size * RING, size * RING_LINE, colour);
         }
         if let Some(&last) = points.last().filter(shown) {
             canvas.dot(last, size * DOT, colour);
         }
     }
+}
+
+/// The colour in the middle of two.
+fn between(a: Rgb, b: Rgb) -> Rgb {
+    [0, 1, 2].map(|k| a[k].midpoint(b[k]))
 }
 
 /// The directions of x, y and z in the corner of the view; `scale` is how much larger they are than in a picture whose size is not given.
@@ -575,7 +635,7 @@ mod tests {
         };
         assert_eq!(
             orbits.heading(100),
-            "plummer, 1024 bodies, of which the first 100 are drawn, t = 0 to 12.3456"
+            "plummer, 1024 bodies, of which the first 100 are drawn, t = 12.3456, and the way since 0"
         );
         let orbits = Orbits {
             time_unit: "days".into(),
