@@ -1,5 +1,6 @@
 //! Parses the command line, calls the library and reports: one file per subcommand, and their common parts.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -24,6 +25,7 @@ mod explore;
 mod explore;
 mod failure;
 mod films;
+mod guesses;
 mod help;
 mod interrupt;
 mod map;
@@ -119,33 +121,30 @@ enum Command {
 
 /// The command line as clap knows it.
 pub(crate) fn command() -> clap::Command {
-    help::complete(Cli::command())
+    guesses::accepted(help::complete(Cli::command()))
 }
 
-/// The command line, and the options of the subcommand that the user typed.
-fn parsed() -> Result<(Cli, Typed), clap::Error> {
+/// A command line, given as words after the program's name, and the options of the subcommand that the user typed.
+fn parse(words: Vec<OsString>) -> Result<(Cli, Typed), clap::Error> {
     let mut command = command();
-    let matches = command.clone().try_get_matches()?;
+    let told: Vec<String> = words.iter().map(|w| w.to_string_lossy().into()).collect();
+    let line = std::iter::once("trisolar".into()).chain(words);
+    let matches = command.clone().try_get_matches_from(line);
+    let matches = matches.map_err(|error| guesses::answered(error, &told))?;
     let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
     let typed = Typed::of(&command, &matches);
     Ok((cli, typed))
 }
 
 /// Runs a command line, given as words after the program's name.
-fn execute_words(words: Vec<std::ffi::OsString>) -> Result<(), Failure> {
-    let command = command();
-    let words = std::iter::once("trisolar".into()).chain(words);
-    let read = command
-        .clone()
-        .try_get_matches_from(words)
-        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
-    let (cli, matches) = read.map_err(|e| Failure::BadInput(e.to_string()))?;
-    execute(cli.command, &Typed::of(&command, &matches))
+fn execute_words(words: Vec<OsString>) -> Result<(), Failure> {
+    let (cli, typed) = parse(words).map_err(|e| Failure::BadInput(e.to_string()))?;
+    execute(cli.command, &typed)
 }
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
-    let (cli, typed) = match parsed() {
+    let (cli, typed) = match parse(std::env::args_os().skip(1).collect()) {
         Ok(parsed) => parsed,
         Err(message) => {
             let mut printed = Ok(());

@@ -170,9 +170,20 @@ fn equations(text: &str) -> Result<Vec<Equation<'_>>, String> {
             Some(':') => Line::Outcome,
             Some(_) => match parser.take("=") {
                 Some(_) => Line::Rate,
+                None if parser.take("'′").is_some() => {
+                    let first = "a second derivative is the rate of another variable";
+                    return Err(format!("{first}: {name}' = v; v' = ..."));
+                }
                 None => return Err(parser.expected("=")),
             },
-            None => return Err(parser.expected("', = or :")),
+            None => {
+                let refused = parser.expected("', = or :");
+                // dx/dt = ...
+                return Err(match name.strip_prefix('d').filter(|x| !x.is_empty()) {
+                    Some(x) if parser.take("/").is_some() => format!("{refused}: write {x}' = ..."),
+                    _ => refused,
+                });
+            }
         };
         found.push(Equation {
             name,
@@ -190,6 +201,9 @@ fn read(text: &str, parameters: &[&str]) -> Result<Equations, String> {
         return Err(format!(
             "the text has {bytes} bytes, and at most {MAX_BYTES} are allowed"
         ));
+    }
+    if text.contains("**") {
+        return Err("powers are written ^, not **".into());
     }
     let equations = equations(text)?;
     let mut known: Vec<&str> = Vec::new();
@@ -379,6 +393,7 @@ impl Names {
     fn unknown(&self, name: &str) -> String {
         match (name, self.nearest(name)) {
             ("log", _) => "there is no log: the natural logarithm is ln".into(),
+            ("pow", _) => "there is no pow: powers are written x^3".into(),
             (_, Some(known)) => format!("there is no {name}: did you mean {known}?"),
             _ => format!("there is no {name}: parameters need values"),
         }
@@ -531,6 +546,19 @@ mod tests {
             ),
             ("x 2", "expected ', = or : instead of '2' at character 3"),
             ("x' 2", "expected = instead of '2' at character 4"),
+            (
+                "x'' = -x",
+                "a second derivative is the rate of another variable: x' = v; v' = ...",
+            ),
+            (
+                "dx/dt = y",
+                "expected ', = or : instead of '/' at character 3: write x' = ...",
+            ),
+            ("x' = y**2", "powers are written ^, not **"),
+            (
+                "x' = pow(x, 2)",
+                "x': there is no pow: powers are written x^3 (at character 6)",
+            ),
             ("t' = 1", "t has a meaning of its own"),
             ("sin' = 1", "sin has a meaning of its own"),
             ("r' = 1", "r is a parameter"),

@@ -116,6 +116,7 @@ pub enum StartModel {
     /// King's model.
     King,
     /// Burrau's three bodies.
+    #[serde(alias = "pythagorean")]
     Burrau,
     /// Three bodies on a figure eight.
     FigureEight,
@@ -124,7 +125,7 @@ pub enum StartModel {
 trisolar_io::names!(StartModel {
     Plummer = "plummer",
     King = "king",
-    Burrau = "burrau",
+    Burrau = "burrau" or "pythagorean",
     FigureEight = "figure-eight",
 });
 

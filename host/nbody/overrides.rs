@@ -116,7 +116,7 @@ named! {
         /// [`Model::Kepler`].
         Kepler = "kepler",
         /// [`Model::Burrau`].
-        Burrau = "burrau",
+        Burrau = "burrau" or "pythagorean",
         /// [`Model::FigureEight`].
         FigureEight = "figure-eight",
         /// [`Model::Lagrange`].

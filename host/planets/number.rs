@@ -148,6 +148,18 @@ impl fmt::Display for Number {
 /// star's radiation pressure divided by its gravity, and Love number, time lag (s) and radius (au) of the tide on the planet.
 pub const PROPERTIES: [&str; 6] = ["tau_a", "tau_e", "beta", "k2", "lag", "radius"];
 
+/// Names that other programs have for elements.
+const OTHER_NAMES: [(&str, &str); 8] = [
+    ("mass", "m"),
+    ("i", "inc"),
+    ("inclination", "inc"),
+    ("ecc", "e"),
+    ("node", "Omega"),
+    ("W", "Omega"),
+    ("w", "omega"),
+    ("peri", "omega"),
+];
+
 /// The [`ELEMENTS`] of a planet and its [`PROPERTIES`]; those that are not given are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanetText(pub [Number; ELEMENTS.len()], pub [f64; PROPERTIES.len()]);
@@ -167,7 +179,13 @@ impl FromStr for PlanetText {
             let (name, value) = word
                 .split_once('=')
                 .ok_or_else(|| format!("'{}' must be NAME=VALUE", word.trim()))?;
-            let name = name.trim();
+            let name = OTHER_NAMES
+                .iter()
+                .find(|(other, _)| *other == name.trim())
+                .map_or(name.trim(), |(_, name)| name);
+            if ["P", "period"].contains(&name) {
+                return Err("planets have a, not a period: a is (P² M)^(1/3) au for P years about M solar masses".into());
+            }
             let mut known = ELEMENTS.iter().chain(&PROPERTIES);
             let place = known.position(|known| *known == name);
             let place = place.ok_or_else(|| {
@@ -365,9 +383,11 @@ mod tests {
         for (text, said) in [
             ("m=1", "needs a"),
             ("a=1,a=2", "a is given twice"),
+            ("a=1,w=1,omega=2", "omega is given twice"),
+            ("P=1", "a is (P² M)^(1/3)"),
             (
-                "a=1,w=2",
-                "there is no w; the elements are m, a, e, inc, Omega, omega, M",
+                "a=1,q=2",
+                "there is no q; the elements are m, a, e, inc, Omega, omega, M",
             ),
             ("a=1,beta=0:1:4", "beta must be one number"),
             ("a", "must be NAME=VALUE"),

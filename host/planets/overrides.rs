@@ -36,7 +36,7 @@ parameters! {
             /// Relativity of the star to first order: potential, which has the precession of the pericentres (Nobili & Roxburgh 1986), or full,
             /// its post-Newtonian acceleration, which needs --integrator adaptive
             relativity: Option<Relativity> = "NAME" => read::parsed,
-                where { choices: Some(Relativity::names), aliases: &["pn", "gr"] };
+                where { choices: Some(Relativity::names), aliases: &["pn"] };
             /// Oblateness J2 of the star, whose axis is that of z; needs --radius
             j2: Option<f64> = "X" => read::number;
             /// Coefficient J4 of the star; needs --radius

@@ -624,6 +624,12 @@ impl Specification {
             if !allowed(e, 0.0, 0.999_999) {
                 return refuse(format!("planet {number}: e must be from 0 to 0.999999"));
             }
+            const HALF_TURN: f64 = std::f64::consts::PI;
+            if !allowed(&angles[0], -HALF_TURN, HALF_TURN) {
+                return refuse(format!(
+                    "planet {number}: inc must be from -π to π (radians); ten degrees are 10deg"
+                ));
+            }
             if !angles.iter().all(|angle| allowed(angle, -1e6, 1e6)) {
                 return refuse(format!(
                     "planet {number}: angles must be from -1e6 to 1e6 (radians)"

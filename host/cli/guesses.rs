@@ -1,0 +1,462 @@
+//! First guesses: what users of other programs type, and what it is called here. Names that mean the same are accepted; where the answer is
+//! not one word, the error says it. The help lists none of them.
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+/// Other names of options, in every command that has the option and no other one of that name.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("colormap", &["cmap", "colourmap", "palette"]),
+    ("dt", &["timestep", "time-step"]),
+    ("end", &["t-end", "tend", "tmax", "t-max", "time"]),
+    ("film", &["movie", "video"]),
+    ("input", &["file"]),
+    ("map", &["axes", "axis"]),
+    ("max-time", &["end", "time", "tmax"]),
+    ("method", &["integrator"]),
+    ("integrator", &["method"]),
+    ("n", &["N", "number", "particles", "runs"]),
+    ("out", &["output"]),
+    ("plots", &["plot"]),
+    ("set", &["parameters", "params", "param"]),
+    ("size", &["resolution", "pixels"]),
+    ("threads", &["cores", "cpus", "jobs"]),
+];
+
+/// Letters of options.
+const LETTERS: &[(&str, char)] = &[("out", 'o'), ("n", 'n')];
+
+/// Other names of commands.
+const COMMANDS: &[(&str, &[&str])] = &[
+    ("bench", &["benchmark"]),
+    ("cluster", &["clusters"]),
+    ("draw", &["plot"]),
+    ("encounters", &["encounter", "scatter", "scattering"]),
+    ("explore", &["explorer", "gui", "view"]),
+    ("planets", &["planet", "stability"]),
+];
+
+/// What a guess is called here: the beginning of the commands, the guesses, and the answer.
+type Answers = &'static [(&'static str, &'static [&'static str], &'static str)];
+
+/// Answers to commands that do not exist.
+const ABOUT_COMMANDS: Answers = &[
+    (
+        "",
+        &["simulate", "run", "integrate", "orbit", "orbits"],
+        "trisolar nbody integrates bodies, cluster star clusters, encounters three bodies to their end, planets planetary systems",
+    ),
+    (
+        "",
+        &["threebody", "three-body", "3body", "chaos"],
+        "trisolar divergence computes maps of three bodies, encounters follows three bodies to their end",
+    ),
+    (
+        "",
+        &[
+            "burrau",
+            "pythagorean",
+            "figure-eight",
+            "figure8",
+            "kepler",
+            "plummer",
+            "solar-system",
+        ],
+        "known systems are start models: trisolar nbody --model NAME",
+    ),
+    (
+        "",
+        &["lyapunov", "ftle", "megno"],
+        "trisolar divergence --quantity ftle, planets and map compute indicators of chaos",
+    ),
+    (
+        "",
+        &["lorenz", "ode", "equations", "henon"],
+        "trisolar map --ode TEXT or --iterate TEXT takes equations as text",
+    ),
+    (
+        "",
+        &["basins", "basin", "fractal"],
+        "trisolar atlas analyses a map of outcomes",
+    ),
+    (
+        "",
+        &["gpu", "gpus", "info"],
+        "trisolar devices lists GPUs and CPU",
+    ),
+    (
+        "",
+        &["test", "check"],
+        "trisolar selftest checks this machine",
+    ),
+];
+
+const UNITS: &str = "all lengths, masses and times fit together by --g, such as 39.478 for astronomical units, solar masses and years";
+const NATURAL_UNITS: &str = "G = 1: with astronomical units and solar masses a year is 2π units of time, and 1 km/s is 0.03357";
+
+/// Answers to options that do not exist.
+const ABOUT_OPTIONS: Answers = &[
+    (
+        "planets",
+        &["units"],
+        "lengths are in au, masses in solar masses (or 1mjup, 1mearth), times in years, angles in radians (or 10deg)",
+    ),
+    ("encounters", &["units"], NATURAL_UNITS),
+    (
+        "cluster",
+        &["units"],
+        "G = 1, and models have mass 1 and energy -1/4 (docs/collapse.md has parsecs and years)",
+    ),
+    ("", &["units"], UNITS),
+    ("", &["cpu"], "--backend cpu"),
+    ("", &["gpu", "cuda"], "--backend gpu"),
+    (
+        "nbody",
+        &["perturb", "perturbation"],
+        "--steps 1 --snapshots start writes the start (start/00000.npz) for --input; in Python bodies= takes changed arrays",
+    ),
+    (
+        "cluster",
+        &["until", "stop"],
+        "--end is a time; docs/collapse.md says when the core of N stars collapses",
+    ),
+    (
+        "cluster",
+        &["imf", "mass-function", "binaries", "binary-fraction"],
+        "models have equal masses; --input reads bodies of your own",
+    ),
+    (
+        "cluster",
+        &[
+            "regularize",
+            "regularise",
+            "regularized",
+            "regularised",
+            "ks",
+        ],
+        "--close-pairs regularised",
+    ),
+    (
+        "cluster",
+        &["integrator", "method"],
+        "the scheme is Hermite's: --order 4, 6 or 8",
+    ),
+    (
+        "cluster",
+        &["dt", "step"],
+        "each particle has steps of its own: --eta and --max-step",
+    ),
+    (
+        "encounters",
+        &["integrator", "method"],
+        "--order 2, 6 or 8, with --steps-per-period",
+    ),
+    (
+        "encounters",
+        &["dt", "step"],
+        "steps follow the encounters: --steps-per-period",
+    ),
+    (
+        "encounters",
+        &["model"],
+        "--setup binary-single, free-fall or burrau",
+    ),
+    (
+        "divergence",
+        &["model"],
+        "--masses, --positions and --velocities give the start; trisolar nbody --model integrates known orbits",
+    ),
+    (
+        "divergence",
+        &["end", "time", "tmax", "t-end"],
+        "--steps, times --dt",
+    ),
+    (
+        "map",
+        &["masses", "mass", "m"],
+        "trisolar map is for equations; maps of three bodies are trisolar divergence and encounters",
+    ),
+    (
+        "planets",
+        &["map", "vary", "x", "y"],
+        "LOW:HIGH:N in the place of a number is an axis, such as --set a2=7:10:64",
+    ),
+    ("planets", &["model", "system"], "--preset"),
+    ("planets", &["end", "time", "tmax", "t-end"], "--years"),
+    ("planets", &["dt"], "--step, in years or as 0.05P"),
+    ("planets", &["gr"], "--relativity potential or full"),
+    (
+        "planets",
+        &["megno"],
+        "MEGNO is what is observed unless --observable says otherwise",
+    ),
+    ("planets", &["star-mass", "mass"], "--star"),
+];
+
+/// Answers to values that are not allowed, with the option before each.
+const ABOUT_VALUES: Answers = &[
+    (
+        "integrator",
+        &["verlet", "stormer-verlet", "kdk"],
+        "velocity-verlet",
+    ),
+    (
+        "integrator",
+        &["euler"],
+        "explicit-euler, or symplectic-euler",
+    ),
+    (
+        "integrator",
+        &["yoshida", "yoshida4", "symplectic-4"],
+        "forest-ruth, which is of order 4 and symplectic",
+    ),
+    (
+        "integrator",
+        &[
+            "ias15",
+            "dop853",
+            "adaptive",
+            "rkf45",
+            "bulirsch-stoer",
+            "bs",
+            "hermite",
+            "taylor",
+        ],
+        "steps of their own have trisolar cluster --order 8 (bodies), encounters (three bodies), planets --integrator adaptive, and maps by regularised-6",
+    ),
+    (
+        "integrator",
+        &["whfast", "wh", "mercurius", "trace", "saba"],
+        "trisolar planets has Wisdom-Holman: --integrator wisdom-holman or hybrid",
+    ),
+    (
+        "quantity",
+        &["lyapunov", "lce", "mle", "megno"],
+        "ftle, the finite-time Lyapunov exponent",
+    ),
+    (
+        "quantity",
+        &["min-distance", "distance"],
+        "closest-approach",
+    ),
+    ("model", &["figure8", "figure-8", "eight"], "figure-eight"),
+    ("observable", &["lifetime", "escape"], "time"),
+    ("observable", &["chaos"], "megno or lyapunov"),
+    ("stop", &["escape", "ejection"], "r>DISTANCE, such as r>20"),
+    (
+        "stop",
+        &["encounter", "collision"],
+        "hill<NUMBER, such as hill<1",
+    ),
+    (
+        "e",
+        &["thermal"],
+        "--draw e=thermal draws a number for each run",
+    ),
+    (
+        "inclination",
+        &["isotropic", "random"],
+        "--draw inclination=isotropic draws a number for each run",
+    ),
+];
+
+/// Adds the other names to the commands and their options.
+pub(super) fn accepted(command: Command) -> Command {
+    let command = command.mut_subcommands(|inner| {
+        let others = COMMANDS.iter().find(|(name, _)| *name == inner.get_name());
+        let others = others.map_or(&[][..], |(_, others)| *others);
+        accepted(inner.aliases(others))
+    });
+    let mut taken: Vec<String> = Vec::new();
+    for option in command.get_arguments() {
+        taken.extend(option.get_long().map(String::from));
+        let others = option.get_all_aliases().unwrap_or_default();
+        taken.extend(others.into_iter().map(String::from));
+    }
+    let letters: Vec<char> = command
+        .get_arguments()
+        .filter_map(|o| o.get_short())
+        .collect();
+    command.mut_args(|option| {
+        let Some(name) = option.get_long().map(String::from) else {
+            return option;
+        };
+        let mut option = option;
+        for (_, others) in SYNONYMS.iter().filter(|(of, _)| *of == name) {
+            for other in others.iter() {
+                if !taken.iter().any(|name| name == other) {
+                    taken.push((*other).into());
+                    option = option.alias(*other);
+                }
+            }
+        }
+        for (_, letter) in LETTERS.iter().filter(|(of, _)| *of == name) {
+            if !letters.contains(letter) {
+                option = option.short_alias(*letter);
+            }
+        }
+        option
+    })
+}
+
+/// The error with an answer to the guess that it refuses, and without the suggestion of a name that is hardly like it. `words` are those of
+/// the command line, without the program's name.
+pub(super) fn answered(mut error: Error, words: &[String]) -> Error {
+    let text = |error: &Error, kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let command = words.first().map_or("", String::as_str);
+    let (answer, suggested) = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let guess = text(&error, ContextKind::InvalidSubcommand);
+            let found = find(ABOUT_COMMANDS, "", &guess);
+            (found, Some((ContextKind::SuggestedSubcommand, guess)))
+        }
+        ErrorKind::UnknownArgument => {
+            let guess = text(&error, ContextKind::InvalidArg);
+            let guess = guess.trim_start_matches('-').to_owned();
+            let found = find(ABOUT_OPTIONS, command, &guess);
+            (found, Some((ContextKind::SuggestedArg, guess)))
+        }
+        ErrorKind::ValueValidation => {
+            let option = text(&error, ContextKind::InvalidArg);
+            let option = option.split(' ').next().unwrap_or_default();
+            let guess = text(&error, ContextKind::InvalidValue);
+            let option = option.trim_start_matches('-');
+            let found = find(ABOUT_VALUES, option, &guess);
+            let said = std::error::Error::source(&error).map(ToString::to_string);
+            let said = said.unwrap_or_default();
+            let found = found.or_else(|| of_number(command, &guess, &said));
+            (found.or_else(|| among(&said, &guess)), None)
+        }
+        _ => return error,
+    };
+    if let Some((kind, guess)) = suggested {
+        let alike = match error.get(kind) {
+            Some(ContextValue::String(name)) => is_like(name, &guess),
+            Some(ContextValue::Strings(names)) => names.iter().any(|name| is_like(name, &guess)),
+            _ => true,
+        };
+        if !alike || answer.is_some() {
+            error.remove(kind);
+            error.remove(ContextKind::Usage);
+        }
+    }
+    if let Some(answer) = answer {
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![answer.into()]),
+        );
+    }
+    error
+}
+
+/// The answer to a guess in a table, for a command or an option.
+fn find(table: Answers, of: &str, guess: &str) -> Option<String> {
+    let guess = guess.to_lowercase().replace('_', "-");
+    let fits = |row: &&(&str, &[&str], &str)| {
+        (row.0.is_empty() || row.0 == of) && row.1.contains(&guess.as_str())
+    };
+    table.iter().find(fits).map(|row| row.2.to_owned())
+}
+
+/// The answer to a number with a unit, or to a range in the place of a number.
+fn of_number(command: &str, guess: &str, said: &str) -> Option<String> {
+    let natural = ["encounters", "cluster"].contains(&command);
+    if !said.ends_with("is not a number") || !guess.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    match guess.contains(':') {
+        true if command == "encounters" => {
+            Some("--draw NAME=LAW:LOW:HIGH draws a number for each run, and --map X=LOW:HIGH makes it an axis".into())
+        }
+        true => None,
+        false => Some(if natural { NATURAL_UNITS } else { UNITS }.into()),
+    }
+}
+
+/// The name in a list of those that are allowed which is most probably meant.
+fn among(said: &str, guess: &str) -> Option<String> {
+    let (_, list) = said.split_once("must be ")?;
+    let list = list.trim_start_matches("one of ").replace(" or ", ", ");
+    let found = list
+        .split(", ")
+        .find(|name| !name.contains(' ') && is_like(name, guess))?;
+    Some(format!("did you mean {found}?"))
+}
+
+/// Whether a name may be meant by a guess: it begins with it, or two letters at most differ.
+fn is_like(name: &str, guess: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
+    let (name, guess) = (plain(name), plain(guess));
+    if guess.len() >= 3 && (name.starts_with(&guess) || guess.starts_with(&name) && name.len() >= 3)
+    {
+        return true;
+    }
+    let most = if guess.len() < 5 { 1 } else { 2 };
+    strsim::osa_distance(&name, &guess) <= most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+
+    /// What is printed for a command line that is refused.
+    fn said(line: &str) -> String {
+        parse(line.split(' ').map(Into::into).collect())
+            .expect_err(line)
+            .to_string()
+    }
+
+    #[test]
+    fn a_guess_gets_its_answer_and_no_name_that_is_not_like_it() {
+        for (line, answer) in [
+            ("simulate", "trisolar nbody integrates"),
+            ("nbody --perturb 1e-3", "--snapshots start"),
+            ("nbody --units au", "39.478"),
+            ("nbody --integrator ias15", "trisolar cluster --order 8"),
+            ("nbody --integrator verlet", "tip: velocity-verlet"),
+            ("nbody --model figure8", "tip: figure-eight"),
+            (
+                "cluster --close-pairs regularized",
+                "did you mean regularised?",
+            ),
+            ("planets --preset trappist1", "did you mean trappist-1?"),
+            ("planets --preset solar", "did you mean solar-system?"),
+            ("planets --time 100", "--years"),
+            ("encounters --e thermal", "--draw e=thermal"),
+            ("encounters --v-inf 10km/s", "0.03357"),
+            ("nbody --softening 0.1pc", "39.478"),
+            ("encounters --impact 0:10", "--draw NAME=LAW"),
+            ("nbody --step 5", "'--steps'"),
+        ] {
+            let said = said(line);
+            assert!(said.contains(answer), "{line}: {said}");
+        }
+        for (line, wrong) in [
+            ("nbody --perturb 1e-3", "--port"),
+            ("cluster --imf kroupa", "--simd"),
+            ("nbody --frobnicate", "tip"),
+        ] {
+            let said = said(line);
+            assert!(!said.contains(wrong), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn names_of_other_programs_are_accepted() {
+        for line in [
+            "plot runs.npz --output a.png",
+            "divergence --resolution 30 -o out.png --cmap viridis",
+            "nbody -n 64 --tmax 1",
+            "map --ode x'=x --params a=1 --integrator rk4",
+            "encounter --plot run",
+        ] {
+            assert!(
+                parse(line.split(' ').map(Into::into).collect()).is_ok(),
+                "{line}"
+            );
+        }
+    }
+}
