@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::bodies::Points;
@@ -288,7 +288,7 @@ impl EncountersFound {
     /// Checks that no energy error exceeds the limit.
     fn check(&self) -> PyResult<()> {
         let checked = self.summary.check(self.max_error);
-        checked.map_err(PyRuntimeError::new_err)
+        checked.map_err(|message| errors::failed(&message))
     }
 
     /// Writes the records, or the picture of a map.

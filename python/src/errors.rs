@@ -10,9 +10,32 @@ use trisolar::divergence::{EngineError, SpecError};
 use trisolar::io::IoError;
 use trisolar::time_run;
 
+/// A message of the command line with the names that options have in Python: `max_error` for `--max-error`.
+pub(crate) fn in_python(message: &str) -> String {
+    let (mut out, mut rest) = (String::new(), message);
+    while let Some((before, found)) = rest.split_once("--") {
+        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let end = found.find(|c| !is_part(c)).unwrap_or(found.len());
+        let (name, after) = found.split_at(end);
+        out += before;
+        out += &match name.starts_with(|c: char| c.is_ascii_lowercase()) {
+            true => name.replace('-', "_"),
+            false => format!("--{name}"),
+        };
+        rest = after;
+    }
+    out + rest
+}
+
 /// A value that is not allowed.
 pub(crate) fn value(given: &str, option: &str, allowed: &str) -> PyErr {
-    PyValueError::new_err(format!("invalid value '{given}' for '{option}': {allowed}"))
+    let message = format!("invalid value '{given}' for '{option}': {allowed}");
+    PyValueError::new_err(in_python(&message))
+}
+
+/// A failure, as a text.
+pub(crate) fn failed(message: &str) -> PyErr {
+    PyRuntimeError::new_err(in_python(message))
 }
 
 /// A value of a specification; `file` where it comes from a file.
@@ -28,15 +51,15 @@ pub(crate) fn specification(error: &SpecError, file: Option<&str>) -> PyErr {
 pub(crate) fn engine(error: EngineError) -> PyErr {
     match error {
         EngineError::Cancelled => PyKeyboardInterrupt::new_err(()),
-        EngineError::Refused { .. } => PyValueError::new_err(error.to_string()),
-        EngineError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
-        error => PyRuntimeError::new_err(error.to_string()),
+        EngineError::Refused { .. } => bad_input(&error),
+        EngineError::OutOfMemory { .. } => PyMemoryError::new_err(in_python(&error.to_string())),
+        error => failed(&error.to_string()),
     }
 }
 
 /// Values that cannot be used, as a text.
 pub(crate) fn bad_input(error: &impl std::fmt::Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    PyValueError::new_err(in_python(&error.to_string()))
 }
 
 /// A file of bodies.
@@ -52,7 +75,7 @@ pub(crate) fn time_run(error: time_run::Error) -> PyErr {
     match error {
         time_run::Error::Engine(error) => engine(error),
         time_run::Error::Io(error) => file(&error),
-        time_run::Error::Failed(message) => PyRuntimeError::new_err(message),
+        time_run::Error::Failed(message) => failed(&message),
         error => bad_input(&error),
     }
 }

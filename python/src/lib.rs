@@ -81,6 +81,12 @@ mod _trisolar {
             .collect())
     }
 
+    /// A message of the command line with the names that options have in Python.
+    #[pyfunction]
+    fn in_python(message: &str) -> String {
+        super::errors::in_python(message)
+    }
+
     /// The devices of this machine as JSON, as `trisolar devices --json` prints them beside the keys of all reports.
     #[pyfunction]
     fn devices_json(py: Python<'_>) -> String {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
@@ -230,7 +229,9 @@ impl Map {
 
     /// Checks that the share of unresolved pixels does not exceed `most`.
     fn check(&self, most: Option<f64>) -> PyResult<()> {
-        self.0.check(most).map_err(PyRuntimeError::new_err)
+        self.0
+            .check(most)
+            .map_err(|message| errors::failed(&message))
     }
 
     /// Notes for the user, such as that the CPU took over from a GPU that failed.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::ensemble::{Computed, beside, compute};
@@ -178,7 +178,7 @@ impl PlanetsFound {
     /// Checks that no energy error exceeds the limit.
     fn check(&self) -> PyResult<()> {
         let checked = self.summary.check(self.max_error);
-        checked.map_err(PyRuntimeError::new_err)
+        checked.map_err(|message| errors::failed(&message))
     }
 
     /// Writes the records, the observable, or the picture of a map.

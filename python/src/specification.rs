@@ -44,8 +44,9 @@ impl Specification {
     ) -> PyResult<Self> {
         let mut overrides = values::overrides(options)?;
         if let Some([one, other]) = overrides.conflict() {
-            let message = format!("'{one}' and '{other}' cannot be given together");
-            return Err(PyValueError::new_err(message));
+            return Err(errors::bad_input(&format!(
+                "'{one}' and '{other}' cannot be given together"
+            )));
         }
         if let Some(under) = under {
             overrides = overrides.merged_over(values::overrides(under)?);
@@ -75,7 +76,7 @@ impl Specification {
                 let replaced = points.replaces().iter().chain(&["map", "draw", "seed"]);
                 if let Some(key) = replaced.into_iter().find(|key| among_options(key)) {
                     return Err(PyValueError::new_err(format!(
-                        "the points replace '--{key}': remove one of the two"
+                        "the points replace '{key}': remove one of the two"
                     )));
                 }
                 specification.validate_points(points)

@@ -48,12 +48,12 @@ def maps(**options: Any) -> list[Callable[[], object]]:
 def test_more_unresolved_pixels_than_the_limit_are_an_error(which: int) -> None:
     with pytest.warns(trisolar.AccuracyWarning, match="too long"):
         maps(max_error=1)[which]()
-    with pytest.warns(trisolar.AccuracyWarning), pytest.raises(RuntimeError, match="--max-error 0.5"):
+    with pytest.warns(trisolar.AccuracyWarning), pytest.raises(RuntimeError, match="max_error 0.5"):
         maps(max_error=0.5)[which]()
 
 
 def test_the_specification_may_contain_a_limit() -> None:
-    with pytest.warns(trisolar.AccuracyWarning), pytest.raises(RuntimeError, match="--max-error 0.25"):
+    with pytest.warns(trisolar.AccuracyWarning), pytest.raises(RuntimeError, match="max_error 0.25"):
         trisolar.divergence("max_error = 0.25", **NONSENSE)
     for bad in (-1, np.nan, np.inf):
         with pytest.raises(ValueError, match="max-error"):
@@ -82,14 +82,14 @@ def test_a_run_of_bodies_reports_its_energy_error() -> None:
 
 def test_a_limit_of_the_energy_error_ends_a_run_after_its_last_state() -> None:
     states = []
-    with pytest.raises(RuntimeError, match="--max-error 0.001"):
+    with pytest.raises(RuntimeError, match="max_error 0.001"):
         for state in trisolar.nbody(**KEPLER, max_error=1e-3, every=250):
             states.append(state.step)
     assert states == [0, 250, 500]
     for bad in (-1, np.nan):
         with pytest.raises(ValueError, match="max-error"):
             trisolar.nbody(**KEPLER, max_error=bad)
-    with pytest.raises(ValueError, match="--energy none"):
+    with pytest.raises(ValueError, match="energy none"):
         trisolar.nbody(**KEPLER, max_error=1, energy="none")
 
 
@@ -110,7 +110,7 @@ def test_a_cluster_reports_its_energy_error() -> None:
         *_, last = run
     assert run.energy_error == pytest.approx(last.energy_error)
     assert run.largest_energy_error is not None and abs(run.largest_energy_error) > 0.01
-    with pytest.raises(RuntimeError, match="--max-error 0.01"):
+    with pytest.raises(RuntimeError, match="max_error 0.01"):
         list(trisolar.cluster(**wild, end=8, every=8, max_error=0.01))
     with pytest.raises(ValueError, match="max-error"):
         trisolar.cluster(n=16, max_error=-1)

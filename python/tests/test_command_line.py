@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import trisolar
 from conftest import SMALL, Run
+from trisolar._trisolar import in_python
 
 #: Options in Python, and the same options for the command line.
 CASES: list[tuple[dict[str, Any], list[str]]] = [
@@ -90,7 +91,7 @@ def test_pictures_shrink_as_on_the_command_line(command_line: Run, tmp_path: Pat
     map = trisolar.divergence(size=9, steps=9000)
     map.save(ours, bare=True, shrink=2)
     assert ours.read_bytes() == theirs.read_bytes()
-    with pytest.raises(ValueError, match="'0' for '--shrink': must be a whole number from 1 to 65536"):
+    with pytest.raises(ValueError, match="'0' for 'shrink': must be a whole number from 1 to 65536"):
         map.save(ours, shrink=0)
 
 
@@ -123,7 +124,7 @@ def test_run_options_are_rejected_with_the_command_lines_messages(
         getattr(trisolar, command)(**{option: value})
     # On the command line, the message also contains the placeholder of the option's value.
     said = re.sub(rf"'--{option} <[^>]*>'", f"'--{option}'", refused.stderr)
-    assert said.startswith(f"error: {error.value}\n")
+    assert in_python(said).startswith(f"error: {error.value}\n")
 
 
 def test_a_missing_gpu_gives_the_command_lines_message(command_line: Run) -> None:
@@ -147,7 +148,7 @@ def test_a_missing_gpu_gives_the_command_lines_message(command_line: Run) -> Non
         assert failed.returncode == (2 if by_number else 1)
         with pytest.raises(ValueError if by_number else RuntimeError) as error:
             getattr(trisolar, command)(**options)
-        assert failed.stderr.splitlines()[0] == f"error: {error.value}"
+        assert in_python(failed.stderr).splitlines()[0] == f"error: {error.value}"
 
 
 def test_each_side_reads_the_others_saved_configuration(command_line: Run, tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_bad_values_give_the_command_lines_messages(
     assert refused.returncode == 2
     with pytest.raises(ValueError) as error:
         trisolar.divergence(**options)
-    assert refused.stderr == f"error: {error.value}\n"
+    assert in_python(refused.stderr) == f"error: {error.value}\n"
 
 
 def test_a_bad_file_gives_the_command_lines_message(command_line: Run, tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ def test_a_bad_file_gives_the_command_lines_message(command_line: Run, tmp_path:
         assert refused.returncode == 2
         with pytest.raises(ValueError) as error:
             trisolar.divergence(file)
-        assert refused.stderr.strip() == f"error: {error.value}".strip()
+        assert in_python(refused.stderr).strip() == f"error: {error.value}".strip()
 
 
 def test_the_devices_are_those_of_the_command_line(command_line: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -210,3 +211,55 @@ def test_states_can_be_pickled_and_continue_a_run() -> None:
     assert on.time == there.time and on.position.tobytes() == there.position.tobytes()
     kept_star = pickle.loads(pickle.dumps(star))
     assert kept_star.energy_error == star.energy_error and kept_star.core_radius is not None
+
+
+def test_a_run_becomes_a_dataset_over_time_bodies_and_axes() -> None:
+    pytest.importorskip("xarray")
+    found = trisolar.nbody(model="figure-eight", steps=20, every=10).to_xarray()
+    assert found["position"].dims == ("time", "body", "axis")
+    assert found["position"].shape == (3, 3, 3)
+    assert found["energy_error"].dims == ("time",)
+    assert list(found["body"].values) == [1, 2, 3]
+    cluster = trisolar.cluster(n=32, end=0.125, every=0.0625).to_xarray()
+    assert cluster["velocity"].shape == (3, 32, 3)
+    assert "core_radius" in cluster
+
+
+def test_bodies_come_from_a_data_frame_and_from_particles() -> None:
+    pandas = pytest.importorskip("pandas")
+    state = next(trisolar.nbody(model="figure-eight", steps=1))
+    columns = {"mass": state.mass}
+    for k, x in enumerate("xyz"):
+        columns[x], columns["v" + x] = state.position[:, k], state.velocity[:, k]
+    expected = [s.position for s in trisolar.nbody(bodies=state, g=1, dt=0.01, steps=5, softening=0)]
+
+    def ends(bodies: Any) -> Any:
+        return [s.position for s in trisolar.nbody(bodies=bodies, g=1, dt=0.01, steps=5, softening=0)][-1]
+
+    assert (ends(pandas.DataFrame(columns)) == expected[-1]).all()
+    particles = [SimpleNamespace(m=columns["mass"][i], **{c: columns[c][i] for c in columns if c != "mass"}) for i in range(3)]
+    assert (ends(SimpleNamespace(G=1.0, t=0.0, particles=particles)) == expected[-1]).all()
+    with pytest.raises(ValueError, match="need the columns mass"):
+        ends(pandas.DataFrame({"mass": [1.0], "x": [0.0]}))
+    with pytest.raises(TypeError, match="input='start.csv'"):
+        trisolar.nbody(bodies="start.csv")
+
+
+def test_everything_draws() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    jupiter: dict[str, Any] = {"m": 1e-3, "a": (4, 6, 4), "e": (0, 0.4, 3)}
+    drawn = [
+        trisolar.nbody(model="figure-eight", steps=20, every=5).plot(),
+        trisolar.cluster(n=64, end=0.125, every=0.125).plot(plane="xz"),
+        trisolar.encounters(n=200).plot(),
+        trisolar.encounters(map="phase,inclination", size=5).plot(column="time"),
+        trisolar.planets(planets=jupiter, years=10).plot(),
+        trisolar.planets(planets={"a": 5}, years=10).plot(),
+        trisolar.ode("x'=y; y'=-x-c*y", map={"x": (0, 1), "c": (0, 1)}, size=4, end=2).plot(),
+    ]
+    assert [ax.get_xlabel() for ax in drawn[:2]] == ["x", "x"]
+    assert drawn[4].get_xlabel() == "a1 (au)"
+    assert len(drawn[0].lines) == 6
+    assert len(trisolar.planets(planets=jupiter, years=10).to_pandas()) == 12
+    with pytest.raises(ValueError, match="column must be one of"):
+        trisolar.planets(planets=jupiter, years=10).plot(column="colour")

@@ -25,20 +25,20 @@ import trisolar
         ({"plane": "zx"}, ValueError, "xy"),
         ({"precision": "best"}, ValueError, "f64, fast, mixed, f32"),
         ({"integrator": "magic"}, ValueError, "explicit-euler"),
-        ({"integrator": "leapfrog", "precision": "f32"}, ValueError, "'leapfrog' for '--integrator'"),
+        ({"integrator": "leapfrog", "precision": "f32"}, ValueError, "'leapfrog' for 'integrator'"),
         ({"masses": object()}, TypeError, "masses must be .* not object"),
         ({"masses": {1: 2}}, TypeError, "not dict"),
         ({"center": 1j}, TypeError, "not complex"),
         ({"stepz": 5}, TypeError, "stepz"),
-        ({"backend": "tpu"}, ValueError, "'tpu' for '--backend': must be auto, cpu, gpu or gpu\\+cpu"),
-        ({"gpus": "some"}, ValueError, "'some' for '--gpus': must be all, or how many GPUs, from 1 to 64"),
-        ({"gpus": 65}, ValueError, "'65' for '--gpus'"),
-        ({"gpus": (0, 1)}, ValueError, "'0,1' for '--gpus': .* --device 0,1 chooses GPUs by number"),
-        ({"device": 64}, ValueError, "'64' for '--device': must be numbers of GPUs from 0 to 63"),
-        ({"device": (0, -1)}, ValueError, "'0,-1' for '--device'"),
-        ({"device": ()}, ValueError, "'' for '--device'"),
+        ({"backend": "tpu"}, ValueError, "'tpu' for 'backend': must be auto, cpu, gpu or gpu\\+cpu"),
+        ({"gpus": "some"}, ValueError, "'some' for 'gpus': must be all, or how many GPUs, from 1 to 64"),
+        ({"gpus": 65}, ValueError, "'65' for 'gpus'"),
+        ({"gpus": (0, 1)}, ValueError, "'0,1' for 'gpus': .* device 0,1 chooses GPUs by number"),
+        ({"device": 64}, ValueError, "'64' for 'device': must be numbers of GPUs from 0 to 63"),
+        ({"device": (0, -1)}, ValueError, "'0,-1' for 'device'"),
+        ({"device": ()}, ValueError, "'' for 'device'"),
         ({"device": 1.5}, TypeError, "device must be"),
-        ({"device": 0, "gpus": 1}, ValueError, "'0' for '--device': --gpus says how many"),
+        ({"device": 0, "gpus": 1}, ValueError, "'0' for 'device': gpus says how many"),
         ({"gpus": 1.5}, TypeError, "gpus must be"),
         ({"gpus": True}, TypeError, "gpus must be"),
         ({"backend": 3}, TypeError, "backend must be a string, not 3"),
@@ -47,16 +47,16 @@ import trisolar
         ({"points": [["a", "b", "c"]]}, TypeError, "points must be numbers"),
         ({"points": [[1j, 2, 3]]}, TypeError, "points must be numbers, not complex128"),
         ({"gpus": [0, "x"]}, TypeError, "gpus must be"),
-        ({"preset": "moon"}, ValueError, "'moon' for '--preset': must be accurate, headline or panorama"),
-        ({"threads": 0}, ValueError, "'--threads': must be a whole number from 1 to 4096"),
-        ({"threads": 5000}, ValueError, "'5000' for '--threads'"),
-        ({"simd": "sse"}, ValueError, "'sse' for '--simd': must be scalar, avx2, avx512 or neon"),
+        ({"preset": "moon"}, ValueError, "'moon' for 'preset': must be accurate, headline or panorama"),
+        ({"threads": 0}, ValueError, "'threads': must be a whole number from 1 to 4096"),
+        ({"threads": 5000}, ValueError, "'5000' for 'threads'"),
+        ({"simd": "sse"}, ValueError, "'sse' for 'simd': must be scalar, avx2, avx512 or neon"),
         ({"simd": 4}, TypeError, "simd must be a string, not 4"),
         ({"progress": 5}, TypeError, "progress"),
         ({"spec": 5}, TypeError, "spec must be"),
         ({"spec": {"stepz": 5}}, ValueError, "unknown field `stepz`"),
         ({"spec": "stepz = 5\n"}, ValueError, "line 1: stepz = 5\nunknown field `stepz`"),
-        ({"spec": "dt = -1\n"}, ValueError, "'-1' for '--dt'"),
+        ({"spec": "dt = -1\n"}, ValueError, "'-1' for 'dt'"),
     ],
 )
 def test_bad_input(options: dict[str, Any], exception: type[Exception], said: str) -> None:
@@ -75,7 +75,7 @@ def test_a_bad_value_of_a_file_is_named_with_it(tmp_path: Path) -> None:
     file.write_text("critical_distance = -1\n")
     with pytest.raises(ValueError, match="for 'critical_distance in .*map.toml'"):
         trisolar.divergence(file)
-    with pytest.raises(ValueError, match="'-2' for '--critical-distance'"):
+    with pytest.raises(ValueError, match="'-2' for 'critical_distance'"):
         trisolar.divergence(file, critical_distance=-2)
 
 
@@ -129,13 +129,13 @@ def test_a_missing_gpu_that_is_requested_by_number_is_a_value_error() -> None:
     if trisolar.devices()["gpus"]:
         pytest.skip("there is a GPU")
     for backend in ("auto", "gpu"):
-        with pytest.raises(ValueError, match="--device 0: "):
+        with pytest.raises(ValueError, match="device 0: "):
             trisolar.divergence(size=2, steps=2, backend=backend, device=np.array([0, 1]))
-        with pytest.raises(ValueError, match="--gpus 7: "):
+        with pytest.raises(ValueError, match="gpus 7: "):
             next(trisolar.zoom(size=2, frames=1, backend=backend, gpus=7))
-        with pytest.raises(ValueError, match="--device 1: "):
+        with pytest.raises(ValueError, match="device 1: "):
             trisolar.nbody(n=16, steps=1, backend=backend, device=1)
-        with pytest.raises(ValueError, match="--gpus 1: "):
+        with pytest.raises(ValueError, match="gpus 1: "):
             trisolar.cluster(n=16, backend=backend, gpus=1)
 
 

@@ -46,9 +46,9 @@ def test_y_grows_in_the_direction_that_is_wanted(tmp_path: Path) -> None:
         map.save(tmp_path / "study.png", bare=True, look="study")
         assert (tmp_path / "study.png").read_bytes() == files["down", True].read_bytes()
         assert files["up", False].read_bytes() != files["down", False].read_bytes()
-        with pytest.raises(ValueError, match="'sideways' for '--y-axis.*must be down or up"):
+        with pytest.raises(ValueError, match="'sideways' for 'y_axis.*must be down or up"):
             map.save(tmp_path / "map.png", y_axis="sideways")
-        with pytest.raises(ValueError, match="'mine' for '--look.*must be standard or study"):
+        with pytest.raises(ValueError, match="'mine' for 'look.*must be standard or study"):
             map.save(tmp_path / "map.png", look="mine")
         with pytest.raises(TypeError):
             map.save(tmp_path / "map.png", y_axis=1)  # type: ignore[arg-type]

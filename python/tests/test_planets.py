@@ -89,7 +89,7 @@ def test_progress_ends_with_the_systems() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({}, ValueError, "--planet"),
+        ({}, ValueError, "planet"),
         ({"planets": {"a": 1, "x": 2}}, ValueError, "there is no x"),
         ({"planets": {"a": (1, 2)}}, ValueError, "an axis is"),
         ({"planets": {"a": None}}, TypeError, "NoneType"),
@@ -97,7 +97,7 @@ def test_progress_ends_with_the_systems() -> None:
         ({"planets": {"a": 1}, "stop": "r<5"}, ValueError, "r>DISTANCE"),
         ({"planets": {"a": 1}, "relativity": "full"}, ValueError, "adaptive"),
         ({"preset": "giants", "set": {"a5": 1}}, ValueError, "a1 to a4"),
-        ({"planets": {"a": 1}, "backend": "x"}, ValueError, "--backend"),
+        ({"planets": {"a": 1}, "backend": "x"}, ValueError, "backend"),
     ],
 )
 def test_what_is_not_allowed_is_refused(options: Any, error: type[Exception], says: str) -> None:

@@ -54,7 +54,7 @@ def test_divergence_is_the_default() -> None:
 
 
 def test_a_precision_that_a_quantity_does_not_support_is_named() -> None:
-    with pytest.raises(ValueError, match="with --quantity ftle it must be f64"):
+    with pytest.raises(ValueError, match="with quantity ftle it must be f64"):
         trisolar.divergence(quantity="ftle", precision="fast", **OPTIONS)
     with pytest.raises(ValueError, match=", ".join(["divergence", *UNITS])):
         trisolar.divergence(quantity="lyapunov", **OPTIONS)

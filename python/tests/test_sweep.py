@@ -31,8 +31,8 @@ def test_text_is_parsed_as_on_the_command_line() -> None:
 @pytest.mark.parametrize(
     ("vary", "exception", "said"),
     [
-        (["dt=1,2", "dt=3"], ValueError, "'dt' for '--vary': dt is varied twice"),
-        ({"dt": [1], "g": [1], "span": [2]}, ValueError, "'span' for '--vary': .* rows and columns"),
+        (["dt=1,2", "dt=3"], ValueError, "'dt' for 'vary': dt is varied twice"),
+        ({"dt": [1], "g": [1], "span": [2]}, ValueError, "'span' for 'vary': .* rows and columns"),
         ({"mass9": [1]}, ValueError, "mass1 to mass3"),
         ({"dt": []}, ValueError, "is not a number"),
         ({"dt": ["x"]}, TypeError, "dt must be numbers"),

@@ -1,4 +1,4 @@
-"""Series of results as one xarray dataset."""
+"""Results for xarray, pandas and matplotlib."""
 
 from __future__ import annotations
 
@@ -20,6 +20,30 @@ def module() -> Any:
     except ImportError as error:
         raise ImportError("to_xarray() needs xarray: pip install xarray") from error
     return xarray
+
+
+def dataframes() -> Any:
+    """pandas.
+
+    :raises ImportError: without it.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("to_pandas() needs pandas: pip install pandas") from error
+    return pandas
+
+
+def new_axes(ax: Any) -> Any:
+    """The axes to draw on: those given, or those of a new figure.
+
+    :raises ImportError: without matplotlib.
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
+    return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 
 def stacked(

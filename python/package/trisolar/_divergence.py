@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
-from ._dataset import module
+from ._dataset import module, new_axes
 from ._progress import Progress, watching
 from ._spec import (
     Gpus,
@@ -291,12 +291,7 @@ class DivergenceMap:
         :param imshow: further options of ``Axes.imshow`` (``Axes.scatter`` of dots).
         :raises ImportError: without matplotlib.
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+        ax = new_axes(ax)
         spec = self.spec
         name, label, unit, logarithmic = self._map.quantity
         time, left = self._map.time_label, self._values

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
-from ._dataset import module
+from ._dataset import dataframes, module, new_axes
 from ._progress import Progress, Tell, checked, watching
-from ._records import Recorded
+from ._records import Axis, Recorded
 from ._spec import (
     Numbers,
     Spec,
@@ -34,6 +34,7 @@ from ._zoom import Zoom
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.axes import Axes
 
 ENCOUNTER_OUTCOMES: Dict[int, str] = dict(_trisolar.encounter_outcomes())
 """The outcomes of runs: the numbers in the column ``outcome`` of :attr:`Encounters.records`, with their names."""
@@ -109,17 +110,46 @@ class Encounters(Recorded[_trisolar.EncountersFound]):
 
         :raises ImportError: without pandas.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_pandas() needs pandas: pip install pandas") from error
-        flat = self._records.ravel()
-        frame = pandas.DataFrame({name: flat[name] for name in flat.dtype.names or ()})
+        pandas = dataframes()
+        frame = super().to_pandas()
         kinds = pandas.CategoricalDtype(list(ENCOUNTER_OUTCOMES.values()))
-        outcomes = pandas.Categorical.from_codes(flat["outcome"].astype(np.int64), dtype=kinds)
+        outcomes = pandas.Categorical.from_codes(frame["outcome"].to_numpy(np.int64), dtype=kinds)
         frame["outcome"] = outcomes
         frame.index.name = "run"
         return frame
+
+    def plot(self, ax: Optional[Axes] = None, *, column: Optional[str] = None, **options: Any) -> Axes:
+        """Draws with matplotlib: a map of a column, by default of ``body``, or of runs that are not a map its distribution, by default that of
+        e² for each body that escapes, beside the thermal one.
+
+        :param ax: where to draw; a new figure if ``None``.
+        :param column: the column of :attr:`records`.
+        :param options: further options of ``Axes.imshow`` or ``Axes.hist``.
+        :raises ImportError: without matplotlib.
+        """
+        if column is not None or self._map is not None:
+            return self._plot(ax, column or "body", options)
+        drawn: Any = new_axes(ax)
+        for body in (1, 2, 3):
+            e2 = self._records["e"][self._records["body"] == body] ** 2
+            if e2.size:
+                named = {"label": f"body {body} escapes", "density": True, "histtype": "step", "range": (0, 1), **options}
+                drawn.hist(e2, bins=int(np.clip(2 * np.cbrt(e2.size), 8, 100)), **named)
+        drawn.axhline(1, lw=1, ls="--", color="grey", label="thermal")
+        drawn.set(xlabel="e² of the binary", ylabel="probability density", xlim=(0, 1))
+        drawn.legend()
+        axes: Axes = drawn
+        return axes
+
+    def _grid(self) -> List[Axis]:
+        if self._map is None:
+            return []
+        found: List[Axis] = []
+        for k, (name, unit) in enumerate(self._map[1]):
+            along = np.moveaxis(self._records[f"start_{name.replace('-', '_')}"], 1 - k, 0)
+            values = along.reshape(along.shape[0], -1)[:, 0]
+            found.append((name, unit, values))
+        return found
 
     def to_xarray(self) -> xarray.Dataset:
         """The records as a dataset, with the parameters of a map as coordinates, otherwise with ``run``. ``attrs`` has the

@@ -13,12 +13,13 @@ from . import _trisolar
 from ._dataset import module
 from ._encounters import _how
 from ._progress import Progress, watching
-from ._records import Recorded
+from ._records import Axis, Recorded
 from ._spec import Source, Spec, merged, parameters, source
 from ._warnings import warn_of_doubts
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 Values = Union[str, Sequence[str], Mapping[str, float]]
 """Numbers by their names, or text as on the command line, such as ``"s=10,b=8/3"``."""
@@ -66,6 +67,19 @@ class Trajectories(Recorded[_trisolar.EquationsFound]):
     def __repr__(self) -> str:
         names = ", ".join(self._records.dtype.names or ())
         return f"<Trajectories, {len(self)} with {names}, {self.engine}: {self.device}>"
+
+    def plot(self, ax: Optional[Axes] = None, *, column: Optional[str] = None, **options: Any) -> Axes:
+        """Draws a map of a column, or its distribution if the trajectories are not a map, with matplotlib.
+
+        :param ax: where to draw; a new figure if ``None``.
+        :param column: the column of :attr:`records` [the first].
+        :param options: further options of ``Axes.imshow`` or ``Axes.hist``.
+        :raises ImportError: without matplotlib.
+        """
+        return self._plot(ax, column or (self._records.dtype.names or ("",))[0], options)
+
+    def _grid(self) -> List[Axis]:
+        return [(name, "", low + (high - low) * np.arange(n) / n) for name, (low, high), n in self._axes]
 
     def to_xarray(self) -> xarray.Dataset:
         """The records as a dataset, with the axes of a map as coordinates, otherwise with ``item``. ``attrs`` has the specification as

@@ -196,7 +196,8 @@ def nbody(
     :param input: start from a file of bodies: .npz; .tipsy, .std or .bin (TIPSY); or text, such as .csv.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
         mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
-        run). The values that a state or an npz has are used unless an option overrides them: G, softening, time, time step,
+        run); a pandas data frame with the columns ``mass`` (or ``m``), ``x``, ``y``, ``z``, ``vx``, ``vy`` and ``vz``; or a
+        ``rebound.Simulation``, with its G and time. The values that a state or an npz has are used unless an option overrides them: G, softening, time, time step,
         names, dimensions.
     :param n: number of bodies of the model [1024; line: 4], or the number that the file must have.
     :param seed: seed of a random model [1].

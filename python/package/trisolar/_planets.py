@@ -14,12 +14,13 @@ from . import _trisolar
 from ._dataset import module
 from ._encounters import _how
 from ._progress import Progress, watching
-from ._records import Recorded
+from ._records import Axis, Recorded
 from ._spec import Source, Spec, merged, names, parameters, source
 from ._warnings import warn_of_doubts
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 PLANET_OUTCOMES: Dict[int, str] = dict(_trisolar.planet_outcomes())
 """How systems end: the numbers in the column ``outcome`` of :attr:`Planets.records`, with their names."""
@@ -75,6 +76,24 @@ class Planets(Recorded[_trisolar.PlanetsFound]):
         outcomes = self.summary["outcomes"].items()
         told = ", ".join(f"{count} {name}" for name, count in outcomes if count)
         return f"<Planets, {len(self)} systems: {told}, {self.engine}: {self.device}>"
+
+    def plot(self, ax: Optional[Axes] = None, *, column: Optional[str] = None, **options: Any) -> Axes:
+        """Draws a map of a column, or its distribution if the systems are not a map, with matplotlib. MEGNO has colours from 1 to 6 and
+        exponents from 0 unless ``vmin`` and ``vmax`` say otherwise.
+
+        :param ax: where to draw; a new figure if ``None``.
+        :param column: the column of :attr:`records` [that of ``observable``].
+        :param options: further options of ``Axes.imshow`` or ``Axes.hist``.
+        :raises ImportError: without matplotlib.
+        """
+        observable = str(self._spec.get("observable", "megno")).replace("-", "_")
+        column = column or {"megno": "mean_megno"}.get(observable, observable)
+        if "megno" in column and self._axes:
+            options = {"vmin": 1, "vmax": 6, **options}
+        return self._plot(ax, column, options)
+
+    def _grid(self) -> List[Axis]:
+        return [(name, unit, low + (high - low) * np.arange(n) / n) for name, unit, (low, high), n in self._axes]
 
     def to_xarray(self) -> xarray.Dataset:
         """The records as a dataset, with the axes of a map as coordinates, such as ``a2``, otherwise with ``system``. ``attrs`` has the

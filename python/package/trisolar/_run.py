@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Dict, Generic, Iterator, List, Optional, 
 
 import numpy as np
 
+from ._dataset import dataframes, module, new_axes
 from ._progress import Progress, Tell, watching
 from ._warnings import warn_of_accuracy
 
 if TYPE_CHECKING:
     import pandas
+    import xarray
+    from matplotlib.axes import Axes
 
 State = TypeVar("State")
 Found = TypeVar("Found")
@@ -135,13 +138,67 @@ class Run(Iterator[State], Generic[State, Found]):
 
         :raises ImportError: without pandas.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_pandas() needs pandas: pip install pandas") from error
-        frame = pandas.DataFrame([self._row(state) for state in self])
+        frame: pandas.DataFrame = dataframes().DataFrame([self._row(state) for state in self])
         frame.attrs["specification"] = self._toml
         return frame.set_index("time") if len(frame) else frame
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Computes the states that are left, and returns them as a dataset: ``position`` and ``velocity`` over ``time``, ``body`` (numbers
+        from 1) and ``axis`` (x, y, z), ``mass`` over ``body``, and the columns of :meth:`to_pandas` over ``time``. All states are in memory.
+
+        :raises ImportError: without xarray.
+        """
+        states: List[Any] = list(self)
+        if not states:
+            raise ValueError("there are no states left to put into a dataset")
+        rows = [self._row(state) for state in states]
+        of_bodies = ("time", "body", "axis")
+        variables: Dict[str, Any] = {
+            "mass": ("body", states[0].mass),
+            "position": (of_bodies, np.stack([state.position for state in states])),
+            "velocity": (of_bodies, np.stack([state.velocity for state in states])),
+        }
+        for name in rows[0]:
+            if name != "time":
+                variables[name] = ("time", [row.get(name, np.nan) for row in rows])
+        coordinates = {
+            "time": [state.time for state in states],
+            "body": np.arange(1, len(states[0].mass) + 1),
+            "axis": ["x", "y", "z"],
+        }
+        made: xarray.Dataset = module().Dataset(variables, coords=coordinates, attrs={"specification": self._toml})
+        return made
+
+    def plot(self, ax: Optional[Axes] = None, *, plane: str = "xy", **options: Any) -> Axes:
+        """Computes the states that are left, and draws the paths of the bodies with matplotlib, with a dot where each is at the end; of more
+        than 30 bodies only the dots. Paths are straight from state to state: a smaller ``every`` makes them smooth.
+
+        :param ax: where to draw; a new figure if ``None``.
+        :param plane: the coordinates to the right and upwards: "xy", "xz" or "yz".
+        :param options: further options of ``Axes.plot`` for the paths.
+        :raises ImportError: without matplotlib.
+        """
+        if plane not in ("xy", "xz", "yz"):
+            raise ValueError(f"plane must be xy, xz or yz, not {plane!r}")
+        drawn: Any = new_axes(ax)
+        right, up = ("xyz".index(name) for name in plane)
+        states: List[Any] = list(self)
+        if not states:
+            raise ValueError("there are no states left to draw")
+        paths = np.stack([state.position for state in states])
+        many = paths.shape[1] > 30
+        for body in range(0 if many else paths.shape[1]):
+            named = {"label": f"body {body + 1}", "lw": 1, **options}
+            line = drawn.plot(paths[:, body, right], paths[:, body, up], **named)[0]
+            drawn.plot(*paths[-1, body, [right, up]], "o", ms=4, color=line.get_color())
+        if many:
+            drawn.plot(paths[-1, :, right], paths[-1, :, up], ".", ms=3)
+        elif paths.shape[1] <= 12:
+            drawn.legend()
+        drawn.set(xlabel=plane[0], ylabel=plane[1], title=f"t = {states[0].time:g} to {states[-1].time:g}")
+        drawn.set_aspect("equal", "datalim")
+        axes: Axes = drawn
+        return axes
 
     def close(self) -> None:
         """Ends the run; there are no more states."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as _json
 import operator
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
@@ -65,8 +66,37 @@ def parameters(system: str, arguments: Mapping[str, object]) -> Dict[str, object
     return {name: str(value) if isinstance(value, os.PathLike) else value for name, value in given.items()}
 
 
+def _in_arrays(bodies: Any) -> Any:
+    """The columns of a data frame, or the particles of a ``rebound.Simulation``, as a mapping of arrays; others as they are."""
+    if isinstance(bodies, (str, os.PathLike)):
+        raise TypeError(f"bodies must be arrays, a data frame or a state; the file {bodies} is input={str(bodies)!r}")
+    if hasattr(bodies, "particles"):
+        among = list(bodies.particles)
+        of: Dict[str, Any] = {name: [getattr(p, name) for p in among] for name in ("m", *_COLUMNS[1:])}
+    elif hasattr(bodies, "columns"):
+        of = {str(name).strip().lower(): bodies[name] for name in bodies.columns}
+    else:
+        return bodies
+    mass = of.get("mass", of.get("m"))
+    missing = [name for name in _COLUMNS if name not in of and name not in ("mass", "z", "vz")]
+    if mass is None or missing:
+        raise ValueError(f"bodies need the columns mass (or m), x, y, z, vx, vy and vz, not {', '.join(of)}")
+    places = ("x", "y", "z") if "z" in of else ("x", "y")
+    if ("z" in of) != ("vz" in of):
+        raise ValueError("bodies need both of the columns z and vz, or none of them")
+    position = np.column_stack([np.asarray(of[x], np.float64) for x in places])
+    velocity = np.column_stack([np.asarray(of["v" + x], np.float64) for x in places])
+    return {"mass": np.asarray(mass, np.float64), "position": position, "velocity": velocity}
+
+
+_COLUMNS = ("mass", "x", "y", "z", "vx", "vy", "vz")
+"""The columns of bodies in a file, and in a data frame."""
+
+
 def bodies_of(bodies: Any) -> Tuple[npt.NDArray[np.float64], ...]:
-    """``mass`` (n), ``position`` and ``velocity`` (n, 3) or (n, 2) from a mapping or from an object with these names."""
+    """``mass`` (n), ``position`` and ``velocity`` (n, 3) or (n, 2) from a mapping or from an object with these names, from a data
+    frame with the columns of a file, or from a ``rebound.Simulation``."""
+    bodies = _in_arrays(bodies)
     arrays: List[npt.NDArray[np.float64]] = []
     for name in ("mass", "position", "velocity"):
         try:
@@ -97,6 +127,8 @@ def told_of(bodies: Any) -> Told:
     if isinstance(bodies, Data):
         told: Told = getattr(bodies, "_told")
         return told
+    if hasattr(bodies, "particles"):
+        return _json.dumps({"g": float(bodies.G)}), float(bodies.t)
     if not isinstance(bodies, Mapping):
         return None, None
     json = bodies.get("specification.json", bodies.get("spec.json"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Dict, Iterable, Optional, Tuple
 
+from . import _trisolar
 
 class TrisolarWarning(UserWarning):
     """The result may not be what the user intended."""
@@ -19,13 +20,13 @@ def warn_of_doubts(messages: Iterable[Optional[str]], stacklevel: int) -> None:
     """Issues a :class:`TrisolarWarning` for each message."""
     for message in messages:
         if message is not None:
-            warnings.warn(message, TrisolarWarning, stacklevel=stacklevel + 1)
+            warnings.warn(_trisolar.in_python(message), TrisolarWarning, stacklevel=stacklevel + 1)
 
 
 def warn_of_accuracy(message: Optional[str], stacklevel: int) -> None:
     """Issues an :class:`AccuracyWarning` if there is a message."""
     if message is not None:
-        warnings.warn(message, AccuracyWarning, stacklevel=stacklevel + 1)
+        warnings.warn(_trisolar.in_python(message), AccuracyWarning, stacklevel=stacklevel + 1)
 
 
 def check_counts(found: Optional[Tuple[int, int, int]]) -> Optional[Dict[str, float]]:
