@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuda_std::{Code, Constant, Entry, Exported, Kernel, Plain};
+use cuda_std::{Code, Constant, Entry, Exported, Kernel, Plain, SafeKernel};
 
 use crate::{DeviceInfo, GpuError, Residency};
 
@@ -338,6 +338,26 @@ impl dyn Device {
     ) -> Result<(), GpuError> {
         // SAFETY: the caller guarantees this.
         unsafe { self.launch_entry(Entry::of::<K>(), grid, arguments) }
+    }
+
+    /// Queues a launch of the kernel `K`, which is a safe function; arrays are borrowed [`Buffer`](crate::Buffer)s.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`] if it cannot be queued, as where the lengths of buffers do not fit; errors while it runs are reported by the calls
+    /// that wait for it.
+    pub fn run<K: SafeKernel>(
+        &self,
+        grid: Grid,
+        arguments: K::Given<'_, dyn Device>,
+    ) -> Result<(), GpuError> {
+        let arguments = K::arguments(self, grid.blocks, arguments).map_err(|e| GpuError::Call {
+            device: self.info().name.clone(),
+            call: K::name().unwrap_or("a launch"),
+            reason: e.to_string(),
+        })?;
+        // SAFETY: the grid has one dimension, and a safe kernel uses its own share of the buffers that it writes. All safe uses of a buffer
+        // are queued behind the launch.
+        unsafe { self.launch::<K>(grid, arguments) }
     }
 
     /// Sets a variable in constant memory, after everything queued so far. Kernels that are launched on this device afterwards read this

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use cuda_std::{Plain, RawSlice, RawSliceMut};
+use cuda_std::{ArgumentError, Memory, Plain, RawSlice, RawSliceMut};
 
 use crate::{Device, GpuError, Queue};
 
@@ -256,6 +256,30 @@ impl<T: Plain> Buffer<T> {
             self.device
                 .copy_from_peer(to, &*from.device, source, self.bytes(length))
         }
+    }
+}
+
+/// Safe kernels run on buffers of the device that runs them.
+impl Memory for dyn Device {
+    type Array<T: Plain> = Buffer<T>;
+
+    fn slice<T: Plain>(
+        &self,
+        name: &'static str,
+        array: &Buffer<T>,
+    ) -> Result<RawSlice<T>, ArgumentError> {
+        match ptr::addr_eq(Arc::as_ptr(&array.device), self) {
+            true => Ok(array.slice()),
+            false => Err(ArgumentError::Elsewhere { name }),
+        }
+    }
+
+    fn slice_mut<T: Plain>(
+        &self,
+        name: &'static str,
+        array: &mut Buffer<T>,
+    ) -> Result<RawSliceMut<T>, ArgumentError> {
+        self.slice(name, array).map(|_| array.slice_mut())
     }
 }
 

@@ -1,9 +1,13 @@
 //! The parameters that a kernel may have, and how they are passed from the host. The checks here are syntactic and exist for
 //! the sake of their messages; the expanded code uses `cuda_std` to check the actual types.
 
-use quote::format_ident;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
 use syn::visit::{self, Visit};
-use syn::{Error, FnArg, Ident, Pat, Result, Signature, Type};
+use syn::{
+    Error, FnArg, GenericArgument, GenericParam, Ident, Lifetime, Pat, PathArguments, Result,
+    Signature, Type,
+};
 
 /// One parameter of a kernel.
 pub struct Argument {
@@ -25,8 +29,38 @@ pub enum Form {
     Slice {
         element: Box<Type>,
         mutable: bool,
-        raw: bool,
+        kind: Kind,
     },
+}
+
+/// What a kernel has of an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A reference to a slice.
+    Reference,
+    /// A raw pointer to a slice.
+    Raw,
+    /// Elements of its own, as one of the types [`SHARES`] of `cuda_std`.
+    Share(&'static str),
+}
+
+/// The types of `cuda_std` that give a thread its elements of an array, and whether it may write them.
+const SHARES: [(&str, bool); 3] = [("Each", true), ("EachRef", false), ("PerBlock", true)];
+
+impl Kind {
+    /// The unsafe function that makes a kernel's argument of pointer and length.
+    pub fn make(self, mutable: bool) -> TokenStream {
+        match (self, mutable) {
+            (Self::Reference, false) => quote!(::core::slice::from_raw_parts),
+            (Self::Reference, true) => quote!(::core::slice::from_raw_parts_mut),
+            (Self::Raw, false) => quote!(::core::ptr::slice_from_raw_parts),
+            (Self::Raw, true) => quote!(::core::ptr::slice_from_raw_parts_mut),
+            (Self::Share(name), _) => {
+                let name = format_ident!("{name}");
+                quote!(::cuda_std::#name::of)
+            }
+        }
+    }
 }
 
 /// Returns the parameters of a kernel, or all errors in them.
@@ -81,7 +115,7 @@ fn form(ty: &Type) -> Result<Form> {
             Type::Slice(slice) => Form::Slice {
                 element: slice.elem.clone(),
                 mutable: reference.mutability.is_some(),
-                raw: false,
+                kind: Kind::Reference,
             },
             Type::Path(path) if path.path.is_ident("str") => {
                 return Err(Error::new_spanned(
@@ -96,7 +130,7 @@ fn form(ty: &Type) -> Result<Form> {
             Type::Slice(slice) => Form::Slice {
                 element: slice.elem.clone(),
                 mutable: pointer.mutability.is_some(),
-                raw: true,
+                kind: Kind::Raw,
             },
             _ => Form::Value,
         },
@@ -106,8 +140,87 @@ fn form(ty: &Type) -> Result<Form> {
                 "a kernel cannot take a bare slice: pass a reference, `&[T]`",
             ));
         }
-        _ => Form::Value,
+        _ => share(ty).unwrap_or(Form::Value),
     })
+}
+
+/// `Each<'_, T>` and its like.
+fn share(ty: &Type) -> Option<Form> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let (name, mutable) = SHARES.into_iter().find(|(name, _)| last.ident == name)?;
+    let PathArguments::AngleBracketed(given) = &last.arguments else {
+        return None;
+    };
+    let mut types = given.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    });
+    let (Some(element), None) = (types.next(), types.next()) else {
+        return None;
+    };
+    Some(Form::Slice {
+        element: Box::new(element.clone()),
+        mutable,
+        kind: Kind::Share(name),
+    })
+}
+
+/// What a kernel that is a safe function may not have: anything by which one thread could reach another one's elements, or use an
+/// argument after the launch.
+pub fn check_safe(signature: &Signature, arguments: &[Argument], errors: &mut Errors) {
+    for argument in arguments {
+        let complaint = match (&argument.form, unwrapped(&argument.ty)) {
+            (
+                Form::Slice {
+                    kind: Kind::Reference,
+                    mutable: true,
+                    ..
+                },
+                _,
+            ) => {
+                "every thread would have all of a `&mut [T]`: take `Each<'_, T>`, which has the thread's own elements, or make \
+                 the kernel an `unsafe fn`"
+            }
+            (
+                Form::Slice {
+                    kind: Kind::Raw, ..
+                },
+                _,
+            )
+            | (_, Type::Ptr(_)) => {
+                "nothing checks what a pointer points to: take `Each<'_, T>` or `&[T]`, or make the kernel an `unsafe fn`"
+            }
+            (Form::Value | Form::Exclusive, Type::Reference(_)) => {
+                "nothing checks a reference to a single value: pass it by value or in a `&[T]`, or make the kernel an \
+                 `unsafe fn`"
+            }
+            _ => {
+                Lifetimes(errors).visit_type(&argument.ty);
+                continue;
+            }
+        };
+        errors.push(Error::new_spanned(&argument.ty, complaint));
+    }
+    for parameter in &signature.generics.params {
+        if let GenericParam::Lifetime(named) = parameter {
+            Lifetimes(errors).visit_lifetime(&named.lifetime);
+        }
+    }
+}
+
+/// Looks for lifetimes with a name, which might outlive the launch.
+struct Lifetimes<'a>(&'a mut Errors);
+
+impl<'ast> Visit<'ast> for Lifetimes<'_> {
+    fn visit_lifetime(&mut self, lifetime: &'ast Lifetime) {
+        if lifetime.ident != "_" {
+            self.0.push(Error::new_spanned(
+                lifetime,
+                "what a kernel takes lasts as long as its launch: write `'_`, or make the kernel an `unsafe fn`",
+            ));
+        }
+    }
 }
 
 fn unwrapped(ty: &Type) -> &Type {

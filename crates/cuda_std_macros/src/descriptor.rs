@@ -1,11 +1,11 @@
 //! The type by which the host knows a kernel: its name, its arguments and its function on the CPU.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{GenericParam, ItemFn, Lifetime, Type, TypeReference};
 
-use crate::arguments::{Argument, Form};
+use crate::arguments::{Argument, Form, Kind};
 use crate::options::{Bounds, Instance};
 
 /// The descriptor of a kernel: a type with the kernel's name in camel case. (A type with the kernel's own name would clash with
@@ -115,6 +115,18 @@ pub fn descriptor(
         };
         (functions, found)
     };
+    let safe = function.sig.unsafety.is_none().then(|| {
+        let items = safe_launch(arguments);
+        quote! {
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[allow(clippy::unused_unit, unused_parens, private_interfaces)]
+            impl<#(#bounded),*> ::cuda_std::SafeKernel for #module::#name<#(#names),*>
+            where #predicates
+            {
+                #items
+            }
+        }
+    });
     let turbofish = (!names.is_empty()).then(|| quote!(::<#(#names),*>));
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
@@ -130,7 +142,7 @@ pub fn descriptor(
         #vis use #module::*;
         #(#threads)*
         #[cfg(not(target_arch = "nvptx64"))]
-        #[allow(clippy::unused_unit, unused_parens, private_interfaces)]
+        #[allow(clippy::unused_unit, unused_parens, unused_unsafe, private_interfaces)]
         impl<#(#bounded),*> ::cuda_std::Kernel for #module::#name<#(#names),*>
         where #predicates
         {
@@ -152,6 +164,54 @@ pub fn descriptor(
                 let _ = &each;
                 #(#pointers)*
             }
+        }
+        #safe
+    }
+}
+
+/// What makes a launch of a kernel that is a safe function safe: arrays that are borrowed for it, and a check of their lengths.
+fn safe_launch(arguments: &[Argument]) -> TokenStream {
+    let names: Vec<&Ident> = arguments.iter().map(|argument| &argument.name).collect();
+    let given = arguments.iter().map(|argument| match &argument.form {
+        Form::Slice {
+            element, mutable, ..
+        } => {
+            let mutable = mutable.then(|| quote!(mut));
+            quote!(&'__launch #mutable <__Memory as ::cuda_std::Memory>::Array<#element>)
+        }
+        _ => passed(argument).into_token_stream(),
+    });
+    let checks = arguments.iter().filter_map(|argument| {
+        let Form::Slice { mutable, kind, .. } = &argument.form else {
+            return None;
+        };
+        let (name, text) = (&argument.name, argument.name.to_string());
+        let slice = match mutable {
+            true => quote!(slice_mut),
+            false => quote!(slice),
+        };
+        let check = match kind {
+            Kind::Share("PerBlock") => quote!(__lengths.per_block(#text, #name.length)?;),
+            Kind::Share(_) => quote!(__lengths.each(#text, #name.length)?;),
+            _ => TokenStream::new(),
+        };
+        Some(quote! {
+            let #name = __memory.#slice(#text, #name)?;
+            #check
+        })
+    });
+    quote! {
+        type Given<'__launch, __Memory: ::cuda_std::Memory + ?::core::marker::Sized> = (#(#given,)*);
+
+        fn arguments<__Memory: ::cuda_std::Memory + ?::core::marker::Sized>(
+            __memory: &__Memory,
+            __blocks: u32,
+            (#(#names,)*): Self::Given<'_, __Memory>,
+        ) -> ::core::result::Result<Self::Arguments, ::cuda_std::ArgumentError> {
+            #[allow(unused_mut, unused_variables)]
+            let mut __lengths = ::cuda_std::Lengths::of_grid(__blocks);
+            #(#checks)*
+            ::core::result::Result::Ok((#(#names,)*))
         }
     }
 }
@@ -189,20 +249,10 @@ fn passed(argument: &Argument) -> Type {
 fn unpassed(argument: &Argument) -> TokenStream {
     let name = &argument.name;
     match &argument.form {
-        Form::Slice { mutable, raw, .. } => match (mutable, raw) {
-            (false, false) => {
-                quote!(::core::slice::from_raw_parts(#name.pointer, #name.length))
-            }
-            (true, false) => {
-                quote!(::core::slice::from_raw_parts_mut(#name.pointer, #name.length))
-            }
-            (false, true) => {
-                quote!(::core::ptr::slice_from_raw_parts(#name.pointer, #name.length))
-            }
-            (true, true) => {
-                quote!(::core::ptr::slice_from_raw_parts_mut(#name.pointer, #name.length))
-            }
-        },
+        Form::Slice { mutable, kind, .. } => {
+            let make = kind.make(*mutable);
+            quote!(#make(#name.pointer, #name.length))
+        }
         Form::Value | Form::Exclusive => match reference(&argument.ty) {
             Some(TypeReference {
                 mutability: Some(_),

@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, GenericParam, ItemFn, Result, ReturnType, Type};
 
-use crate::arguments::{self, Argument, Errors, Form};
+use crate::arguments::{self, Argument, Errors, Form, Kind};
 use crate::descriptor::descriptor;
 use crate::markers::is_no_mangle;
 use crate::options::{Bounds, Instance, Options};
@@ -23,7 +23,11 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
 
     function.attrs.retain(|attribute| !is_no_mangle(attribute));
     function.sig.abi = None;
-    let checks: Vec<TokenStream> = arguments.iter().map(check_argument).collect();
+    let is_safe = function.sig.unsafety.is_none();
+    let checks: Vec<TokenStream> = arguments
+        .iter()
+        .map(|argument| check_argument(argument, is_safe))
+        .collect();
     let statements = &function.block.stmts;
     let body = quote!({ #(#checks)* #(#statements)* });
 
@@ -50,12 +54,6 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
 fn check(function: &ItemFn, instances: &[Instance]) -> Result<Vec<Argument>> {
     let signature = &function.sig;
     let mut errors = Errors::default();
-    if signature.unsafety.is_none() {
-        errors.push(Error::new_spanned(
-            signature.fn_token,
-            "a kernel must be an `unsafe fn`: nothing checks that its launch arguments are valid",
-        ));
-    }
     if let Some(token) = &signature.asyncness {
         errors.push(Error::new_spanned(token, "a kernel cannot be async"));
     }
@@ -105,7 +103,12 @@ fn check(function: &ItemFn, instances: &[Instance]) -> Result<Vec<Argument>> {
         },
     }
     match arguments::parse(signature) {
-        Ok(arguments) => errors.finish().map(|()| arguments),
+        Ok(arguments) => {
+            if signature.unsafety.is_none() {
+                arguments::check_safe(signature, &arguments, &mut errors);
+            }
+            errors.finish().map(|()| arguments)
+        }
         Err(error) => {
             errors.push(error);
             errors.finish().map(|()| Vec::new())
@@ -114,11 +117,15 @@ fn check(function: &ItemFn, instances: &[Instance]) -> Result<Vec<Argument>> {
 }
 
 /// Statements that reject types which only look like a kernel's argument.
-fn check_argument(argument: &Argument) -> TokenStream {
+fn check_argument(argument: &Argument, is_safe: bool) -> TokenStream {
     let ty = &argument.ty;
+    let check = match is_safe {
+        true => quote!(assert_safe_argument),
+        false => quote!(assert_kernel_argument),
+    };
     match argument.form {
         Form::Value => quote_spanned! {ty.span()=>
-            ::cuda_std::__private::assert_kernel_argument::<#ty>();
+            ::cuda_std::__private::#check::<#ty>();
             const {
                 #[allow(unused_imports)]
                 use ::cuda_std::__private::Thin as _;
@@ -148,8 +155,8 @@ fn device(
     let slices = arguments
         .iter()
         .any(|argument| matches!(argument.form, Form::Slice { .. }));
-    let (parameters, body) = if slices {
-        // A function of its own preserves the aliasing guarantees of `&mut`.
+    let (parameters, body) = if slices || sig.unsafety.is_none() {
+        // A function of its own preserves the aliasing guarantees of `&mut`, and is safe if the kernel is.
         let mut inner = sig.clone();
         inner.ident = format_ident!("kernel_body");
         let (parameters, values): (Vec<_>, Vec<_>) = arguments.iter().map(pass).unzip();
@@ -158,6 +165,7 @@ fn device(
             #[allow(clippy::too_many_arguments)]
             #inner #body
             // SAFETY: the launch passes arguments that meet the kernel's own contract.
+            #[allow(unused_unsafe)]
             unsafe { kernel_body(#(#values),*) }
         }};
         (quote!(#(#parameters),*), call)
@@ -210,7 +218,7 @@ fn device_instances(
                 ::cuda_std::__ptx_entry! {
                     [] [pub] #name [] [#(#parameters),*] [] [#marker]
                     // SAFETY: the launch passes arguments that meet the kernel's own contract.
-                    { unsafe { #generic::<#(#values_of),*>(#(#values),*) } }
+                    { #[allow(unused_unsafe)] unsafe { #generic::<#(#values_of),*>(#(#values),*) } }
                 }
             };
         }
@@ -254,7 +262,7 @@ fn pass(argument: &Argument) -> (TokenStream, TokenStream) {
     let Form::Slice {
         element,
         mutable,
-        raw,
+        kind,
     } = &argument.form
     else {
         if is_passed_as_itself(ty) {
@@ -274,20 +282,20 @@ fn pass(argument: &Argument) -> (TokenStream, TokenStream) {
         format_ident!("{name}_pointer"),
         format_ident!("{name}_length"),
     );
-    if !mutable && !raw {
+    let make = kind.make(*mutable);
+    if !mutable && *kind != Kind::Raw {
         // A reference to no elements tells LLVM that what is read through it does not change, and nothing about how many there are.
         return (
             quote!(#pointer: &[#element; 0], #length: usize),
-            quote!(::core::slice::from_raw_parts(#pointer.as_ptr(), #length)),
+            quote!(#make(#pointer.as_ptr(), #length)),
         );
     }
-    let (kind, make) = match (mutable, raw) {
-        (false, _) => (quote!(*const), quote!(::core::ptr::slice_from_raw_parts)),
-        (true, false) => (quote!(*mut), quote!(::core::slice::from_raw_parts_mut)),
-        (true, true) => (quote!(*mut), quote!(::core::ptr::slice_from_raw_parts_mut)),
+    let to = match mutable {
+        false => quote!(*const),
+        true => quote!(*mut),
     };
     (
-        quote!(#pointer: #kind #element, #length: usize),
+        quote!(#pointer: #to #element, #length: usize),
         quote!(#make(#pointer, #length)),
     )
 }

@@ -13,11 +13,17 @@ use proc_macro::TokenStream;
 /// Makes a function an entry point of the GPU, callable like any other function on the CPU.
 ///
 /// On the device the function becomes an exported PTX entry of the same name. A slice (`&[T]`, `&mut [T]`, `*const [T]`, `*mut
-/// [T]`) takes two launch arguments, pointer and number of elements; every other parameter takes one. On the CPU the function
-/// remains an ordinary `unsafe fn` of the same signature, to be called from inside `cuda_std::emulator`.
+/// [T]`) and a thread's share of an array (`Each<'_, T>`, `EachRef<'_, T>`, `PerBlock<'_, T>`) take two launch arguments, pointer and
+/// number of elements; every other parameter takes one. On the CPU the function remains an ordinary function of the same signature, to
+/// be called from inside `cuda_std::emulator`.
 ///
-/// A kernel is an `unsafe fn` that returns nothing. Its parameters have names and are scalars, raw pointers, references, slices
-/// or `Copy` structs.
+/// A kernel returns nothing. Its parameters have names and are scalars, raw pointers, references, slices, shares of arrays or `Copy`
+/// structs.
+///
+/// # Safe kernels
+/// A kernel that is not an `unsafe fn` takes numbers and other `Plain` values, `&[T]`, and shares of arrays. Its launch is safe as well:
+/// it borrows the arrays, and checks that all `Each` and `EachRef` have the same length, and that there is an element of every `PerBlock`
+/// for each block. See `cuda_std::SafeKernel`.
 ///
 /// # The descriptor
 /// In addition to the function, the host gets a type with the kernel's name in camel case (`NbodyKick` for `nbody_kick`), which

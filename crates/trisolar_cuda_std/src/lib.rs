@@ -10,6 +10,8 @@
 //!   [`cluster`]: blocks that reach each other's shared memory; [`GridBarrier`]: a barrier for the whole grid
 //! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: fast, inexact instructions; [`intrinsics`]: the
 //!   functions of libdevice by its names
+//! - [`Each`], [`EachRef`], [`PerBlock`]: shares of arrays, for kernels without `unsafe`; [`collective`]: reductions, running sums, sorting and
+//!   more, by all threads of a warp or block
 //! - [`io`]: printing and assertions; [`mem`], [`misc`], [`ptr`], [`cfg`](mod@cfg)
 //!
 //! On the device the crate also provides the panic handler, which traps, and the global allocator, which calls the driver's
@@ -41,7 +43,9 @@ pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
 pub mod cluster;
+pub mod collective;
 mod constant;
+mod each;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulator;
 pub mod float;
@@ -60,6 +64,8 @@ pub mod ptr;
 pub mod registers;
 #[cfg(target_arch = "nvptx64")]
 mod runtime;
+#[cfg(not(target_arch = "nvptx64"))]
+mod safe;
 pub mod shared;
 pub mod tensor;
 pub mod thread;
@@ -68,6 +74,7 @@ pub mod warp;
 
 pub use constant::Constant;
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
+pub use each::{Each, EachRef, PerBlock};
 pub use float::GpuFloat;
 pub use float_ext::FloatExt;
 pub use glam;
@@ -81,6 +88,8 @@ pub use kernel::{
     Code, Entry, Exported, Kernel, RawSlice, RawSliceMut, TooManyThreads, UnevenClusters,
 };
 pub use plain::Plain;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use safe::{ArgumentError, Lengths, Memory, SafeKernel};
 #[cfg(feature = "vek")]
 pub use vek;
 // These are the standard prelude's own macros, so that a glob import of this crate is not ambiguous.
@@ -89,7 +98,10 @@ pub use std::{assert_eq, assert_ne, print, println};
 
 /// The items that nearly every kernel needs.
 pub mod prelude {
-    pub use crate::{FloatExt, GpuFloat, f16, kernel, print, println, shared_array, thread};
+    pub use crate::{
+        Each, EachRef, FloatExt, GpuFloat, PerBlock, f16, kernel, print, println, shared_array,
+        thread,
+    };
     pub use alloc::borrow::ToOwned;
     pub use alloc::boxed::Box;
     pub use alloc::format;

@@ -16,6 +16,21 @@ impl<T: Copy> KernelArgument for T {}
 #[inline(always)]
 pub fn assert_kernel_argument<T: KernelArgument>() {}
 
+/// A value that a kernel which is a safe function may take: none with a pointer, which would point to the host's memory.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the argument of a kernel that is a safe function",
+    label = "not `Plain`",
+    note = "such a kernel takes numbers and other `Plain` values, `bool`, `&[T]`, `Each<'_, T>`, `EachRef<'_, T>` and `PerBlock<'_, T>`"
+)]
+pub trait SafeArgument: Copy {}
+
+impl<T: crate::Plain> SafeArgument for T {}
+impl SafeArgument for bool {}
+
+/// Fails to compile for anything else.
+#[inline(always)]
+pub fn assert_safe_argument<T: SafeArgument>() {}
+
 /// Distinguishes slices from other types: `Width::<T>::IS_SLICE` is the inherent constant for slices and that of [`Thin`] for
 /// all other types.
 pub struct Width<T>(core::marker::PhantomData<T>);

@@ -129,6 +129,9 @@ pub enum EmulatorError {
     /// The grid is not a multiple of the kernel's clusters.
     #[error(transparent)]
     Clusters(#[from] crate::kernel::UnevenClusters),
+    /// An array of a launch of a safe kernel does not fit.
+    #[error(transparent)]
+    Argument(#[from] crate::ArgumentError),
     /// A block uses more shared memory than any GPU has.
     #[error("block {} uses {bytes} bytes of shared memory, but at most {limit} are possible", Triple(*.block))]
     SharedMemory {

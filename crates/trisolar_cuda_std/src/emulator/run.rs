@@ -11,10 +11,27 @@ use super::guarded::Running;
 use super::launch::{AnyKernel, Dim3, Launch, Random, Stats};
 use super::statics::Turn;
 use crate::kernel::one_thread;
-use crate::{Exported, Kernel};
+use crate::{ArgumentError, Exported, Kernel, Memory, Plain, RawSlice, RawSliceMut, SafeKernel};
 
 /// With more workers, the stacks of blocks that wait at barriers would exceed Linux's default limit on memory mappings.
 const MAX_DEFAULT_WORKERS: usize = 16;
+
+/// Safe kernels run on slices of the host.
+impl Memory for Launch {
+    type Array<T: Plain> = [T];
+
+    fn slice<T: Plain>(&self, _: &'static str, array: &[T]) -> Result<RawSlice<T>, ArgumentError> {
+        Ok(RawSlice::new(array.as_ptr(), array.len()))
+    }
+
+    fn slice_mut<T: Plain>(
+        &self,
+        _: &'static str,
+        array: &mut [T],
+    ) -> Result<RawSliceMut<T>, ArgumentError> {
+        Ok(RawSliceMut::new(array.as_mut_ptr(), array.len()))
+    }
+}
 
 impl Launch {
     /// Runs `kernel` once for every thread of the grid, and returns when all have finished.
@@ -49,6 +66,34 @@ impl Launch {
             closure: std::ptr::from_ref(&arguments).cast(),
             call: one_thread::<K>,
         })
+    }
+
+    /// Runs a kernel that is a safe function, on slices of the host. The launch has one dimension.
+    ///
+    /// # Errors
+    /// The same as for [`run`](Self::run), and [`EmulatorError::Argument`] if a slice's length does not fit.
+    pub fn run_safe<K: SafeKernel>(
+        &self,
+        given: K::Given<'_, Self>,
+    ) -> Result<Stats, EmulatorError> {
+        let (grid, block) = (self.grid, self.block);
+        for (what, given) in [
+            ("the grid's y", grid.y),
+            ("the grid's z", grid.z),
+            ("the block's y", block.y),
+            ("the block's z", block.z),
+        ] {
+            if given != 1 {
+                return Err(EmulatorError::Dimensions {
+                    what,
+                    given: given.to_string(),
+                    allowed: "1 for a safe kernel",
+                });
+            }
+        }
+        let arguments = K::arguments(self, grid.x, given)?;
+        // SAFETY: the slices are borrowed until this returns, and a safe kernel uses its own share of those that it writes.
+        unsafe { self.run_kernel::<K>(arguments) }
     }
 
     /// Runs a kernel with `arguments` once for every thread of the grid: [`run_kernel`](Self::run_kernel) for callers that are not
