@@ -38,6 +38,7 @@ pub unsafe fn count(x: EachRef<'_, u32>, count: *const core::sync::atomic::Atomi
     }
 }
 
+/// The first thread's index of each block, and the length of an array in its elements.
 #[kernel]
 pub fn blocks(first: PerBlock<'_, u32>, length: Each<'_, u64>) {
     first.set(thread::index_1d());

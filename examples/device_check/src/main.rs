@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut wrong = 0;
     let asked: Vec<String> = std::env::args().skip(1).collect();
     let names = (all().into_iter()).map(|(name, kernel, entry)| (name, Some((kernel, entry))));
-    for (name, kernel) in names.chain([("by_value", None)]) {
+    for (name, kernel) in names.chain([("by_value", None), ("collectives", None)]) {
         if !asked.is_empty() && !asked.iter().any(|asked| asked == name) {
             continue;
         }
@@ -124,7 +124,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 |gpu, seed| gpu.run(entry, seed),
                 gpu,
             ),
-            None => compare(emulate_by_value, Gpu::run_by_value, gpu),
+            None if name == "by_value" => compare(emulate_by_value, Gpu::run_by_value, gpu),
+            None => compare(
+                emulate_collectives,
+                |gpu, seed| run_collectives(&gpu.0, seed),
+                gpu,
+            ),
         }?;
         let text = match &verdict {
             None => "emulated".to_owned(),
@@ -247,6 +252,27 @@ fn emulate_by_value(seed: u64) -> Result<Vec<u64>, EmulatorError> {
     Ok(words)
 }
 
+/// Blocks of several sizes, one for each seed.
+fn collective_grid(seed: u64) -> Grid {
+    Grid::new(3, [64, 1, 33, 100, 256, 32, 777, 1024][seed as usize % 8])
+}
+
+fn emulate_collectives(seed: u64) -> Result<Vec<u64>, EmulatorError> {
+    let grid = collective_grid(seed);
+    let mut words = vec![[0; WORDS]; (grid.blocks * grid.threads) as usize];
+    Launch::new(grid.blocks, grid.threads).run_safe::<kernels::Collectives>((seed, &mut words))?;
+    Ok(words.into_flattened())
+}
+
+fn run_collectives(device: &Arc<dyn Device>, seed: u64) -> Result<Vec<u64>, GpuError> {
+    let grid = collective_grid(seed);
+    let mut words = vec![[0; WORDS]; (grid.blocks * grid.threads) as usize];
+    let mut buffer = Buffer::of(device, &words)?;
+    device.run::<kernels::Collectives>(grid, (seed, &mut buffer))?;
+    buffer.download(&mut words)?;
+    Ok(words.into_flattened())
+}
+
 /// A GPU, with kernels that are launched as in any program.
 struct Gpu(Arc<dyn Device>);
 
@@ -293,6 +319,7 @@ fn downloaded(words: &Buffer<u64>) -> Result<Vec<u64>, GpuError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trisolar_device::Emulator;
 
     #[test]
     fn the_emulator_finds_the_shared_statics_of_all_crates() {
@@ -310,6 +337,22 @@ mod tests {
                 "{name}"
             );
             assert!(words == emulate(kernel, 3, 2).unwrap(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_ptx_of_collectives_gives_the_bits_of_their_rust() {
+        let device: Arc<dyn Device> = Arc::new(Emulator::new("emulator".into()).compared());
+        for seed in SEEDS {
+            let words = match run_collectives(&device, seed) {
+                Err(e) if e.to_string().contains("not compiled for GPUs") => {
+                    assert!(std::env::var_os("TRISOLAR_NO_SKIP").is_none(), "{e}");
+                    println!("SKIPPED: {e}");
+                    return;
+                }
+                words => words.unwrap(),
+            };
+            assert!(words == emulate_collectives(seed).unwrap(), "{seed}");
         }
     }
 

@@ -16,13 +16,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let x: Vec<f32> = (0..1_000_019).map(|i| (i % 1009) as f32 / 7.0).collect();
     let on_device = Buffer::of(&device, &x)?;
     let grid = Grid::covering(x.len() as u32, BLOCK);
-    let block_sums = Buffer::<f32>::filled(&device, grid.blocks as usize, 0)?;
-    // SAFETY: there is one sum for each block.
-    unsafe { device.launch::<BlockSums>(grid, (on_device.slice(), block_sums.as_mut_ptr()))? };
+    let mut block_sums = Buffer::<f32>::filled(&device, grid.blocks as usize, 0)?;
+    device.run::<BlockSums>(grid, (&on_device, &mut block_sums))?;
     let mut sums = vec![0.0; block_sums.len()];
     block_sums.download(&mut sums)?;
 
-    let expected: Vec<f32> = x.chunks(BLOCK as usize).map(sum_in_halves).collect();
+    let expected: Vec<f32> = x.chunks(BLOCK as usize).map(sum_of_neighbours).collect();
     let different = sums
         .iter()
         .zip(&expected)
@@ -40,15 +39,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The sum of up to [`BLOCK`] numbers, in the kernel's order.
-fn sum_in_halves(x: &[f32]) -> f32 {
+fn sum_of_neighbours(x: &[f32]) -> f32 {
     let mut a = [0.0; BLOCK as usize];
     a[..x.len()].copy_from_slice(x);
-    let mut half = a.len() / 2;
-    while half > 0 {
-        for i in 0..half {
-            a[i] += a[i + half];
+    let mut distance = 1;
+    while distance < a.len() {
+        for i in (0..a.len()).step_by(2 * distance) {
+            a[i] += a[i + distance];
         }
-        half /= 2;
+        distance *= 2;
     }
     a[0]
 }

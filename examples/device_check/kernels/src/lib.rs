@@ -1,4 +1,4 @@
-//! A kernel for each group of features that kernels may use. All but [`by_value`] take the same arguments, and each thread writes its
+//! A kernel for each group of features that kernels may use. All but [`by_value`] and [`collectives`](fn@collectives) take the same arguments, and each thread writes its
 //! results to words of its own, so that a GPU and the emulator can be compared word for word.
 //!
 //! # Parameters
@@ -15,6 +15,7 @@
 
 mod arguments;
 mod atomics;
+mod collectives;
 mod forms;
 mod functions;
 mod integers;
@@ -26,6 +27,7 @@ mod warps;
 
 pub use arguments::{Body, by_value};
 pub use atomics::{atomics_of_floats, atomics_of_integers, atomics_of_own_memory, small_atomics};
+pub use collectives::collectives;
 pub use forms::{
     alignments, bits_of_floats, changed_memory, constant_arrays, divergent_flow, edges_of_numbers,
     enums, instances, remainders, wide_integers,
@@ -51,6 +53,7 @@ mod descriptors {
     pub use crate::atomics::{
         AtomicsOfFloats, AtomicsOfIntegers, AtomicsOfOwnMemory, SmallAtomics,
     };
+    pub use crate::collectives::Collectives;
     pub use crate::forms::{
         Alignments, BitsOfFloats, ChangedMemory, ConstantArrays, DivergentFlow, EdgesOfNumbers,
         Enums, Instances, Remainders, WideIntegers,

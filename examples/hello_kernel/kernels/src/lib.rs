@@ -1,7 +1,7 @@
-//! A kernel that sums blocks of numbers, with shared memory and barriers.
+//! A kernel that sums blocks of numbers.
 
+use cuda_std::collective::block_reduce;
 use cuda_std::prelude::*;
-use cuda_std::shared_array;
 
 /// Number of threads of a block, and of the numbers that it adds up.
 pub const BLOCK: u32 = 256;
@@ -13,30 +13,10 @@ pub const BLOCK: u32 = 256;
 /// - `sums`: one number for each block of the grid
 ///
 /// # Thread mapping
-/// A one-dimensional grid of ceil(n / [`BLOCK`]) blocks of [`BLOCK`] threads, each of which loads one number. Then half of the threads
-/// add the other half's numbers to theirs, then a quarter, and so on. The order of additions is fixed, so the sum has the same bits
-/// everywhere.
-///
-/// # Safety
-/// `sums` must be valid for writes of one number for each block, and nothing else may use it during the launch.
+/// ceil(n / [`BLOCK`]) blocks of [`BLOCK`] threads, each of which has one number. Neighbours are added first, then the sums of neighbours,
+/// and so on. The order of additions is fixed, so the sum has the same bits everywhere.
 #[kernel]
-pub unsafe fn block_sums(x: &[f32], sums: *mut f32) {
-    let i = thread::thread_idx_x() as usize;
-    let global = thread::index_1d() as usize;
-    let shared = shared_array![f32; BLOCK as usize];
-    // SAFETY: i is below BLOCK, the array's length, and each thread writes its own element.
-    unsafe { *shared.add(i) = if global < x.len() { x[global] } else { 0.0 } };
-    let mut half = BLOCK as usize / 2;
-    while half > 0 {
-        thread::sync_threads();
-        if i < half {
-            // SAFETY: i + half is below BLOCK; between two barriers, no thread writes an element that another one reads.
-            unsafe { *shared.add(i) += *shared.add(i + half) };
-        }
-        half /= 2;
-    }
-    if i == 0 {
-        // SAFETY: the caller guarantees one number for each block.
-        unsafe { *sums.add(thread::block_idx_x() as usize) = *shared };
-    }
+pub fn block_sums(x: EachRef<'_, f32>, sums: PerBlock<'_, f32>) {
+    let own = x.fold(0.0, |a, b| a + b);
+    sums.set(block_reduce(own, |a, b| a + b));
 }

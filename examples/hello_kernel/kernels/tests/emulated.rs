@@ -1,6 +1,5 @@
 //! Runs the kernel on the CPU, under the emulator of the grid, without a GPU.
 
-use cuda_std::RawSlice;
 use cuda_std::emulator::Launch;
 use hello_kernel_kernels::{BLOCK, BlockSums};
 
@@ -10,10 +9,8 @@ fn block_sums_are_right_for_any_order_of_threads() {
     let blocks = (x.len() as u32).div_ceil(BLOCK);
     for seed in 0..20 {
         let mut sums = vec![f32::NAN; blocks as usize];
-        let arguments = (RawSlice::new(x.as_ptr(), x.len()), sums.as_mut_ptr());
         let launch = Launch::new(blocks, BLOCK).seed(seed);
-        // SAFETY: there is one sum for each block.
-        unsafe { launch.run_kernel::<BlockSums>(arguments) }
+        (launch.run_safe::<BlockSums>((&x, &mut sums)))
             .expect("every thread reaches every barrier");
         for (sum, part) in sums.iter().zip(x.chunks(BLOCK as usize)) {
             // Multiples of 1/4 with small magnitudes add up without rounding, in any order.

@@ -5,6 +5,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use cuda_std::collective::warp_inclusive_scan;
 use cuda_std::prelude::*;
 use cuda_std::{mem, shared_array, unroll, warp};
 
@@ -66,7 +67,7 @@ pub unsafe fn scan(x: *const Four, sums: *mut Four, fours: usize, known: *const 
             four.y = four.x.wrapping_add(four.y);
             four.z = four.y.wrapping_add(four.z);
             four.w = four.z.wrapping_add(four.w);
-            let up_to_lane = running_sum(four.w);
+            let up_to_lane = warp_inclusive_scan(four.w, u32::wrapping_add);
             items[group] = plus(four, up_to_lane.wrapping_sub(four.w).wrapping_add(warp_sum));
             warp_sum = warp_sum.wrapping_add(warp::warp_shuffle_idx(ALL, up_to_lane, 31, 32).0);
         });
@@ -159,22 +160,6 @@ unsafe fn look_back(known: *const AtomicU64, tile: u32, lane: u32, of_tile: u32)
 fn plus(four: Four, before: u32) -> Four {
     let [x, y, z, w] = [four.x, four.y, four.z, four.w].map(|item| item.wrapping_add(before));
     Four { x, y, z, w }
-}
-
-/// The sum of the values of this lane and those before it.
-///
-/// # Safety
-/// Whole warps call this.
-#[inline(always)]
-unsafe fn running_sum(mut sum: u32) -> u32 {
-    for distance in [1, 2, 4, 8, 16] {
-        // SAFETY: the caller guarantees this.
-        let (other, inside) = unsafe { warp::warp_shuffle_up(ALL, sum, distance, 32) };
-        if inside {
-            sum = sum.wrapping_add(other);
-        }
-    }
-    sum
 }
 
 /// # Safety

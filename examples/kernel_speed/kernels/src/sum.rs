@@ -1,20 +1,20 @@
 //! The sum of many numbers by shuffles.
 
+use cuda_std::collective::block_reduce;
 use cuda_std::prelude::*;
 use cuda_std::shared::F4;
-use cuda_std::{shared_array, unroll, warp};
+use cuda_std::unroll;
 
 /// Threads of a block.
 pub const SUM_THREADS: u32 = 256;
 /// Groups of four numbers that are loaded at a time.
 const AHEAD: u32 = 4;
-const ALL: u32 = u32::MAX;
 
 /// Adds up x\[0\] to x\[4 fours - 1\] in parts: one sum for each block. The sum of these, by a launch of one block, is the sum of all.
 ///
 /// # Thread mapping
 /// A one-dimensional grid of any number of blocks of [`SUM_THREADS`] threads. Blocks take tiles of consecutive numbers in turn, of which each
-/// thread adds up every [`SUM_THREADS`]th group; the threads of a block then add their sums by shuffles. The order depends on the grid alone.
+/// thread adds up every [`SUM_THREADS`]th group; the threads of a block then add their sums by [`block_reduce`]. The order depends on the grid alone.
 ///
 /// # Safety
 /// `x` is valid for `fours` groups of four numbers, `sums` for one number for each block; nothing else uses `sums` during the launch.
@@ -49,26 +49,10 @@ pub unsafe fn sum(x: *const F4, fours: usize, sums: *mut f32) {
         let [x, y, z, w] = parts[ahead];
         sum += (x + y) + (z + w);
     });
-    let warp_sums = shared_array![f32; (SUM_THREADS / 32) as usize];
-    let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
-    // SAFETY: whole warps make these calls, and every warp writes a number of its own before the barrier.
-    unsafe {
-        let of_warp = sum_of_warp(sum);
-        if lane == 0 {
-            *warp_sums.add((thread / 32) as usize) = of_warp;
-        }
-        thread::sync_threads();
-        if thread < 32 {
-            let mine = if lane < SUM_THREADS / 32 {
-                *warp_sums.add(lane as usize)
-            } else {
-                0.0
-            };
-            let of_block = sum_of_warp(mine);
-            if lane == 0 {
-                *sums.add(thread::block_idx_x() as usize) = of_block;
-            }
-        }
+    let of_block = block_reduce(sum, |a, b| a + b);
+    if thread::thread_idx_x() == 0 {
+        // SAFETY: there is a sum for each block.
+        unsafe { *sums.add(thread::block_idx_x() as usize) = of_block };
     }
 }
 
@@ -76,15 +60,4 @@ pub unsafe fn sum(x: *const F4, fours: usize, sums: *mut f32) {
 fn add(part: &mut [f32; 4], four: F4) {
     let [x, y, z, w] = *part;
     *part = [x + four.x, y + four.y, z + four.z, w + four.w];
-}
-
-/// # Safety
-/// Whole warps call this.
-#[inline(always)]
-unsafe fn sum_of_warp(mut sum: f32) -> f32 {
-    for distance in [16, 8, 4, 2, 1] {
-        // SAFETY: the caller guarantees this.
-        sum += unsafe { warp::warp_shuffle_xor(ALL, sum, distance, 32) }.0;
-    }
-    sum
 }
