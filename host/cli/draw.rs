@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Format of the pictures in the folder of --plots: png, svg or pdf
     #[arg(long, value_name = "NAME", help_heading = "Files", default_value_t = PictureFormat::Png)]
     plot_format: PictureFormat,
-    /// Of planets: draw this observable instead of the one that was computed for: megno, mean-megno, lyapunov, time or energy-error
+    /// Of planets: draw this observable instead of the one that was computed for: megno, lyapunov, time or energy-error
     #[arg(long, value_name = "NAME", help_heading = "Picture", value_parser = str::parse::<Observable>)]
     observable: Option<Observable>,
     #[command(flatten)]
@@ -204,7 +204,16 @@ impl Args {
         self.check_pictures()?;
         let (mut specification, records) =
             planets::files::read_npz(&self.file).map_err(unreadable)?;
-        specification.observable = self.observable.unwrap_or(specification.observable);
+        let observable = self.observable.unwrap_or(specification.observable);
+        if !observable.is_in_records_of(specification.observable) {
+            let reason = format!(
+                "the file was made with --observable {}",
+                specification.observable
+            );
+            let given = observable.to_string();
+            return Err(Failure::value(&given, "--observable", &reason));
+        }
+        specification.observable = observable;
         let look = planets::files::Look {
             theme: self.picture.theme,
             y: self.picture.y_axis.unwrap_or_default(),

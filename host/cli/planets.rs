@@ -9,7 +9,7 @@ use trisolar::ensemble::{Records, Repeated, Report};
 use trisolar::io::IoError;
 use trisolar::io::picture::YDirection;
 use trisolar::io::plot::Theme;
-use trisolar::planets::files::{Format, Look, REALS};
+use trisolar::planets::files::{Format, Look};
 use trisolar::planets::{
     CHECKED, Overrides, PlanetContents, Record, Specification, StepCheck, Summary, Validated,
     step_check, with_half_the_step,
@@ -27,7 +27,8 @@ use super::report::{self, Lines};
 use super::resume::Typed;
 
 /// Follow planetary systems by a Wisdom-Holman or an adaptive integrator, each until its time is over or a condition ends it: a map over two numbers, an
-/// ensemble of drawn ones, or one system, with MEGNO, Lyapunov exponent, end and energy error of each.
+/// ensemble of drawn ones, or one system, with MEGNO or another indicator of chaos, end and energy error of each, or what else is
+/// observed.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -202,7 +203,8 @@ impl RecordCommand for Overrides {
             lines.add("regular", &text);
         }
         if let [record] = &records[..] {
-            for (name, value) in REALS {
+            let observable = job.valid.specification().observable;
+            for (name, _, value) in observable.reals() {
                 own["record"][name] = json!(value(record));
                 lines.add(&name.replace('_', " "), &format!("{}", value(record)));
             }

@@ -1,7 +1,7 @@
 //! The course of one system: the orbits of its planets on the way from its start to its record.
 
 use kernels_gpu::planets::kepler::Phase;
-use kernels_gpu::planets::{Follow, MAX_PLANETS, Record};
+use kernels_gpu::planets::{Follow, Followed, MAX_PLANETS, Record};
 
 use super::ensemble::{ForFollow, for_follow};
 use super::{Validated, YEAR};
@@ -66,8 +66,8 @@ impl<C: FnMut() -> bool> ForFollow for Noting<'_, C> {
 
     fn by<F: Follow>(mut self) -> Option<Course> {
         let plan = self.valid.plan();
-        let (count, physics) = (plan.count as usize, &plan.physics);
-        let mut system = plan.begin::<F, MAX_PLANETS>(self.item);
+        let count = plan.count as usize;
+        let mut followed = Followed::<f64, MAX_PLANETS>::begin::<F>(plan, self.item);
         let mut inner = plan.star(self.item);
         let masses = (0..count).map(|planet| {
             inner += plan.element(planet, 0, self.item);
@@ -76,10 +76,10 @@ impl<C: FnMut() -> bool> ForFollow for Noting<'_, C> {
         let masses: Vec<f64> = masses.collect();
         let (mut places, mut steps, mut stride) = (Vec::new(), 0_u64, 1);
         loop {
-            let goes_on = system.goes_on();
+            let goes_on = followed.system.goes_on();
             if steps.is_multiple_of(stride) || !goes_on {
-                let record = system.record::<F>(count, physics);
-                let orbits = masses.iter().zip(&system.states);
+                let record = followed.record::<F>(plan);
+                let orbits = masses.iter().zip(&followed.system.states);
                 places.push(Place {
                     time: record.time / YEAR,
                     orbits: orbits.map(|(mass, state)| orbit(*mass, state)).collect(),
@@ -101,7 +101,7 @@ impl<C: FnMut() -> bool> ForFollow for Noting<'_, C> {
             if steps.is_multiple_of(STEPS_PER_CHECK) && (self.cancelled)() {
                 return None;
             }
-            system.step::<F>(count, physics);
+            followed.step::<F>(plan);
             steps += 1;
         }
     }
@@ -126,7 +126,7 @@ fn orbit(mass: f64, Phase { x, v }: &Phase<f64>) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CpuEngine, Engine as _, Overrides};
+    use crate::{CpuEngine, Engine as _, Observable, Overrides};
 
     #[test]
     fn courses_begin_with_the_given_elements_and_end_with_the_records_of_engines() {
@@ -140,6 +140,8 @@ mod tests {
             (Some("adaptive"), "megno", 100.0),
             (Some("hybrid"), "time", 100.0),
             (None, "energy-error", 300.0),
+            (None, "frequency-drift", 300.0),
+            (Some("hybrid"), "fli", 100.0),
         ] {
             let valid = Overrides {
                 planet: planets.clone(),
@@ -152,8 +154,9 @@ mod tests {
             let engine = CpuEngine::new(Some(1)).unwrap();
             let found = engine.compute(&valid, &trisolar_run::Unattended).unwrap();
             let bits = |r: &Record| {
-                let numbers = [r.time, r.megno, r.mean_megno, r.lyapunov, r.energy_error];
-                (numbers.map(f64::to_bits), r.steps, r.outcome)
+                let of = Observable::all().flat_map(Observable::reals);
+                let numbers: Vec<u64> = of.map(|(.., of)| of(r).to_bits()).collect();
+                (numbers, r.steps, r.outcome)
             };
             for limit in [1, 7, 100_000] {
                 let course = Course::of(&valid, 0, limit, || false).unwrap();

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use kernels_gpu::kernels::{Planets, PlanetsJob, planets_shared_words};
 use kernels_gpu::planets::system::{MANY, SOME};
 use kernels_gpu::planets::{
-    Adaptive, Alone, Follow, General, MAX_PLANETS, Physics, Plan, Record, System, WithTangent,
+    Adaptive, Alone, Follow, General, MAX_PLANETS, Notes, Observation, Observed, Physics, Plan,
+    Record, System, WithTangent,
 };
 
 use super::Task;
@@ -91,7 +92,8 @@ where
     }
 }
 
-/// The kernel for systems of a plan with other physics than the gravity of points, or another integrator than that of Wisdom & Holman.
+/// The kernel for systems of a plan with other physics than the gravity of points, or another integrator than that of Wisdom & Holman, or that are
+/// observed.
 fn general_entry<F: Follow>(plan: &Plan) -> Entry<Arguments>
 where
     Planets<F, MAX_PLANETS>: cuda_std::Kernel<Arguments = Arguments>,
@@ -136,6 +138,7 @@ struct Kernel<'a> {
     shared: u32,
     plan: Buffer<Plan>,
     systems: Buffer<System<f64, MAX_PLANETS>>,
+    notes: Buffer<Notes<f64>>,
     records: Buffer<Record>,
     items: Buffer<u64>,
     open: Buffer<u64>,
@@ -158,7 +161,8 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
         let has_tangent = task.spec.specification().has_tangent();
         let plan = task.spec.plan();
         let is_adaptive = plan.physics.integrator != Physics::WISDOM_HOLMAN;
-        let is_general = is_adaptive || plan.physics.is_general();
+        let is_observed = plan.observation.kind != Observation::NONE;
+        let is_general = is_adaptive || is_observed || plan.physics.is_general();
         // The blocks of a multiprocessor, for which 128 registers are enough, or shared memory; and the words of that for a thread.
         let (blocks, words) = match (is_general, plan.count, has_tangent) {
             (false, 2, _) | (false, 3, false) => (Some(8), 0),
@@ -178,6 +182,14 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
             task,
             share,
             entry: match (is_general, has_tangent) {
+                (_, true) if is_observed && is_adaptive => {
+                    Entry::of::<Planets<Adaptive<Observed<WithTangent>>, MAX_PLANETS>>()
+                }
+                (_, false) if is_observed && is_adaptive => {
+                    Entry::of::<Planets<Adaptive<Observed<Alone>>, MAX_PLANETS>>()
+                }
+                (_, true) if is_observed => general_entry::<General<Observed<WithTangent>>>(plan),
+                (_, false) if is_observed => general_entry::<General<Observed<Alone>>>(plan),
                 (_, true) if is_adaptive => general_entry::<Adaptive<WithTangent>>(plan),
                 (_, false) if is_adaptive => general_entry::<Adaptive<Alone>>(plan),
                 (false, true) => entry::<WithTangent>(plan),
@@ -187,6 +199,7 @@ impl<'a> Worker<Task<'a>> for DeviceEngine {
             },
             plan: Buffer::of(device, &[*plan])?,
             systems: Buffer::filled(device, room, 0)?,
+            notes: Buffer::filled(device, if is_observed { room } else { 1 }, 0)?,
             records: Buffer::filled(device, room, 0)?,
             items: Buffer::filled(device, room, 0)?,
             open: Buffer::filled(device, 1, 0)?,
@@ -217,6 +230,7 @@ impl Kernel<'_> {
             let job = PlanetsJob {
                 plan: self.plan.as_ptr(),
                 systems: self.systems.as_mut_ptr(),
+                notes: self.notes.as_mut_ptr(),
                 records: self.records.as_mut_ptr(),
                 open: self.open.as_ptr().cast(),
                 items: self.items.as_ptr(),

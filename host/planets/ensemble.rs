@@ -3,7 +3,8 @@
 use kernels_gpu::number::Single;
 use kernels_gpu::number::bits::Bits;
 use kernels_gpu::planets::{
-    Adaptive, Alone, Follow, General, MAX_PLANETS, Physics, Plan, Record, WithTangent, run,
+    Adaptive, Alone, Follow, General, MAX_PLANETS, Observation, Observed, Physics, Plan, Record,
+    WithTangent, run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -86,19 +87,22 @@ pub(super) trait ForFollow {
 
 /// Does it for the systems of a specification.
 pub(super) fn for_follow<T: ForFollow>(spec: &Validated, what: T) -> T::Output {
-    let physics = &spec.plan().physics;
+    let plan = spec.plan();
     let has_tangent = spec.specification().has_tangent();
-    if physics.integrator != Physics::WISDOM_HOLMAN {
-        return match has_tangent {
-            true => what.by::<Adaptive<WithTangent>>(),
-            false => what.by::<Adaptive<Alone>>(),
-        };
-    }
-    match (physics.is_general(), has_tangent) {
-        (false, true) => what.by::<WithTangent>(),
-        (false, false) => what.by::<Alone>(),
-        (true, true) => what.by::<General<WithTangent>>(),
-        (true, false) => what.by::<General<Alone>>(),
+    let is_observed = plan.observation.kind != Observation::NONE;
+    let is_adaptive = plan.physics.integrator != Physics::WISDOM_HOLMAN;
+    match (is_adaptive, plan.physics.is_general(), has_tangent) {
+        // Observed systems are of general physics.
+        (true, _, true) if is_observed => what.by::<Adaptive<Observed<WithTangent>>>(),
+        (true, _, false) if is_observed => what.by::<Adaptive<Observed<Alone>>>(),
+        (false, _, true) if is_observed => what.by::<General<Observed<WithTangent>>>(),
+        (false, _, false) if is_observed => what.by::<General<Observed<Alone>>>(),
+        (true, _, true) => what.by::<Adaptive<WithTangent>>(),
+        (true, _, false) => what.by::<Adaptive<Alone>>(),
+        (false, false, true) => what.by::<WithTangent>(),
+        (false, false, false) => what.by::<Alone>(),
+        (false, true, true) => what.by::<General<WithTangent>>(),
+        (false, true, false) => what.by::<General<Alone>>(),
     }
 }
 
@@ -147,8 +151,8 @@ impl<F: Follow> OnLanes for Following<'_, '_, '_, F> {
     #[inline(always)]
     fn on<D: Bits<Alone = f64>, S: Single>(self) {
         match self.plan.count {
-            // Few systems have other forces; they have no code of their own for each number of planets.
-            _ if F::GENERAL && !F::ADAPTIVE => {
+            // Few systems have other forces or are observed; they have no code of their own for each number of planets.
+            _ if F::OBSERVES || (F::GENERAL && !F::ADAPTIVE) => {
                 run::run::<D, F, MAX_PLANETS>(self.plan, self.systems)
             }
             2 => run::run::<D, F, 2>(self.plan, self.systems),

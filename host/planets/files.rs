@@ -29,18 +29,6 @@ pub struct Look {
     pub y: YDirection,
 }
 
-/// A number of a record.
-type Real = fn(&Record) -> f64;
-
-/// A real column of a record: its name, and its value with years as the unit of time. Missing values are NaN.
-pub const REALS: [(&str, Real); 5] = [
-    ("time", |r| r.time / YEAR),
-    ("megno", |r| r.megno),
-    ("mean_megno", |r| r.mean_megno),
-    ("lyapunov", |r| r.lyapunov * YEAR),
-    ("energy_error", |r| r.energy_error),
-];
-
 /// The outcomes with their names.
 pub const OUTCOMES: [(Outcome, &str); 5] = [
     (Outcome::STABLE, "followed to the end"),
@@ -100,7 +88,7 @@ fn npz(path: &Path, s: &Specification, records: &[Record], shape: &[usize]) -> R
     let outcome = Member::new("outcome", shape, move || records.iter().map(|r| r.outcome));
     let steps = Member::new("steps", shape, move || records.iter().map(|r| r.steps));
     let mut members = vec![outcome, steps];
-    for (name, value) in REALS {
+    for (name, _, value) in s.observable.reals() {
         members.push(Member::new(name, shape, move || records.iter().map(value)));
     }
     let members: Vec<Member<'_>> =
@@ -124,12 +112,12 @@ pub fn read_npz(path: &Path) -> Result<(Specification, Vec<Record>), IoError> {
         reason,
     };
     let mut file = NpzReader::open(path)?;
-    let specification = serde_json::from_str(&file.text(SPECIFICATION)?)
+    let specification: Specification = serde_json::from_str(&file.text(SPECIFICATION)?)
         .map_err(|e| malformed(format!("its specification is none of planets: {e}")))?;
     let outcomes = file.array::<u32>("outcome")?.values;
     let steps = file.array::<u32>("steps")?.values;
     let mut columns = Vec::new();
-    for (name, _) in REALS {
+    for (name, ..) in specification.observable.reals() {
         columns.push(file.array::<f64>(name)?.values);
     }
     let lengths = columns.iter().map(Vec::len).chain([steps.len()]);
@@ -144,6 +132,7 @@ pub fn read_npz(path: &Path) -> Result<(Specification, Vec<Record>), IoError> {
         mean_megno: columns[2][i],
         lyapunov: columns[3][i] / YEAR,
         energy_error: columns[4][i],
+        observed: [5, 6].map(|k| columns.get(k).map_or(0.0, |column| column[i])),
     };
     let records = outcomes.into_iter().enumerate().map(record).collect();
     Ok((specification, records))

@@ -1,8 +1,8 @@
 //! The values that a user gives, under the names of the command line, and the specification that they make.
 
 use super::{
-    Form, Integrator, Number, Observable, PlanetText, Preset, Relativity, Setting, Specification,
-    Step, Stop, Validated,
+    Angle, Form, Integrator, Number, Observable, PlanetText, Preset, Relativity, Setting,
+    Specification, Step, Stop, Validated,
 };
 use trisolar_run::max_error;
 use trisolar_spec::{SpecError, parameters, read};
@@ -64,9 +64,17 @@ parameters! {
             step: Option<Step> = "YEARS or XP" => read::parsed, default "0.05P";
             /// Order of the parts of a step: kdk (kick, drift, kick) or dkd (drift, kick, drift, as in WHFast, with two drifts for each step)
             form: Option<Form> = "NAME" => read::parsed, default "kdk", where { choices: Some(Form::names) };
-            /// What is observed: megno (its mean over time), lyapunov (exponent), time (of the end) or energy-error
+            /// What is observed: megno (its mean over time), lyapunov (exponent), fli (fast Lyapunov indicator), time (of the end),
+            /// energy-error, a-range, e-max and inc-max (of a planet), amd (the largest relative angular momentum deficit), amd-stability
+            /// (that of the start relative to the critical one), libration (amplitude of an angle), frequency-drift (change of a planet's
+            /// mean motion between the halves of the time) or closest (the least distance of two planets)
             observable: Option<Observable> = "NAME" => read::parsed, default "megno",
                 where { choices: Some(Observable::names) };
+            /// The planet of --observable a-range, e-max, inc-max and frequency-drift, counted from 1
+            of: Option<u64> = "PLANET" => |text| read::whole(text, 1..=15), default "the last one";
+            /// The angle of --observable libration: a sum of multiples of mean longitudes, longitudes of the pericentre and longitudes of the node,
+            /// such as 3*lambda2-2*lambda1-pomega2 or pomega1-Omega1
+            angle: Option<Angle> = "SUM" => read::parsed;
         }
         "Ends" {
             /// What ends systems sooner: r>DISTANCE (au), hill<NUMBER (two planets within so many Hill radii of either) or megno>NUMBER; can
@@ -112,6 +120,8 @@ impl Overrides {
             step: self.step.unwrap_or(Step::Periods(0.05)),
             stop: self.stop.clone(),
             observable: self.observable.unwrap_or_default(),
+            of: self.of,
+            angle: self.angle,
             integrator: (self.integrator).filter(|which| *which != Integrator::WisdomHolman),
             tolerance: self.tolerance,
             form: self.form.filter(|form| *form != Form::Kdk),
@@ -148,6 +158,8 @@ impl Overrides {
             years: Some(spec.years),
             step: Some(spec.step),
             observable: Some(spec.observable),
+            of: spec.of,
+            angle: spec.angle,
             stop: spec.stop.clone(),
             integrator: spec.integrator,
             tolerance: spec.tolerance,
@@ -234,6 +246,16 @@ mod tests {
                 integrator: Some(Integrator::Hybrid),
                 relativity: Some(Relativity::Potential),
                 ..given(&["a=1", "a=1.1"])
+            },
+            Overrides {
+                observable: Some(Observable::EMax),
+                of: Some(1),
+                ..given(&["a=1", "a=1.1"])
+            },
+            Overrides {
+                observable: Some(Observable::Libration),
+                angle: Some("2*lambda2-lambda1-pomega1".parse().unwrap()),
+                ..given(&["a=1", "a=1.6"])
             },
         ];
         for overrides in cases {
@@ -355,6 +377,36 @@ mod tests {
                     ..given(&["a=1,k2=0.1,radius=1e-4"])
                 },
                 "planet 1: a tide needs a mass",
+            ),
+            (
+                with(|o| o.of = Some(1)),
+                "--of 1: is used with --observable a-range, e-max, inc-max, frequency-drift",
+            ),
+            (
+                with(|o| (o.of, o.observable) = (Some(3), Some(Observable::EMax))),
+                "--of 3: must be a planet from 1 to 2",
+            ),
+            (
+                with(|o| o.observable = Some(Observable::Libration)),
+                "--observable libration: needs --angle",
+            ),
+            (
+                with(|o| o.angle = Some("pomega2-pomega1".parse().unwrap())),
+                "--angle pomega2-pomega1: is used with --observable libration",
+            ),
+            (
+                with(|o| {
+                    o.observable = Some(Observable::Libration);
+                    o.angle = Some("pomega3-pomega1".parse().unwrap());
+                }),
+                "--angle pomega3-pomega1: must be of planets from 1 to 2",
+            ),
+            (
+                Overrides {
+                    observable: Some(Observable::Closest),
+                    ..given(&["a=1"])
+                },
+                "--observable closest: needs two planets",
             ),
             (with(|o| o.j2 = Some(0.1)), "--j2 0.1: needs --radius"),
             (with(|o| o.j4 = Some(0.1)), "--j4 0.1: needs --radius"),

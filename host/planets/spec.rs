@@ -6,14 +6,14 @@ use std::str::FromStr;
 use kernels_gpu::encounters::Law;
 use kernels_gpu::planets::physics::Body;
 use kernels_gpu::planets::start::Limits;
-use kernels_gpu::planets::{MAX_PLANETS, Outcome, Physics, Plan, Record};
+use kernels_gpu::planets::{MAX_PLANETS, Observation, Physics, Plan};
 use serde::{Deserialize, Serialize};
 
 use super::number::{
     ELEMENTS, LIGHT2, Number, PROPERTIES, PlanetText, YEAR, as_text, named as number_named,
     unit_of_time,
 };
-use trisolar_io::colour::{ColourRange, Spacing};
+use super::{Angle, Observable};
 use trisolar_spec::SpecError;
 
 /// The step.
@@ -114,7 +114,7 @@ impl fmt::Display for Stop {
     }
 }
 
-as_text!(Step, Stop, Observable, Form, Integrator, Relativity);
+as_text!(Step, Stop, Form, Integrator, Relativity);
 
 /// A type whose values have names.
 macro_rules! named {
@@ -187,146 +187,6 @@ named! {
     }
 }
 
-/// What is observed: the colour of a map, and the array of `.npy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Observable {
-    /// The mean of MEGNO over time.
-    #[default]
-    Megno,
-    /// The Lyapunov exponent.
-    Lyapunov,
-    /// The time at which the system ended.
-    Time,
-    /// The error of the energy.
-    EnergyError,
-}
-
-/// An observable in words.
-struct Row {
-    observable: Observable,
-    name: &'static str,
-    label: &'static str,
-    unit: &'static str,
-    spacing: Spacing,
-    range: ColourRange,
-    has_tangent: bool,
-    value: fn(&Record) -> f64,
-}
-
-/// All observables.
-const OBSERVABLES: [Row; 4] = [
-    Row {
-        observable: Observable::Megno,
-        name: "megno",
-        label: "mean MEGNO (2: regular)",
-        unit: "",
-        spacing: Spacing::Linear,
-        range: ColourRange::Fixed(1.0, 6.0),
-        has_tangent: true,
-        value: |r| r.mean_megno,
-    },
-    Row {
-        observable: Observable::Lyapunov,
-        name: "lyapunov",
-        label: "Lyapunov exponent",
-        unit: "1 / year",
-        spacing: Spacing::Logarithmic,
-        range: ColourRange::Whole,
-        has_tangent: true,
-        value: |r| r.lyapunov * YEAR,
-    },
-    Row {
-        observable: Observable::Time,
-        name: "time",
-        label: "time of the end",
-        unit: "years",
-        spacing: Spacing::Linear,
-        range: ColourRange::Whole,
-        has_tangent: false,
-        value: |r| r.time / YEAR,
-    },
-    Row {
-        observable: Observable::EnergyError,
-        name: "energy-error",
-        label: "relative error of the energy",
-        unit: "",
-        spacing: Spacing::Logarithmic,
-        range: ColourRange::Whole,
-        has_tangent: false,
-        value: |r| r.energy_error.abs(),
-    },
-];
-
-impl Observable {
-    fn row(self) -> &'static Row {
-        let found = OBSERVABLES.iter().find(|row| row.observable == self);
-        found.expect("each has a row")
-    }
-
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        OBSERVABLES.iter().map(|row| row.observable)
-    }
-
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.row().name
-    }
-
-    /// The names.
-    pub fn names() -> Vec<String> {
-        Self::all()
-            .map(|observable| observable.to_string())
-            .collect()
-    }
-
-    /// The value that maps show: none of systems that ended before their time, unless the map shows that time.
-    pub fn drawn(self, record: &Record) -> f64 {
-        let shown = [Outcome::STABLE.0, Outcome::CHAOTIC.0].contains(&record.outcome);
-        match shown || self == Self::Time {
-            true => self.value(record),
-            false => f64::NAN,
-        }
-    }
-
-    /// Its value, with years as the unit of time.
-    pub fn value(self, record: &Record) -> f64 {
-        (self.row().value)(record)
-    }
-
-    /// What the colours mean, and the unit.
-    pub fn label(self) -> [&'static str; 2] {
-        [self.row().label, self.row().unit]
-    }
-
-    /// The spacing and the range of the colours.
-    pub fn colours(self) -> (Spacing, ColourRange) {
-        (self.row().spacing, self.row().range)
-    }
-
-    /// Whether it needs a tangent vector.
-    pub fn has_tangent(self) -> bool {
-        self.row().has_tangent
-    }
-}
-
-impl FromStr for Observable {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = OBSERVABLES.iter().find(|row| row.name == text.trim());
-        found
-            .map(|row| row.observable)
-            .ok_or_else(|| format!("must be one of {}", Self::names().join(", ")))
-    }
-}
-
-impl fmt::Display for Observable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// Planetary systems to follow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Specification {
@@ -346,6 +206,12 @@ pub struct Specification {
     pub stop: Vec<Stop>,
     /// What is observed.
     pub observable: Observable,
+    /// The planet that is observed, counted from 1, if it is not the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+    /// The angle whose libration is observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub angle: Option<Angle>,
     /// How systems are integrated, if not by Wisdom & Holman's steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrator: Option<Integrator>,
@@ -588,6 +454,51 @@ impl Specification {
         Ok(physics)
     }
 
+    /// What is observed on the way.
+    fn observation(&self) -> Result<Observation, SpecError> {
+        let (observable, count) = (self.observable, self.planets.len() as u64);
+        let refuse = |name: &'static str, value: &dyn fmt::Display, allowed: String| {
+            Err(SpecError::new(name, value, allowed))
+        };
+        if let Some(of) = self.of {
+            if !observable.has_planet() {
+                let of_planets = Observable::all().filter(|which| which.has_planet());
+                let names: Vec<&str> = of_planets.map(Observable::name).collect();
+                let allowed = format!("is used with --observable {}", names.join(", "));
+                return refuse("of", &of, allowed);
+            }
+            if !(1..=count).contains(&of) {
+                return refuse("of", &of, format!("must be a planet from 1 to {count}"));
+            }
+        }
+        match self.angle {
+            Some(angle) if observable != Observable::Libration => {
+                let allowed = "is used with --observable libration".into();
+                return refuse("angle", &angle, allowed);
+            }
+            Some(angle) if angle.last() as u64 > count => {
+                let allowed = format!("must be of planets from 1 to {count}");
+                return refuse("angle", &angle, allowed);
+            }
+            None if observable == Observable::Libration => {
+                let allowed = "needs --angle, such as 3*lambda2-2*lambda1-pomega2".into();
+                return refuse("observable", &observable, allowed);
+            }
+            _ => {}
+        }
+        if observable.needs_two() && count < 2 {
+            let allowed = "needs two planets".into();
+            return refuse("observable", &observable, allowed);
+        }
+        Ok(Observation {
+            kind: observable.kind(),
+            planet: self.of.unwrap_or(count) - 1,
+            angle: self
+                .angle
+                .map_or(Default::default(), |angle| angle.numbers()),
+        })
+    }
+
     /// Checks everything.
     ///
     /// # Errors
@@ -692,6 +603,7 @@ impl Specification {
             size: self.size().unwrap_or([1, 1]),
             limits,
             physics: self.physics()?,
+            observation: self.observation()?,
             star: law(&self.star),
             planets: [[Law::default(); ELEMENTS.len()]; MAX_PLANETS],
         };

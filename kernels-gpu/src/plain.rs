@@ -36,3 +36,5 @@ unsafe impl Plain for planets::Record {}
 unsafe impl Plain for planets::Plan {}
 // SAFETY: the type is repr(C) and consists of `f64` numbers.
 unsafe impl<const N: usize> Plain for planets::System<f64, N> {}
+// SAFETY: as above.
+unsafe impl Plain for planets::Notes<f64> {}

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::ensemble::{Computed, beside, compute};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
-use trisolar::planets::files::{Format, Look, OUTCOMES, REALS, unit};
+use trisolar::planets::files::{Format, Look, OUTCOMES, unit};
 use trisolar::planets::{
     CHECKED, Devices, Overrides, Summary, Validated, step_check, with_half_the_step,
 };
@@ -113,19 +113,30 @@ impl PlanetsFound {
         &self,
         py: Python<'py>,
     ) -> (Vec<(&'static str, &'static str)>, Bound<'py, PyBytes>) {
+        let all_reals = self.valid.specification().observable.reals();
         let wholes = ["outcome", "steps"].map(|name| (name, "<u4"));
-        let reals = REALS.iter().map(|(name, _)| (*name, "<f8"));
-        let rows = py.detach(|| {
-            let all = self.computed.values.iter();
-            all.flat_map(|record| {
-                let wholes = [record.outcome, record.steps].map(u32::to_le_bytes);
-                let reals = REALS.map(|(_, value)| value(record).to_le_bytes());
-                [wholes.as_flattened(), reals.as_flattened()].concat()
-            })
-            .collect::<Vec<u8>>()
-        });
+        let reals = all_reals.iter().map(|(name, ..)| (*name, "<f8"));
         let columns = wholes.into_iter().chain(reals).collect();
+        let rows = py.detach(|| {
+            let mut rows = Vec::new();
+            for record in &self.computed.values {
+                let wholes = [record.outcome, record.steps].map(u32::to_le_bytes);
+                rows.extend_from_slice(wholes.as_flattened());
+                for (.., value) in &all_reals {
+                    rows.extend_from_slice(&value(record).to_le_bytes());
+                }
+            }
+            rows
+        });
         (columns, PyBytes::new(py, &rows))
+    }
+
+    /// The units of the columns that have one.
+    #[getter]
+    fn units(&self) -> Vec<(&'static str, &'static str)> {
+        let reals = self.valid.specification().observable.reals().into_iter();
+        let units = reals.map(|(name, unit, _)| (name, unit));
+        units.filter(|(_, unit)| !unit.is_empty()).collect()
     }
 
     /// The axes of a map, columns first.

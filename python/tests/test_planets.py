@@ -65,6 +65,17 @@ def test_axes_are_coordinates(found: trisolar.Planets) -> None:
     assert row["outcome"].dims == ("a1",)
 
 
+def test_what_is_observed_has_columns_with_units() -> None:
+    pytest.importorskip("xarray")
+    found = trisolar.planets(planets=[JUPITER, SATURN], years=100, observable="a-range", of=1)
+    data = found.to_xarray()
+    assert data["a_max"].attrs["units"] == "au" and data["time"].attrs["units"] == "years"
+    assert (data["a_max"] > data["a_min"]).all() and np.isnan(data["mean_megno"]).all()
+    angle = "5*lambda2-2*lambda1-3*pomega2"
+    found = trisolar.planets(planets=[JUPITER, SATURN], years=100, observable="libration", angle=angle)
+    assert found.spec["angle"] == angle and "libration_amplitude" in (found.records.dtype.names or ())
+
+
 def test_presets_forces_and_integrators_are_options() -> None:
     found = trisolar.planets(
         preset="kepler-36", set={"a2": (0.127, 0.13, 3)}, years=2, integrator="adaptive", relativity="full"

@@ -81,6 +81,13 @@ fn every_kind_of_map_is_drawn_again_with_the_same_bytes_and_with_another_look() 
         "draw planets.npz --out exponents-of-planets.png --observable lyapunov",
     );
     assert!(!same(path, ["planets.png", "exponents-of-planets.png"]));
+    let refused = trisolar(path, "draw planets.npz --observable fli --out fli.png");
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("made with --observable megno"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -111,6 +111,14 @@ fn invalid_options_are_rejected_by_name() {
         ),
         ("--planet a=1 --radius 0.1", &["--radius", "0.1", "--j2"]),
         (
+            "--planet a=1 --angle lambda1",
+            &["--angle", "lambda1", "the sum is 1"],
+        ),
+        (
+            "--planet a=1 --observable e-max --of 2",
+            &["--of", "2", "from 1 to 1"],
+        ),
+        (
             "--planet a=1 --j2 0.1 --radius 0:1:4",
             &["--radius", "0:1:4", "one number"],
         ),
@@ -151,6 +159,55 @@ fn a_map_is_written_and_reported() {
     printed(folder.path(), "--config map.toml --out again.npz");
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert_eq!(read("map.npz"), read("again.npz"));
+}
+
+#[test]
+fn what_is_observed_has_columns_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    for (options, columns) in [
+        ("--observable fli", &["fli"][..]),
+        ("--observable a-range --of 1", &["a_min", "a_max"]),
+        ("--observable amd-stability", &["amd_stability"]),
+        (
+            "--observable libration --angle 3*lambda2-2*lambda1-pomega1",
+            &["libration_centre", "libration_amplitude"],
+        ),
+    ] {
+        let all = format!(
+            "{MAP} {options} --out map.npz --out map.npy --out map.png --save-config map.toml -q"
+        );
+        printed(folder.path(), &all);
+        let mut npz = NpzReader::open(folder.path().join("map.npz")).unwrap();
+        let last = columns.iter().map(|name| {
+            let array = npz.array::<f64>(name).unwrap();
+            assert_eq!(array.shape, [8, 12]);
+            array.values
+        });
+        let columns: Vec<Vec<f64>> = last.collect();
+        let value = |i: usize| match &columns[..] {
+            [low, high] if options.contains("a-range") => high[i] - low[i],
+            [.., last] => last[i],
+            [] => unreachable!(),
+        };
+        let path = folder.path().join("map.npy");
+        let observable = trisolar::io::npy::read::<f64>(path).unwrap().values;
+        for (i, x) in observable.iter().enumerate() {
+            assert_eq!(x.to_bits(), value(i).to_bits(), "{options}: {i}");
+        }
+        assert!(observable.iter().any(|x| x.is_finite()), "{options}");
+        printed(folder.path(), "--config map.toml --out again.npz -q");
+        printed(
+            folder.path(),
+            &format!("{MAP} {options} --out stream.npz --stream -q"),
+        );
+        let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+        assert!(read("map.npz") == read("again.npz"), "{options}");
+        assert!(read("map.npz") == read("stream.npz"), "{options}");
+    }
+    // Others have none of these.
+    printed(folder.path(), &format!("{MAP} --out plain.npz -q"));
+    let mut npz = NpzReader::open(folder.path().join("plain.npz")).unwrap();
+    assert!(npz.array::<f64>("fli").is_err());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use trisolar::divergence::Unattended;
 use trisolar::ensemble::Sink;
 use trisolar::planets::{
-    CpuEngine, DeviceEngine, Engine, Outcome, Overrides, Record, Task, Validated, step_check,
-    with_half_the_step,
+    CpuEngine, DeviceEngine, Engine, Observable, Outcome, Overrides, Preset, Record, Task,
+    Validated, step_check, with_half_the_step,
 };
 use trisolar::run::{EngineError, RunOptions};
 use trisolar::simd::Simd;
@@ -25,8 +25,18 @@ fn fastest(spec: &Validated) -> Vec<Record> {
     engine.compute(spec, &Unattended).unwrap().values
 }
 
-fn bits(r: &Record) -> ([u64; 5], [u32; 2]) {
-    let reals = [r.time, r.megno, r.mean_megno, r.lyapunov, r.energy_error];
+fn bits(r: &Record) -> ([u64; 7], [u32; 2]) {
+    let [one, other] = r.observed;
+    let chaos = [r.megno, r.mean_megno, r.lyapunov];
+    let reals = [
+        r.time,
+        chaos[0],
+        chaos[1],
+        chaos[2],
+        r.energy_error,
+        one,
+        other,
+    ];
     (reals.map(f64::to_bits), [r.steps, r.outcome])
 }
 
@@ -125,8 +135,24 @@ fn all_engines_give_the_same_bits() {
     });
     let eight = meeting(8, |o| o.stop = vec!["hill<0.3".parse().unwrap()]);
     let five = meeting(5, |o| o.observable = Some("time".parse().unwrap()));
+    let all = Observable::all().filter(|which| which.reals().len() > 5);
+    let observed = all.enumerate().map(|(i, observable)| {
+        let planets = meeting([2, 3, 4][i % 3], |_| {});
+        let mut overrides = Overrides::of(planets.specification());
+        overrides.observable = Some(observable);
+        overrides.integrator =
+            [None, Some("hybrid"), Some("adaptive")][i / 2 % 3].map(|name| name.parse().unwrap());
+        overrides.planet[1] = "m=1e-4,a=1.2,e=uniform(0,0.3),inc=uniform(0,3),Omega=2"
+            .parse()
+            .unwrap();
+        if observable == Observable::Libration {
+            overrides.angle = Some("3*lambda2-2*lambda1-pomega2+Omega1-Omega2".parse().unwrap());
+        }
+        overrides.validated().unwrap()
+    });
+    let mut observed: Vec<Validated> = observed.collect();
     let mut seen = [false; 6];
-    for valid in [
+    observed.extend([
         one,
         map,
         three,
@@ -138,7 +164,8 @@ fn all_engines_give_the_same_bits() {
         hybrid_alone,
         eight,
         five,
-    ] {
+    ]);
+    for valid in observed {
         let reference = CpuEngine::with_simd(Some(1), Simd::Scalar).unwrap();
         let expected = reference.compute(&valid, &Unattended).unwrap().values;
         (expected.iter()).for_each(|r| seen[r.outcome as usize] = true);
@@ -267,4 +294,131 @@ fn two_planets_are_stable_beyond_the_limit_of_hill() {
     };
     assert_eq!(ends(1.05 * limit), 0);
     assert!(ends(0.7 * limit) >= 12);
+}
+
+/// What is observed of one system.
+fn observed(planets: &[&str], observable: &str, change: impl FnOnce(&mut Overrides)) -> [f64; 2] {
+    let spec = valid(planets, |o| {
+        o.observable = Some(observable.parse().unwrap());
+        change(o);
+    });
+    fastest(&spec)[0].observed
+}
+
+#[test]
+fn extremes_and_deficits_are_those_of_ias15() {
+    let planets = [
+        "m=0.000954,a=5.204,e=0.048,inc=0.02,Omega=0.4,omega=0.257,M=0.6",
+        "m=0.000285,a=8,e=0.2,inc=0.3,Omega=1,omega=1.616,M=0.871",
+    ];
+    // REBOUND 5.2.2, IAS15: Jacobi elements every half unit of time for 500 years.
+    for (observable, of, expected) in [
+        ("a-range", Some(1), [5.143_532_31, 5.211_623_74]),
+        ("a-range", None, [7.954_655_92, 8.506_667_85]),
+        ("e-max", Some(1), [0.046_047_14, 0.067_745_23]),
+        ("e-max", None, [0.184_511_54, 0.249_736_14]),
+        ("inc-max", Some(1), [0.015_161_26, 0.020_003_96]),
+        ("inc-max", None, [0.297_360_58, 0.305_758_90]),
+        ("amd", None, [0.013_763_884, 0.018_234_918]),
+        ("closest", None, [1.568_164_83, f64::NAN]),
+    ] {
+        for integrator in ["wisdom-holman", "hybrid"] {
+            let found = observed(&planets, observable, |o| {
+                (o.years, o.of) = (Some(500.0), of);
+                o.step = Some("0.005P".parse().unwrap());
+                o.integrator = Some(integrator.parse().unwrap());
+            });
+            for (found, expected) in found.iter().zip(expected) {
+                let off = (found / expected - 1.0).abs();
+                assert!(
+                    off < 1e-3 || expected.is_nan(),
+                    "{observable}: {found} {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pluto_librates_with_neptune() {
+    // By 76 degrees about 180 degrees in 19670 years (Cohen & Hubbard 1965), with later elements by some 82 degrees.
+    let pluto = "a=39.48211675,e=0.2488273,inc=17.14001206deg,Omega=110.30393684deg,omega=113.76497945deg,M=14.86012204deg";
+    let amplitude = |angle: &str| {
+        let (_, mut planet) = Preset::Giants.system();
+        planet.push(pluto.parse().unwrap());
+        let found = observed(&[], "libration", |o| {
+            o.planet = planet;
+            o.angle = Some(angle.parse().unwrap());
+            o.years = Some(40_000.0);
+        });
+        found.map(f64::to_degrees)
+    };
+    let [centre, found] = amplitude("3*lambda5-2*lambda4-pomega5");
+    assert!(
+        (centre - 180.0).abs() < 5.0 && (75.0..90.0).contains(&found),
+        "{centre} {found}"
+    );
+    let [centre, found] = amplitude("4*lambda5-3*lambda4-pomega5");
+    assert!(centre.is_nan() && found == 180.0, "{centre} {found}");
+}
+
+#[test]
+fn frequencies_and_indicators_tell_chaos_from_regular_motion() {
+    let of = |observable: &str, years: f64| {
+        let map = valid(
+            &[
+                JUPITER,
+                "m=0.000285,a=7:10.272727272727273:12,e=0:0.5454545454545454:12,omega=1.616,M=0.871",
+            ],
+            |o| {
+                o.years = Some(years);
+                o.step = Some("0.79577".parse().unwrap());
+                o.observable = Some(observable.parse().unwrap());
+                o.stop = vec!["r>20".parse().unwrap()];
+            },
+        );
+        fastest(&map)
+    };
+    let megno = of("megno", 10_000.0);
+    let drift = of("frequency-drift", 10_000.0);
+    let [fli, early] = [10_000.0, 1000.0].map(|years| of("fli", years));
+    let (mut regular, mut chaotic) = (Vec::new(), Vec::new());
+    for (i, record) in megno.iter().enumerate() {
+        if record.outcome != Outcome::STABLE.0 {
+            continue;
+        }
+        let change = drift[i].observed[1].abs();
+        let values = [
+            change,
+            fli[i].observed[0],
+            fli[i].observed[0] - early[i].observed[0],
+        ];
+        // What lies between is undecided.
+        if (record.mean_megno - 2.0).abs() < 0.1 {
+            regular.push(values);
+        } else if record.mean_megno > 4.0 {
+            chaotic.push(values);
+        }
+    }
+    assert!(
+        regular.len() > 40 && chaotic.len() > 10,
+        "{} {}",
+        regular.len(),
+        chaotic.len()
+    );
+    let median = |all: &[[f64; 3]], k: usize| {
+        let mut column: Vec<f64> = all.iter().map(|values| values[k]).collect();
+        column.sort_by(f64::total_cmp);
+        column[column.len() / 2]
+    };
+    println!(
+        "{:?} {:?}",
+        [0, 1, 2].map(|k| median(&regular, k)),
+        [0, 1, 2].map(|k| median(&chaotic, k))
+    );
+    assert!(median(&regular, 0) < 1e-2 * median(&chaotic, 0));
+    assert!(2.0 * median(&regular, 1) < median(&chaotic, 1));
+    // ln t: in ten times the time it grows by ln 10.
+    let growth = median(&regular, 2);
+    assert!((growth - 10_f64.ln()).abs() < 0.5, "{growth}");
 }

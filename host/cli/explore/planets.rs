@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trisolar::ensemble::Ensemble as _;
 use trisolar::io::colour::{ColourRange, Spacing};
-use trisolar::planets::files::{OUTCOMES, REALS, unit};
+use trisolar::planets::files::{OUTCOMES, unit};
 use trisolar::planets::{
     Course, ELEMENTS, Number, Observable, Outcome, Overrides, Record, Validated, step_check,
     with_half_the_step,
@@ -207,10 +207,11 @@ impl Shown for Overrides {
         let outcome = OUTCOMES
             .iter()
             .find(|(outcome, _)| *outcome == Outcome(record.outcome));
+        let reals = spec.specification().observable.reals();
         Ok(Orbit {
             summary: json!({
                 "title": outcome.map(|(_, name)| name),
-                "record": object(REALS.map(|(name, of)| (name, json!(of(&record))))),
+                "record": object(reals.into_iter().map(|(name, _, of)| (name, json!(of(&record))))),
                 "over": "time (years)",
                 "plots": plots,
             }),

@@ -58,7 +58,8 @@ pub(super) fn cases(sizes: &Sizes) -> Result<Vec<Case<Validated>>, Failure> {
     let (alone, tangent) = (Observable::Time, Observable::Megno);
     // What adaptive kernels and those for any physics do does not depend on the number of planets.
     let few: &[usize] = &[2, 3, 4];
-    let kernels: [(&str, Observable, &[usize], Change); 8] = [
+    let (orbit, indicator) = (Observable::FrequencyDrift, Observable::Fli);
+    let kernels: [(&str, Observable, &[usize], Change); 12] = [
         ("planets_alone", alone, &COUNTS, |_| ()),
         ("planets_tangent", tangent, &COUNTS, |_| ()),
         ("planets_general_alone", alone, few, general),
@@ -67,6 +68,10 @@ pub(super) fn cases(sizes: &Sizes) -> Result<Vec<Case<Validated>>, Failure> {
         ("planets_adaptive_tangent", tangent, &[2], adaptive),
         ("planets_adaptive_alone, hybrid", alone, &[4], hybrid),
         ("planets_adaptive_tangent, hybrid", tangent, &[4], hybrid),
+        ("planets_observed_alone", orbit, few, |_| ()),
+        ("planets_observed_tangent", indicator, few, general),
+        ("planets_observed_adaptive_alone", orbit, &[2], adaptive),
+        ("planets_observed_adaptive_tangent", indicator, &[4], hybrid),
     ];
     let mut cases = Vec::new();
     for (kernel, observable, counts, change) in kernels {

@@ -8,7 +8,8 @@ use cuda_std::shared::dynamic_shared_mem;
 use crate::planets::kepler::Phase;
 use crate::planets::system::{MANY, SOME};
 use crate::planets::{
-    Adaptive, Alone, Follow, General, MAX_PLANETS, Plan, Record, System, WithTangent,
+    Adaptive, Alone, Follow, General, MAX_PLANETS, Notes, Observed, Plan, Record, System,
+    WithTangent,
 };
 
 /// Systems to follow, and the destination of their records. Passed by value.
@@ -19,6 +20,8 @@ pub struct PlanetsJob {
     pub plan: *const Plan,
     /// The systems between launches.
     pub systems: *mut System<f64, MAX_PLANETS>,
+    /// What is observed of them, if anything is.
+    pub notes: *mut Notes<f64>,
     /// Their records.
     pub records: *mut Record,
     /// Systems that have not ended.
@@ -46,7 +49,7 @@ pub const fn planets_shared_words<F: Follow, const N: usize>() -> usize {
 }
 
 /// Takes up to `job.steps` steps of each system, and adds the number of systems that have not ended to `job.open`. `F` says whether they have
-/// a tangent vector and other [physics](crate::planets::Physics) or another integrator, and `N` is their number of planets, [`SOME`] for 5 to 7, or
+/// a tangent vector, other [physics](crate::planets::Physics) or another integrator, and are observed, and `N` is their number of planets, [`SOME`] for 5 to 7, or
 /// [`MAX_PLANETS`] for any number.
 ///
 /// # Parameters
@@ -58,8 +61,8 @@ pub const fn planets_shared_words<F: Follow, const N: usize>() -> usize {
 /// shared memory for each thread.
 ///
 /// # Safety
-/// `job.plan` and `job.open` must be valid, `job.systems`, `job.records` and `job.items` for `job.count` elements, of which nothing else uses
-/// the first two during the launch, the launch must have the shared memory, and the plan must have `N` planets, or at most as many if `N` is [`SOME`] or
+/// `job.plan` and `job.open` must be valid, `job.systems`, `job.records`, `job.items` and, if systems are observed, `job.notes` for `job.count`
+/// elements, all but the items used by nothing else during the launch, the launch must have the shared memory, and the plan must have `N` planets, or at most as many if `N` is [`SOME`] or
 /// [`MAX_PLANETS`].
 #[kernel(instances(
     alone: <Alone, MAX_PLANETS>,
@@ -86,6 +89,14 @@ pub const fn planets_shared_words<F: Follow, const N: usize>() -> usize {
     adaptive_tangent_2: <Adaptive<WithTangent>, 2>,
     adaptive_alone_3: <Adaptive<Alone>, 3>,
     adaptive_tangent_3: <Adaptive<WithTangent>, 3>,
+    observed_alone: <General<Observed<Alone>>, MAX_PLANETS>,
+    observed_tangent: <General<Observed<WithTangent>>, MAX_PLANETS>,
+    observed_alone_2: <General<Observed<Alone>>, 2>,
+    observed_tangent_2: <General<Observed<WithTangent>>, 2>,
+    observed_alone_3: <General<Observed<Alone>>, 3>,
+    observed_tangent_3: <General<Observed<WithTangent>>, 3>,
+    observed_adaptive_alone: <Adaptive<Observed<Alone>>, MAX_PLANETS>,
+    observed_adaptive_tangent: <Adaptive<Observed<WithTangent>>, MAX_PLANETS>,
 ))]
 pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
     let i = thread::index_1d();
@@ -102,6 +113,12 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
     if begins == 1 {
         // SAFETY: as above.
         unsafe { *place = plan.begin::<F, N>(*job.items.add(i as usize)) };
+        if F::OBSERVES {
+            // SAFETY: as above.
+            unsafe {
+                *job.notes.add(i as usize) = Notes::begin(&*place, count, &plan.observation);
+            }
+        }
     }
     let mut step = 0;
     let goes_on;
@@ -137,14 +154,26 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
         // No function takes a reference to the system in progress, so that it can be in registers.
         // SAFETY: as for `place`; the first launch has written it.
         let mut system = unsafe { *place };
+        let mut notes = match F::OBSERVES {
+            // SAFETY: as for `place`.
+            true => unsafe { *job.notes.add(i as usize) },
+            false => Notes::default(),
+        };
         while step < job.steps && system.goes_on() {
             system.step::<F>(count, &plan.physics);
+            if F::OBSERVES {
+                notes.note(&system, count, &plan.observation);
+            }
             step += 1;
         }
         goes_on = system.goes_on();
         if step > 0 {
             // SAFETY: as for `place`.
             unsafe { *place = system };
+            if F::OBSERVES {
+                // SAFETY: as for `place`.
+                unsafe { *job.notes.add(i as usize) = notes };
+            }
         }
     }
     // SAFETY: as for `place`.
@@ -153,6 +182,9 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
             (*job.open).fetch_add(1, Ordering::Relaxed);
         } else if step > 0 {
             *record = (*place).record::<F>(count, &plan.physics);
+            if F::OBSERVES {
+                *record = (*job.notes.add(i as usize)).completed(*record, &*place, plan);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`adaptive`]: steps of their own length for each system
 //! - [`kepler`]: the drift along a Kepler orbit of any energy, and its tangent map
+//! - [`observe`]: what is observed of systems on their way
 //! - [`physics`]: forces beside the gravity of points, and the integrator
 //! - [`system`]: the state of a system, its steps, and what ends it
 //! - [`start`]: start states from orbital elements
@@ -17,11 +18,13 @@
 
 pub mod adaptive;
 pub mod kepler;
+pub mod observe;
 pub mod physics;
 pub mod run;
 pub mod start;
 pub mod system;
 
+pub use observe::{Followed, Notes, Observation};
 pub use physics::Physics;
 pub use start::{ELEMENTS, Limits, Plan};
 pub use system::{Outcome, Record, System};
@@ -37,6 +40,8 @@ pub trait Follow: 'static {
     const GENERAL: bool;
     /// Whether they have an [`integrator`](Physics::integrator) other than that of Wisdom & Holman.
     const ADAPTIVE: bool = false;
+    /// Whether something is [observed](observe) of them after every step.
+    const OBSERVES: bool = false;
 }
 
 /// Systems without a tangent vector.
@@ -55,6 +60,10 @@ pub struct General<F>(core::marker::PhantomData<F>);
 #[derive(Clone, Copy, Debug)]
 pub struct Adaptive<F>(core::marker::PhantomData<F>);
 
+/// Systems of which something is [observed](observe) after every step.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed<F>(core::marker::PhantomData<F>);
+
 impl Follow for Alone {
     const TANGENT: bool = false;
     const GENERAL: bool = false;
@@ -68,10 +77,18 @@ impl Follow for WithTangent {
 impl<F: Follow> Follow for General<F> {
     const TANGENT: bool = F::TANGENT;
     const GENERAL: bool = true;
+    const OBSERVES: bool = F::OBSERVES;
 }
 
 impl<F: Follow> Follow for Adaptive<F> {
     const TANGENT: bool = F::TANGENT;
     const GENERAL: bool = true;
     const ADAPTIVE: bool = true;
+    const OBSERVES: bool = F::OBSERVES;
+}
+
+impl<F: Follow> Follow for Observed<F> {
+    const TANGENT: bool = F::TANGENT;
+    const GENERAL: bool = F::GENERAL;
+    const OBSERVES: bool = true;
 }

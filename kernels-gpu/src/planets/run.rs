@@ -1,6 +1,6 @@
 //! Systems in progress on a CPU, one in each lane: a lane takes the next system when its own has ended.
 
-use super::{Follow, Plan, Record, System};
+use super::{Follow, Followed, Plan, Record};
 use crate::PerLane;
 use crate::number::{Bits, Mask};
 
@@ -26,12 +26,11 @@ pub fn run<R: Bits<Alone = f64>, F: Follow, const N: usize>(
     systems: &mut impl Systems,
 ) {
     const { assert!(R::LANES <= MAX_LANES) };
-    let count = plan.count as usize;
     let Some(first) = systems.next() else {
         return;
     };
-    let begun = plan.begin::<F, N>(first);
-    let mut all = System::<R, N>::spread(&begun);
+    let begun = Followed::<f64, N>::begin::<F>(plan, first);
+    let mut all = Followed::<R, N>::spread(&begun);
     let mut items = [None; MAX_LANES];
     items[0] = Some(first);
     let (mut busy, mut more) = (1, true);
@@ -39,7 +38,7 @@ pub fn run<R: Bits<Alone = f64>, F: Follow, const N: usize>(
     while lane < R::LANES && more {
         match systems.next() {
             Some(item) => {
-                all.set_lane(lane, &System::spread(&plan.begin::<F, N>(item)));
+                all.set_lane(lane, &Followed::spread(&Followed::begin::<F>(plan, item)));
                 items[lane] = Some(item);
                 busy += 1;
             }
@@ -51,23 +50,23 @@ pub fn run<R: Bits<Alone = f64>, F: Follow, const N: usize>(
         let mut steps = 0;
         while steps < STEPS_PER_LOOK {
             steps += 1;
-            all.step::<F>(count, &plan.physics);
-            if all.goes_on().all() {
+            all.step::<F>(plan);
+            if all.system.goes_on().all() {
                 continue;
             }
             let mut lane = 0;
             while lane < R::LANES {
-                if !all.goes_on().lane(lane) {
+                if !all.system.goes_on().lane(lane) {
                     if let Some(item) = items[lane] {
-                        systems.ended(item, &all.lane(lane).record::<F>(count, &plan.physics));
+                        systems.ended(item, &all.lane(lane).record::<F>(plan));
                         busy -= 1;
                         items[lane] = if more { systems.next() } else { None };
                         more = items[lane].is_some();
                         busy += u32::from(more);
                     }
                     // A lane without a system repeats one, whose result nobody takes.
-                    let next = items[lane].map_or(begun, |item| plan.begin::<F, N>(item));
-                    all.set_lane(lane, &System::spread(&next));
+                    let next = items[lane].map_or(begun, |item| Followed::begin::<F>(plan, item));
+                    all.set_lane(lane, &Followed::spread(&next));
                 }
                 lane += 1;
             }
@@ -90,7 +89,9 @@ mod tests {
     use crate::planets::physics::Body;
     use crate::planets::start::Limits;
     use crate::planets::system;
-    use crate::planets::{Adaptive, General, MAX_PLANETS, Outcome, Physics, WithTangent};
+    use crate::planets::{
+        Adaptive, General, MAX_PLANETS, Observation, Outcome, Physics, System, WithTangent,
+    };
 
     /// Fixed elements.
     fn plan(star: f64, planets: &[[f64; 7]], h: f64, steps: f64) -> Plan {
@@ -112,6 +113,7 @@ mod tests {
                 megno: f64::INFINITY,
             },
             physics: Physics::default(),
+            observation: Observation::default(),
             star: fixed(star),
             planets: [[Law::default(); 7]; MAX_PLANETS],
         };

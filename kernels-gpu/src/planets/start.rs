@@ -4,7 +4,7 @@ use core::f64::consts::{PI, TAU};
 
 use super::kepler::Phase;
 use super::system::Conditions;
-use super::{Follow, MAX_PLANETS, Physics, System};
+use super::{Follow, MAX_PLANETS, Observation, Physics, System};
 use crate::Vec3;
 use crate::encounters::Law;
 use crate::encounters::orbit::eccentric_anomaly;
@@ -46,6 +46,8 @@ pub struct Plan {
     pub limits: Limits,
     /// See [`Physics`].
     pub physics: Physics,
+    /// What is observed.
+    pub observation: Observation,
     /// The mass of the star.
     pub star: Law,
     /// The [`ELEMENTS`] of the planets.

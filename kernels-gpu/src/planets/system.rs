@@ -50,6 +50,8 @@ pub struct Record {
     pub lyapunov: f64,
     /// (E - E₀) / |E₀|.
     pub energy_error: f64,
+    /// What was [observed](super::observe); 0 if nothing was.
+    pub observed: [f64; 2],
     /// Steps taken.
     pub steps: u32,
     /// See [`Outcome`].
@@ -73,7 +75,7 @@ pub struct Planet<R> {
     /// The mass of the star and of the planets up to this one.
     pub(super) inner: R,
     /// Its mass divided by that.
-    share: R,
+    pub(super) share: R,
     /// 1 / (the mass of the star and of the planets before this one).
     reciprocal: R,
     /// The squared distance within which another planet has an encounter with it; 0 for none.
@@ -85,6 +87,14 @@ pub struct Planet<R> {
 per_lane!(Planet<R> {
     mass, inner, share, reciprocal, near2, reach2
 });
+
+impl<R: Bits> Planet<R> {
+    /// The mass with which it moves about the centre of mass of the star and the planets before it.
+    #[inline(always)]
+    pub(super) fn reduced(&self) -> R {
+        self.share * (self.inner - self.mass)
+    }
+}
 
 /// Everything of a system besides its planets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,9 +115,9 @@ pub struct Course<R> {
     /// Steps taken: the time in units of h.
     pub(super) taken: R,
     /// The logarithm of the tangent vector's length at the start.
-    start: R,
+    pub(super) start: R,
     /// The same now.
-    now: R,
+    pub(super) now: R,
     /// Its sum over the steps, by trapezia.
     sum: R,
     /// MEGNO now.
@@ -367,6 +377,7 @@ impl<const N: usize> System<f64, N> {
             mean_megno: f64::NAN,
             lyapunov: f64::NAN,
             energy_error: f64::NAN,
+            observed: [0.0; 2],
             steps: c.taken as u32,
             outcome: c.outcome as u32,
         };
@@ -445,6 +456,8 @@ macro_rules! each_planet {
         }
     )*};
 }
+
+pub(super) use each_planet;
 
 impl<R: Bits<Alone = f64>, const N: usize> System<R, N> {
     /// Takes a step. Systems that have ended must not take another one.

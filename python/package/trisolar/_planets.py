@@ -30,9 +30,6 @@ Number = Union[float, str, Sequence[float]]
 Planet = Union[str, Mapping[str, Number]]
 """The elements of a planet by their names, or text as on the command line."""
 
-_UNITS = {"time": {"units": "years"}, "lyapunov": {"units": "1 / year"}}
-"""Units of the columns that have one."""
-
 
 class Planets(Recorded[_trisolar.PlanetsFound]):
     """Systems that were followed, with a record for each. Made by :func:`planets`.
@@ -51,7 +48,8 @@ class Planets(Recorded[_trisolar.PlanetsFound]):
         second axis. Read-only; ``records.copy()`` is not.
 
         Its columns are ``outcome`` (see :data:`PLANET_OUTCOMES`) and ``steps`` as uint32; ``time`` (years), ``megno``, ``mean_megno``,
-        ``lyapunov`` (1 / year) and ``energy_error`` (relative) as float64, not a number where a system has none.
+        ``lyapunov`` (1 / year) and ``energy_error`` (relative) as float64, and those that the observable adds, such as ``a_min`` and
+        ``a_max`` (au) with "a-range"; not a number where a system has none.
         """
         return self._records
 
@@ -114,7 +112,8 @@ class Planets(Recorded[_trisolar.PlanetsFound]):
         elif len(self._axes) == 1:
             records = records[0]
         columns = records.dtype.names or ()
-        variables = {name: (dims, records[name], _UNITS.get(name, {})) for name in columns}
+        units = {name: {"units": unit} for name, unit in self._found.units}
+        variables = {name: (dims, records[name], units.get(name, {})) for name in columns}
         outcomes = ", ".join(f"{number}: {name}" for number, name in PLANET_OUTCOMES.items())
         made: xarray.Dataset = module().Dataset(
             variables, coords=coordinates, attrs={"specification": self._toml, "outcomes": outcomes}
@@ -187,6 +186,8 @@ def planets(
     step: Union[float, str, None] = None,
     form: Optional[str] = None,
     observable: Optional[str] = None,
+    of: Optional[int] = None,
+    angle: Optional[str] = None,
     stop: Union[str, Sequence[str], None] = None,
     max_error: Optional[float] = None,
     backend: str = "auto",
@@ -196,7 +197,7 @@ def planets(
     progress: Progress = None,
 ) -> Planets:
     """Follows planetary systems by a Wisdom-Holman or an adaptive integrator: a map over two numbers, an ensemble of drawn ones, or one
-    system, with MEGNO, Lyapunov exponent, end and energy error of each.
+    system, with MEGNO or another indicator of chaos, end and energy error of each, or what else is observed.
 
     >>> jupiter = {"m": 0.000954, "a": 5.204, "e": 0.048, "omega": 0.257, "M": 0.6}
     >>> saturn = {"m": 0.000285, "a": (7, 10, 96), "e": (0, 0.5, 96), "omega": 1.616, "M": 0.871}
@@ -240,8 +241,14 @@ def planets(
     :param tolerance: largest relative error of an adaptive step [1e-12].
     :param step: step of the integrator: years, or a share of the shortest period of each system, such as "0.05P" ["0.05P"].
     :param form: order of the parts of a step: "kdk" (kick, drift, kick) or "dkd" (drift, kick, drift, as in WHFast) ["kdk"].
-    :param observable: what pictures and ``.npy`` files show: "megno", "lyapunov", "time" or "energy-error". The last two need no
-        tangent vector; with them, and without a limit of MEGNO, indicators of chaos are not a number ["megno"].
+    :param observable: what pictures and ``.npy`` files show: "megno", "lyapunov", "fli" (fast Lyapunov indicator), "time",
+        "energy-error", "a-range", "e-max", "inc-max", "amd" (the largest relative angular momentum deficit), "amd-stability" (that of the
+        start relative to the critical one), "libration" (amplitude of an angle), "frequency-drift" (change of a planet's mean motion
+        between the halves of the time) or "closest" (the least distance of two planets). All but the first three need no tangent
+        vector; with them, and without a limit of MEGNO, indicators of chaos are not a number ["megno"].
+    :param of: planet of "a-range", "e-max", "inc-max" and "frequency-drift", counted from 1 [the last one].
+    :param angle: angle of "libration": a sum of multiples of mean longitudes, longitudes of the pericentre and longitudes of the node, such
+        as "3*lambda2-2*lambda1-pomega2" or "pomega1-Omega1".
     :param stop: what ends systems sooner, one or a sequence: "r>DISTANCE" (au), "hill<NUMBER" (of Hill radii) or "megno>NUMBER".
     :param max_error: the relative energy error above which the computation fails with a ``RuntimeError``, as it then does if a system
         was not solved or has no massive planet [none].

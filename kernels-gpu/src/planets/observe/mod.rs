@@ -1,0 +1,207 @@
+//! What is observed of systems on their way, one file for each kind of observation: up to [`WORDS`] numbers that every step changes, and two
+//! numbers that follow from them at the end.
+//!
+//! Systems that are [observed](super::Observed) have kernels of their own, so that those of others keep their registers. The kind is a number
+//! of the plan, because a branch that all systems of a launch take alike costs little beside a step.
+
+mod amd;
+mod closest;
+mod extremes;
+mod fli;
+mod frequency;
+mod libration;
+mod orbit;
+
+use self::orbit::Orbit;
+use super::system::{FEW, MANY, SOME, each_planet};
+use super::{Follow, MAX_PLANETS, Outcome, Plan, Record, System};
+use crate::number::{Bits, per_lane};
+
+/// The numbers of an observation.
+const WORDS: usize = 8;
+
+/// What is observed, and of which planets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub struct Observation {
+    /// One of the constants of this type.
+    pub kind: u64,
+    /// The planet that is observed, counted from 0.
+    pub planet: u64,
+    /// The integers of an angle: how often it contains mean longitude, longitude of the pericentre and longitude of the node of each planet.
+    pub angle: [[f64; 3]; MAX_PLANETS],
+}
+
+/// The numbers of an observation in progress.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Notes<R> {
+    words: [R; WORDS],
+}
+
+/// How a kind of observation works.
+trait Observe {
+    /// The numbers at the start of a system.
+    fn begin<const N: usize>(
+        system: &System<f64, N>,
+        count: usize,
+        of: &Observation,
+    ) -> [f64; WORDS];
+    /// Changes the numbers after a step. Another call after the same step must change nothing, because adaptive steps may be repeated.
+    fn note<R: Bits<Alone = f64>, const N: usize>(
+        words: &mut [R; WORDS],
+        system: &System<R, N>,
+        count: usize,
+        of: &Observation,
+    );
+    /// The two results. What does not exist is not finite.
+    fn end<const N: usize>(words: &[f64; WORDS], system: &System<f64, N>) -> [f64; 2];
+}
+
+/// The table of all kinds.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $name:ident = $number:literal: $kind:ty,)+) => {
+        impl Observation {
+            /// Nothing.
+            pub const NONE: u64 = 0;
+            $($(#[$about])* pub const $name: u64 = $number;)+
+        }
+
+        impl Notes<f64> {
+            /// The observation of a system at its start.
+            #[cfg_attr(target_arch = "nvptx64", inline(never))]
+            pub fn begin<const N: usize>(system: &System<f64, N>, count: usize, of: &Observation) -> Self {
+                let words = match of.kind {
+                    $($number => <$kind>::begin(system, count, of),)+
+                    _ => [0.0; WORDS],
+                };
+                Self { words }
+            }
+
+            /// The record of the system that has ended, with what was observed: NaN for what does not exist.
+            #[cfg_attr(target_arch = "nvptx64", inline(never))]
+            pub fn completed<const N: usize>(
+                &self,
+                mut record: Record,
+                system: &System<f64, N>,
+                plan: &Plan,
+            ) -> Record {
+                let found = match plan.observation.kind {
+                    _ if record.outcome == Outcome::UNSOLVED.0 => [f64::NAN; 2],
+                    $($number => <$kind>::end(&self.words, system),)+
+                    _ => [f64::NAN; 2],
+                };
+                record.observed = found.map(|x| if x.is_finite() { x } else { f64::NAN });
+                record
+            }
+        }
+
+        impl<R: Bits<Alone = f64>> Notes<R> {
+            /// Observes the system after a step.
+            #[inline(always)]
+            pub fn note<const N: usize>(&mut self, system: &System<R, N>, count: usize, of: &Observation) {
+                match of.kind {
+                    $($number => <$kind>::note(&mut self.words, system, count, of),)+
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+per_lane!(Notes<R> { words });
+
+kinds! {
+    /// The least and the greatest semi-major axis of the planet.
+    SEMI_MAJOR_AXIS = 1: extremes::SemiMajorAxis,
+    /// Its least and greatest eccentricity.
+    ECCENTRICITY = 2: extremes::Eccentricity,
+    /// Its least and greatest inclination.
+    INCLINATION = 3: extremes::Inclination,
+    /// The least and the greatest angular momentum deficit.
+    AMD = 4: amd::Deficit,
+    /// The angular momentum deficit at the start relative to the critical one.
+    AMD_STABILITY = 5: amd::Stability,
+    /// Centre and amplitude of an angle.
+    LIBRATION = 6: libration::Libration,
+    /// The mean motion of the planet in the first half of the time, and the change of that in the second half.
+    FREQUENCY = 7: frequency::Frequency,
+    /// The least distance of two planets.
+    CLOSEST = 8: closest::Closest,
+    /// The fast Lyapunov indicator.
+    FLI = 9: fli::Fli,
+}
+
+/// A system with the notes on it, or one in each lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Followed<R, const N: usize> {
+    /// The system.
+    pub system: System<R, N>,
+    notes: Notes<R>,
+}
+
+per_lane!(Followed<R; N> { system, notes });
+
+impl<const N: usize> Followed<f64, N> {
+    /// The system at its start.
+    #[inline(always)]
+    pub fn begin<F: Follow>(plan: &Plan, item: u64) -> Self {
+        let system = plan.begin::<F, N>(item);
+        let notes = match F::OBSERVES {
+            true => Notes::begin(&system, plan.count as usize, &plan.observation),
+            false => Notes::default(),
+        };
+        Self { system, notes }
+    }
+
+    /// Its result.
+    #[inline(always)]
+    pub fn record<F: Follow>(&self, plan: &Plan) -> Record {
+        let record = self.system.record::<F>(plan.count as usize, &plan.physics);
+        match F::OBSERVES {
+            true => self.notes.completed(record, &self.system, plan),
+            false => record,
+        }
+    }
+}
+
+impl<R: Bits<Alone = f64>, const N: usize> Followed<R, N> {
+    /// Takes a step.
+    #[inline(always)]
+    pub fn step<F: Follow>(&mut self, plan: &Plan) {
+        let count = plan.count as usize;
+        self.system.step::<F>(count, &plan.physics);
+        if F::OBSERVES {
+            self.notes.note(&self.system, count, &plan.observation);
+        }
+    }
+}
+
+/// The lesser one; `x` if that is not a number.
+#[inline(always)]
+fn lesser<R: Bits>(x: R, y: R) -> R {
+    R::select(y.at_most(x), y, x)
+}
+
+/// The greater one; `x` if that is not a number.
+#[inline(always)]
+fn greater<R: Bits>(x: R, y: R) -> R {
+    R::select(x.at_most(y), y, x)
+}
+
+/// The orbit of the planet that is observed.
+#[inline(always)]
+fn observed<R: Bits<Alone = f64>, const N: usize>(
+    system: &System<R, N>,
+    count: usize,
+    of: &Observation,
+) -> Orbit<R> {
+    let (mut mass, mut state) = (system.planets[0].inner, system.states[0]);
+    // An index that is not a constant would keep the system out of a GPU's registers.
+    each_planet!(count, 1, |i| {
+        if i as u64 == of.planet {
+            (mass, state) = (system.planets[i].inner, system.states[i]);
+        }
+    });
+    Orbit::of(mass, &state)
+}
