@@ -726,10 +726,10 @@ fn tiles_of_planets_equal_the_command_lines_map() {
             [13, 6, 1, 4],
         ),
         (
-            json!({ "planet": ["a=3.27", jupiter], "years": 50, "observable": "libration", "angle": "2*lambda2-lambda1-pomega1" }),
+            json!({ "planet": ["a=3.27,e=0.2", jupiter], "years": 50, "observable": "libration", "angle": "2*lambda2-lambda1-pomega1" }),
             ["a1", "M1"],
             "libration_amplitude",
-            [13, 8, 1, 4],
+            [13, 6, 1, 4],
         ),
     ];
     for (spec, axes, column, tile @ [level, x, y, n]) in cases {

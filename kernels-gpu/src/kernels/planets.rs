@@ -49,8 +49,8 @@ pub const fn planets_shared_words<F: Follow, const N: usize>() -> usize {
 }
 
 /// Takes up to `job.steps` steps of each system, and adds the number of systems that have not ended to `job.open`. `F` says whether they have
-/// a tangent vector, other [physics](crate::planets::Physics) or another integrator, and are observed, and `N` is their number of planets, [`SOME`] for 5 to 7, or
-/// [`MAX_PLANETS`] for any number.
+/// a tangent vector, other [physics](crate::planets::Physics) or another integrator, and whether something is observed of them. `N` is their number
+/// of planets, [`SOME`] for 5 to 7, or [`MAX_PLANETS`] for any number.
 ///
 /// # Parameters
 /// - `job`: the systems, by value
@@ -62,8 +62,8 @@ pub const fn planets_shared_words<F: Follow, const N: usize>() -> usize {
 ///
 /// # Safety
 /// `job.plan` and `job.open` must be valid, `job.systems`, `job.records`, `job.items` and, if systems are observed, `job.notes` for `job.count`
-/// elements, all but the items used by nothing else during the launch, the launch must have the shared memory, and the plan must have `N` planets, or at most as many if `N` is [`SOME`] or
-/// [`MAX_PLANETS`].
+/// elements, of which nothing else uses any but the items during the launch, the launch must have the shared memory, and the plan must have `N`
+/// planets, or at most as many if `N` is [`SOME`] or [`MAX_PLANETS`].
 #[kernel(instances(
     alone: <Alone, MAX_PLANETS>,
     tangent: <WithTangent, MAX_PLANETS>,
