@@ -124,6 +124,40 @@ fn an_instance_that_is_not_exported_is_an_error_that_names_it() {
     assert_eq!(Entry::of::<Ramp<f32>>().name(), Some("ramp_f32"));
 }
 
+/// y[i] += a · x[i]
+#[kernel]
+fn saxpy(a: f32, x: EachRef<'_, f32>, y: Each<'_, f32>) {
+    x.zip(y).for_each(|(x, y)| *y += a * x);
+}
+
+#[test]
+fn a_safe_kernel_borrows_its_buffers() {
+    let (device, other) = (emulator(), emulator());
+    let x = Buffer::of(&device, &[1.0; 40]).unwrap();
+    let mut y = Buffer::of(&device, &[0.5; 40]).unwrap();
+    for grid in [Grid::covering(40, 32), Grid::new(1, 7)] {
+        device.run::<Saxpy>(grid, (2.0, &x, &mut y)).unwrap();
+    }
+    let mut host = [0.0; 40];
+    y.download(&mut host).unwrap();
+    assert_eq!(host, [4.5; 40]);
+
+    let said = |x: &Buffer<f32>, y: &mut Buffer<f32>| {
+        let failed = device.run::<Saxpy>(Grid::new(1, 32), (2.0, x, y));
+        failed.unwrap_err().to_string()
+    };
+    let mut short = Buffer::of(&device, &[0.5; 39]).unwrap();
+    assert_eq!(
+        said(&x, &mut short),
+        "the emulator: saxpy failed: `y` has 39 elements, but `x` has 40: all Each and EachRef of a launch have the same length"
+    );
+    let elsewhere = Buffer::of(&other, &[1.0; 40]).unwrap();
+    assert_eq!(
+        said(&elsewhere, &mut y),
+        "the emulator: saxpy failed: `x` is on another device than the launch"
+    );
+}
+
 #[test]
 fn a_block_beyond_the_launch_bounds_is_an_error() {
     let device = emulator();
