@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use super::kind::{Base, SequenceParameter};
-use super::recorded::Recorded;
 use super::schedule::{Rule, scheduled};
 use super::sequence::{Frame, FrameError, zoom};
+use trisolar_ensemble::Ensemble;
 use trisolar_spec::SpecError;
 
 /// An axis of a map: its name, its range, and its number of pixels.
@@ -16,7 +16,7 @@ pub type NamedAxis = (String, [f64; 2], u64);
 /// A specification whose numbers have names, and which may be a map.
 pub trait Named: Clone + Debug + Send + Sync + 'static {
     /// The ensemble.
-    type Of: Recorded;
+    type Of: Ensemble;
 
     /// A map in words, with how a user asks for it.
     const MAP: &'static str;
@@ -283,7 +283,7 @@ impl<S: Named> Base for NamedBase<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TextSpecification;
+    use crate::{Recorded as _, TextSpecification};
     use trisolar_encounters::{Choice, Setup, Specification as Encounters};
     use trisolar_planets::{Overrides as Planets, Specification as Systems};
     use trisolar_system::Overrides;
