@@ -536,7 +536,8 @@ impl Specification {
                 return refuse(format!("planet {number}: e must be from 0 to 0.999999"));
             }
             const HALF_TURN: f64 = std::f64::consts::PI;
-            if !allowed(&angles[0], -HALF_TURN, HALF_TURN) {
+            // Axes may go further, as in a view that is moved.
+            if matches!(angles[0], Number::Fixed(inc) if inc.abs() > HALF_TURN) {
                 return refuse(format!(
                     "planet {number}: inc must be from -π to π (radians); ten degrees are 10deg"
                 ));
