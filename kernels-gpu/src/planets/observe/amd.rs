@@ -79,7 +79,7 @@ impl Observe for Stability {
     ) -> [f64; WORDS] {
         let (circles, all, _) = momenta(system, count);
         let deficit = circles - root(all.dot(all));
-        let mut most = f64::NAN;
+        let (mut most, mut has_massless) = (0.0, false);
         let (mut before, mut i) = ([0.0; 2], 0);
         while i < count && i < N {
             let orbit = Orbit::of(system.planets[i].inner, &system.states[i]);
@@ -91,11 +91,13 @@ impl Observe for Stability {
                 let ratio = divide(deficit, critical(before, own));
                 most = if ratio <= most { most } else { ratio };
             }
+            has_massless |= own[1] <= 0.0;
             before = own;
             i += 1;
         }
         let mut words = [0.0; WORDS];
-        words[0] = most;
+        // A planet without mass meets others at no cost.
+        words[0] = if has_massless { f64::NAN } else { most };
         words
     }
 
@@ -142,6 +144,53 @@ fn critical([inner, own]: [f64; 2], [outer, others]: [f64; 2]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planets::start::state;
+    use crate::planets::system::Conditions;
+    use crate::planets::{Alone, Physics};
+
+    /// The ratio for planets in one plane, by masses, semi-major axes and eccentricities.
+    fn ratio(planets: &[[f64; 3]]) -> f64 {
+        let conditions = Conditions {
+            h: 0.1,
+            steps: 1,
+            far: 1e6,
+            megno: f64::INFINITY,
+            hill: 0.0,
+        };
+        let planet = |i: usize| {
+            let [mass, a, e] = planets[i];
+            let inner = planets[..=i]
+                .iter()
+                .fold(1.0, |sum, planet| sum + planet[0]);
+            (mass, state(inner, &[mass, a, e, 0.0, 0.0, 1.0, 2.0]), a)
+        };
+        let system = System::<f64, MAX_PLANETS>::begin::<Alone>(
+            1.0,
+            planets.len(),
+            planet,
+            &conditions,
+            &Physics::default(),
+        );
+        Stability::begin(&system, planets.len(), &Observation::default())[0]
+    }
+
+    #[test]
+    fn a_system_is_stable_up_to_the_eccentricities_at_which_orbits_touch() {
+        // Equal masses: both orbits are the more eccentric, the closer they are. With one of them circular, it takes e' = 1 - α of the outer one at
+        // least; that costs more than the least deficit.
+        let (m, a) = (1e-6, 1.2);
+        let touching = ratio(&[[m, 1.0, 0.0], [m, a, 1.0 - 1.0 / a]]);
+        assert!(touching > 1.0 && touching < 3.0, "{touching}");
+        assert!(ratio(&[[m, 1.0, 0.01], [m, a, 0.01]]) < 0.1);
+        // The pair that can meet most easily decides.
+        let pair = ratio(&[[m, 1.0, 0.05], [m, a, 0.05], [m, 20.0, 0.0]]);
+        assert!((pair / ratio(&[[m, 1.0, 0.05], [m, a, 0.05]]) - 1.0).abs() < 1e-3);
+        for massless in 0..3 {
+            let mut planets = [[m, 1.0, 0.0], [m, a, 0.1], [m, 2.0, 0.0]];
+            planets[massless][0] = 0.0;
+            assert!(ratio(&planets).is_nan(), "{massless}");
+        }
+    }
 
     #[test]
     fn the_critical_deficit_is_the_least_on_the_curve_of_collisions() {
