@@ -19,7 +19,7 @@ use trisolar_run::partial::Mapped;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 use trisolar_spec::{Choice, SpecError};
 use trisolar_system::files::{self, Format};
-use trisolar_system::{Overrides, Specification, Summary, Validated};
+use trisolar_system::{Equations as _, Overrides, Specification, Summary, Validated};
 
 /// The numbers that are not those of the equations.
 const INTEGRATION: [&str; 3] = ["end", "step", "tolerance"];
@@ -81,7 +81,6 @@ impl Named for TextSpecification {
     }
 
     fn number(&self, name: &str) -> f64 {
-        use trisolar_system::Equations as _;
         let Ok(parameter) = self.equations.about().find(name).copied() else {
             return self.clone().of_integration(name).map_or(f64::NAN, |x| *x);
         };
@@ -93,7 +92,6 @@ impl Named for TextSpecification {
     }
 
     fn set_number(&mut self, name: &'static str, value: f64) -> Result<(), String> {
-        use trisolar_system::Equations as _;
         if let Err(unknown) = self.equations.about().find(name) {
             let number = self.of_integration(name).ok_or(unknown)?;
             *number = value;

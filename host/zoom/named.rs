@@ -361,7 +361,7 @@ mod tests {
             "span",
             "center2",
         ] {
-            assert_eq!(set(systems(), name, 0.25), Ok(()), "{name}");
+            assert_eq!(set(systems(), name, 0.2), Ok(()), "{name}");
         }
         // A parameter hides a number of the integration.
         for name in ["k_1", "end", "step", "tolerance", "span", "center1"] {
