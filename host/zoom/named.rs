@@ -283,7 +283,7 @@ impl<S: Named> Base for NamedBase<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Recorded as _, TextSpecification};
+    use crate::TextSpecification;
     use trisolar_encounters::{Choice, Setup, Specification as Encounters};
     use trisolar_planets::{Overrides as Planets, Specification as Systems};
     use trisolar_system::Overrides;
@@ -369,11 +369,9 @@ mod tests {
         }
         let mut own = equations();
         own.set_number("end", 3.0).unwrap();
-        let json = own.validated().unwrap().specification_json();
-        assert_eq!(
-            (&json["end"], &json["parameters"]["end"]["value"]),
-            (&100.0.into(), &3.0.into())
-        );
+        let own = own.validated().unwrap().specification().clone();
+        assert_eq!(own.end, 100.0);
+        assert_eq!(own.parameters.get("end"), Some(&Choice::Fixed(3.0)));
         for (refused, said) in [
             (
                 set(map_of_encounters(), "spin", 1.0),
