@@ -158,7 +158,7 @@ impl Recorded for Validated {
 }
 
 /// Whether this is the name of the share of an escaper.
-fn is_escaper(name: &String) -> bool {
+fn is_escaper(name: &str) -> bool {
     name.ends_with(" escapes")
 }
 
@@ -203,9 +203,9 @@ impl Figures for Summary {
     /// The shares of the escapers, or of all outcomes where there are no escapes.
     fn curves(all: &[FrameSummary<Self>]) -> Curves {
         let mut names = share_names(all);
-        let [what, of] = match names.iter().any(is_escaper) {
+        let [what, of] = match names.iter().any(|name| is_escaper(name)) {
             true => {
-                names.retain(is_escaper);
+                names.retain(|name| is_escaper(name));
                 ["escaping bodies", "escapes"]
             }
             false => ["outcomes", Self::ITEMS],
