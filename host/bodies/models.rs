@@ -337,6 +337,28 @@ impl Model {
     }
 }
 
+impl Bodies {
+    /// The bodies, each moved by random numbers: every coordinate by up to `share` of the root mean square distance of the bodies from their
+    /// mean position. `planar` ones stay in the plane z = 0.
+    #[must_use]
+    pub fn perturbed(mut self, share: f64, seed: u64, planar: bool) -> Self {
+        let count = self.len().max(1) as f64;
+        let mean = self.position.iter().sum::<DVec3>() / count;
+        let square = |x: &DVec3| (*x - mean).length_squared();
+        let most = share * (self.position.iter().map(square).sum::<f64>() / count).sqrt();
+        // Other numbers than those of a random model.
+        let mut random = Uniform::new(!seed);
+        for x in &mut self.position {
+            let mut by = DVec3::from([(); 3].map(|()| random.within(-most, most)));
+            if planar {
+                by.z = 0.0;
+            }
+            *x += by;
+        }
+        self
+    }
+}
+
 fn cube(
     n: usize,
     seed: u64,
@@ -610,6 +632,28 @@ fn solar_system(g: f64) -> Bodies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn perturbed_bodies_are_near_and_depend_on_the_seed() {
+        let bodies = Model::Burrau.build(None, 0, 1.0, 3).expect("bodies");
+        // The distances from the mean position (0, 1/3) have the squares 73/9, 52/9 and 25/9.
+        let most = 1e-3 * (150.0_f64 / 27.0).sqrt();
+        let moved = bodies.clone().perturbed(1e-3, 1, true);
+        let other = bodies.clone().perturbed(1e-3, 2, false);
+        let by = |of: &Bodies| -> Vec<DVec3> {
+            let pairs = of.position.iter().zip(&bodies.position);
+            pairs.map(|(x, before)| *x - *before).collect()
+        };
+        for by in by(&moved) {
+            assert!(by.abs().max_element() <= most && by.x != 0.0 && by.z == 0.0);
+        }
+        let largest = |of: &Bodies| by(of).iter().fold(0.0, |l: f64, x| l.max(x.length()));
+        assert!(largest(&moved) > 0.3 * most && largest(&other) <= 1.8 * most);
+        assert!(by(&other).iter().all(|by| by.z != 0.0));
+        assert_ne!(by(&moved)[0].x, by(&other)[0].x);
+        assert_eq!(moved.velocity, bodies.velocity);
+        assert_eq!(moved.position, bodies.perturbed(1e-3, 1, true).position);
+    }
 
     #[test]
     fn planets_have_the_energies_and_momenta_of_their_elements() {

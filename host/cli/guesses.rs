@@ -17,6 +17,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("integrator", &["method"]),
     ("n", &["N", "number", "particles", "runs"]),
     ("out", &["output"]),
+    ("perturb", &["perturbation"]),
     ("plots", &["plot"]),
     ("set", &["parameters", "params", "param"]),
     ("size", &["resolution", "pixels"]),
@@ -110,11 +111,6 @@ const ABOUT_OPTIONS: Answers = &[
     ("", &["units"], UNITS),
     ("", &["cpu"], "--backend cpu"),
     ("", &["gpu", "cuda"], "--backend gpu"),
-    (
-        "nbody",
-        &["perturb", "perturbation"],
-        "--steps 1 --snapshots start writes the start (start/00000.npz) for --input; in Python bodies= takes changed arrays",
-    ),
     (
         "cluster",
         &["until", "stop"],
@@ -413,7 +409,6 @@ mod tests {
     fn a_guess_gets_its_answer_and_no_name_that_is_not_like_it() {
         for (line, answer) in [
             ("simulate", "trisolar nbody integrates"),
-            ("nbody --perturb 1e-3", "--snapshots start"),
             ("nbody --units au", "39.478"),
             ("nbody --integrator ias15", "trisolar cluster --order 8"),
             ("nbody --integrator verlet", "tip: velocity-verlet"),
@@ -435,7 +430,7 @@ mod tests {
             assert!(said.contains(answer), "{line}: {said}");
         }
         for (line, wrong) in [
-            ("nbody --perturb 1e-3", "--port"),
+            ("nbody --perturbate 1e-3", "--port"),
             ("cluster --imf kroupa", "--simd"),
             ("nbody --frobnicate", "tip"),
         ] {

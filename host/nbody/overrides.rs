@@ -31,6 +31,9 @@ parameters! {
             n: Option<usize> = "N" => |text| read::whole(text, 1..=MAX_BODIES as u64), default "1024; line: 4";
             /// Seed of a random model
             seed: Option<u64> = "SEED" => read::parsed, default "1";
+            /// Move the bodies at the start, each coordinate by a random number up to this share of their root mean square distance from
+            /// their mean position (--seed); two such runs show how fast neighbouring starts part
+            perturb: Option<f64> = "SHARE" => read::number;
             /// king: dimensionless central potential, 0.1 to 16
             w0: Option<f64> = "W0" => read::number, default "6";
             /// cube: half the length of an edge
@@ -230,7 +233,7 @@ impl Overrides {
             ("model", self.model.is_some()),
             ("input", self.input.is_some()),
             ("n", self.n.is_some()),
-            ("seed", self.seed.is_some()),
+            ("seed", self.has_idle_seed()),
         ];
         if let Some((name, _)) = start.iter().find(|(_, given)| *given) {
             return Err(OverridesError::Other(format!(
@@ -249,8 +252,8 @@ impl Overrides {
         if self.model.is_some() {
             return other("--model cannot be used with --input");
         }
-        if self.seed.is_some() {
-            return other("--seed needs a random --model");
+        if self.has_idle_seed() {
+            return other("--seed needs a random --model, or --perturb");
         }
         self.refuse_parameters("--input", &[])?;
         let file = files::read(path)?;
@@ -351,8 +354,8 @@ impl Overrides {
             _ if time.is_some() => defaults.integrator = Integrator::ForestRuth,
             _ => {}
         }
-        if model.is_fixed() && self.seed.is_some() {
-            let reason = format!("--seed: --model {name} is not random");
+        if model.is_fixed() && self.has_idle_seed() {
+            let reason = format!("--seed: --model {name} is not random; --perturb makes it so");
             return Err(OverridesError::Other(reason));
         }
         if !model.is_fixed() {
@@ -366,12 +369,30 @@ impl Overrides {
         Ok((problem.with(notes, Vec::new()), overrides))
     }
 
+    /// Whether a seed is given, and only a random model could use it.
+    fn has_idle_seed(&self) -> bool {
+        self.seed.is_some() && self.perturb.is_none()
+    }
+
     fn decided(
         mut self,
         spec: Specification,
         bodies: Bodies,
     ) -> Result<(Validated, Self), OverridesError> {
         self.check_max_error()?;
+        let bodies = match self.perturb {
+            None => bodies,
+            Some(share) if share > 0.0 && share <= 1.0 => {
+                bodies.perturbed(share, *self.seed.get_or_insert(1), spec.dimensions == 2)
+            }
+            Some(share) => {
+                return Err(OverridesError::Value {
+                    option: "perturb",
+                    given: share.to_string(),
+                    allowed: "must be above 0, at most 1".into(),
+                });
+            }
+        };
         let problem = spec.validate(bodies)?;
         let spec = problem.specification();
         if self.model.is_some() || self.input.is_some() {
@@ -456,7 +477,7 @@ impl Overrides {
     /// # Errors
     /// [`OverridesError::Other`].
     fn refuse_parameters(&self, what: &str, allowed: &[&str]) -> Result<(), OverridesError> {
-        let of_all = ["model", "input", "n", "seed"];
+        let of_all = ["model", "input", "n", "seed", "perturb"];
         let of_models = Self::DECLARATIONS.iter().filter(|d| d.heading == START);
         let mut surplus = of_models
             .map(|declaration| declaration.name)

@@ -43,6 +43,34 @@ fn both_solvers_print_the_textbooks_text() {
 }
 
 #[test]
+fn perturbed_bodies_start_beside_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |options: &[&str]| {
+        nbody()
+            .current_dir(folder.path())
+            .args(["--quiet", "--model=burrau", "--steps=1", "--dt=1e-9"])
+            .args(options)
+            .args(["--out", "end.csv"])
+            .assert()
+    };
+    let end = |options: &[&str]| -> String {
+        run(options).success();
+        fs::read_to_string(folder.path().join("end.csv")).unwrap()
+    };
+    let (usual, one) = (end(&[]), end(&["--perturb=1e-6"]));
+    assert_ne!(one, usual);
+    assert_eq!(one, end(&["--perturb=1e-6", "--seed=1"]));
+    assert_ne!(one, end(&["--perturb=1e-6", "--seed=2"]));
+    for (options, words) in [
+        (&["--perturb=0"][..], "above 0, at most 1"),
+        (&["--perturb=nan"], "--perturb"),
+        (&["--seed=2"], "--perturb makes it so"),
+    ] {
+        run(options).failure().code(2).stderr(contains(words));
+    }
+}
+
+#[test]
 fn final_only_prints_the_last_state() {
     let last = &TEXTBOOK[TEXTBOOK.find("1.00\n").unwrap()..];
     nbody()

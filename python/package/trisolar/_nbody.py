@@ -143,6 +143,7 @@ def nbody(
     bodies: Union[Mapping[str, npt.ArrayLike], NbodyState, Any, None] = None,
     n: Optional[int] = None,
     seed: Optional[int] = None,
+    perturb: Optional[float] = None,
     w0: Optional[float] = None,
     half_width: Optional[float] = None,
     speed: Optional[float] = None,
@@ -200,7 +201,9 @@ def nbody(
         ``rebound.Simulation``, with its G and time. The values that a state or an npz has are used unless an option overrides them: G, softening, time, time step,
         names, dimensions.
     :param n: number of bodies of the model [1024; line: 4], or the number that the file must have.
-    :param seed: seed of a random model [1].
+    :param seed: seed of a random model, or of ``perturb`` [1].
+    :param perturb: move the bodies at the start, each coordinate by a random number up to this share of their root mean square distance from their
+        mean position; above 0, at most 1.
     :param w0: king: dimensionless central potential, 0.1 to 16 [6].
     :param half_width: cube: half the edge (length) [1].
     :param speed: cube: largest component of a velocity (length / time) [0].
