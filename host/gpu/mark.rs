@@ -67,6 +67,10 @@ pub(super) fn explain(error: CudaError) -> String {
             "{error:?}: the GPU is too old for these kernels (compute capability 7.0 is needed)"
         ),
         CudaError::InvalidPtx => format!("{error:?}: the driver's compiler refuses the kernels"),
+        CudaError::LaunchOutOfResources => format!(
+            "{error:?}: a block needs more registers or shared memory than there are; smaller blocks help, and `#[kernel(max_threads = N)]` \
+             compiles a kernel for blocks of N threads"
+        ),
         other => format!("{other:?} (CUDA error {})", other as u32),
     }
 }

@@ -6,7 +6,8 @@ use cuda_std::prelude::*;
 use crate::{Random, WORDS};
 
 /// Every collective with several types, in blocks of any size. Each thread has the words of one element.
-#[kernel]
+// Without the limit, a block of 1024 threads has too few registers.
+#[kernel(max_threads = 1024)]
 pub fn collectives(seed: u64, words: Each<'_, [u64; WORDS]>) {
     let mut random = Random::new(seed);
     let word = random.bits();
