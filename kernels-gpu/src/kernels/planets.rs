@@ -183,7 +183,8 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
         } else if step > 0 {
             *record = (*place).record::<F>(count, &plan.physics);
             if F::OBSERVES {
-                *record = (*job.notes.add(i as usize)).completed(*record, &*place, plan);
+                *record =
+                    (*job.notes.add(i as usize)).completed(*record, &*place, &plan.observation);
             }
         }
     }

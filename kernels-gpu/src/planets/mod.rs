@@ -24,8 +24,9 @@ pub mod run;
 pub mod start;
 pub mod system;
 
-pub use observe::{Followed, Notes, Observation};
+pub use observe::{Notes, Observation};
 pub use physics::Physics;
+pub use run::Followed;
 pub use start::{ELEMENTS, Limits, Plan};
 pub use system::{Outcome, Record, System};
 

@@ -1,8 +1,53 @@
 //! Systems in progress on a CPU, one in each lane: a lane takes the next system when its own has ended.
 
-use super::{Follow, Followed, Plan, Record};
+use super::{Follow, Notes, Plan, Record, System};
 use crate::PerLane;
-use crate::number::{Bits, Mask};
+use crate::number::{Bits, Mask, per_lane};
+
+/// A system with the notes on it, or one in each lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Followed<R, const N: usize> {
+    /// The system.
+    pub system: System<R, N>,
+    notes: Notes<R>,
+}
+
+per_lane!(Followed<R; N> { system, notes });
+
+impl<const N: usize> Followed<f64, N> {
+    /// The system at its start.
+    #[inline(always)]
+    pub fn begin<F: Follow>(plan: &Plan, item: u64) -> Self {
+        let system = plan.begin::<F, N>(item);
+        let notes = match F::OBSERVES {
+            true => Notes::begin(&system, plan.count as usize, &plan.observation),
+            false => Notes::default(),
+        };
+        Self { system, notes }
+    }
+
+    /// Its result.
+    #[inline(always)]
+    pub fn record<F: Follow>(&self, plan: &Plan) -> Record {
+        let record = self.system.record::<F>(plan.count as usize, &plan.physics);
+        match F::OBSERVES {
+            true => (self.notes).completed(record, &self.system, &plan.observation),
+            false => record,
+        }
+    }
+}
+
+impl<R: Bits<Alone = f64>, const N: usize> Followed<R, N> {
+    /// Takes a step.
+    #[inline(always)]
+    pub fn step<F: Follow>(&mut self, plan: &Plan) {
+        let count = plan.count as usize;
+        self.system.step::<F>(count, &plan.physics);
+        if F::OBSERVES {
+            self.notes.note(&self.system, count, &plan.observation);
+        }
+    }
+}
 
 /// The largest number of lanes.
 const MAX_LANES: usize = 8;

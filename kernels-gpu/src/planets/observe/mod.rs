@@ -14,7 +14,7 @@ mod orbit;
 
 use self::orbit::Orbit;
 use super::system::{FEW, MANY, SOME, each_planet};
-use super::{Follow, MAX_PLANETS, Outcome, Plan, Record, System};
+use super::{MAX_PLANETS, Outcome, Record, System};
 use crate::number::{Bits, per_lane};
 
 /// The numbers of an observation.
@@ -84,9 +84,9 @@ macro_rules! kinds {
                 &self,
                 mut record: Record,
                 system: &System<f64, N>,
-                plan: &Plan,
+                of: &Observation,
             ) -> Record {
-                let found = match plan.observation.kind {
+                let found = match of.kind {
                     _ if record.outcome == Outcome::UNSOLVED.0 => [f64::NAN; 2],
                     $($number => <$kind>::end(&self.words, system),)+
                     _ => [f64::NAN; 2],
@@ -130,51 +130,6 @@ kinds! {
     CLOSEST = 8: closest::Closest,
     /// The fast Lyapunov indicator.
     FLI = 9: fli::Fli,
-}
-
-/// A system with the notes on it, or one in each lane.
-#[derive(Clone, Copy, Debug)]
-pub struct Followed<R, const N: usize> {
-    /// The system.
-    pub system: System<R, N>,
-    notes: Notes<R>,
-}
-
-per_lane!(Followed<R; N> { system, notes });
-
-impl<const N: usize> Followed<f64, N> {
-    /// The system at its start.
-    #[inline(always)]
-    pub fn begin<F: Follow>(plan: &Plan, item: u64) -> Self {
-        let system = plan.begin::<F, N>(item);
-        let notes = match F::OBSERVES {
-            true => Notes::begin(&system, plan.count as usize, &plan.observation),
-            false => Notes::default(),
-        };
-        Self { system, notes }
-    }
-
-    /// Its result.
-    #[inline(always)]
-    pub fn record<F: Follow>(&self, plan: &Plan) -> Record {
-        let record = self.system.record::<F>(plan.count as usize, &plan.physics);
-        match F::OBSERVES {
-            true => self.notes.completed(record, &self.system, plan),
-            false => record,
-        }
-    }
-}
-
-impl<R: Bits<Alone = f64>, const N: usize> Followed<R, N> {
-    /// Takes a step.
-    #[inline(always)]
-    pub fn step<F: Follow>(&mut self, plan: &Plan) {
-        let count = plan.count as usize;
-        self.system.step::<F>(count, &plan.physics);
-        if F::OBSERVES {
-            self.notes.note(&self.system, count, &plan.observation);
-        }
-    }
 }
 
 /// The lesser one; `x` if that is not a number.
