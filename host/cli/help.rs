@@ -142,15 +142,15 @@ const EXAMPLES: &[(&str, Examples)] = &[
     (
         "planets zoom",
         &[(
-            "trisolar planets zoom --planet m=1mjup,a=5.2 --planet m=0.3mjup,a=7:10:64,e=0:0.5:64 --to 8.25,0.1 --film zoom.gif",
-            "maps of MEGNO towards a resonance, and a film",
+            "trisolar planets zoom --planet m=1mjup,a=5.2 --planet a=7:10:64,e=0:0.5:64 --to 8.25,0.1",
+            "maps of MEGNO of test particles towards a resonance",
         )],
     ),
     (
         "planets sweep",
         &[
             (
-                "trisolar planets sweep --planet m=1mjup,a=5.2 --planet m=0,a=7:10:64,e=0:0.5:64 --vary m2=0:1e-3:6",
+                "trisolar planets sweep --planet m=1mjup,a=5.2 --planet a=7:9:64,e=0:0.5:64 --vary m1=0:1e-3:6",
                 "a map for each of six masses, with a sheet of all",
             ),
             (
@@ -218,15 +218,15 @@ const EXAMPLES: &[(&str, Examples)] = &[
     (
         "map zoom",
         &[(
-            "trisolar map zoom --iterate \"x'=x^2-y^2+a; y'=2*x*y+b\" --set x=0,y=0 --map a=-2:1,b=-1.5:1.5 --value time --to -0.7436,0.1318",
-            "maps of how long the iteration stays finite, towards a point",
+            "trisolar map zoom --iterate \"x'=1-a*x^2+y; y'=b*x\" --map a=1:1.4,b=0:0.4 --to 1.2,0.3",
+            "exponents of the map of Henon, towards a point",
         )],
     ),
     (
         "map sweep",
         &[(
-            "trisolar map sweep --ode \"x'=s*(y-x); y'=x*(r-z)-y; z'=x*y-b*z\" --set s=10,b=8/3 --draw x=uniform:-20:20 --n 100 --vary r=0:60:61",
-            "exponents of the Lorenz model over a parameter",
+            "trisolar map sweep --iterate \"x'=r*x*(1-x)\" --draw x=uniform:0:1 --n 100 --vary r=3:4:101",
+            "exponents of the logistic map over its parameter",
         )],
     ),
     (

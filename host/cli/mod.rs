@@ -301,6 +301,10 @@ mod tests {
             "burrau",
             "svg",
             "megno",
+            "trappist-1",
+            "full",
+            "hybrid",
+            "dkd",
         ];
         let mut unknown = Vec::new();
         for option in inner.get_arguments() {
