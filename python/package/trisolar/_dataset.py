@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Mapping, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 
 def module() -> Any:
@@ -34,7 +35,7 @@ def dataframes() -> Any:
     return pandas
 
 
-def new_axes(ax: Any) -> Any:
+def new_axes(ax: Optional[Axes]) -> Axes:
     """The axes to draw on: those given, or those of a new figure.
 
     :raises ImportError: without matplotlib.
@@ -43,7 +44,10 @@ def new_axes(ax: Any) -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
-    return plt.subplots(layout="constrained")[1] if ax is None else ax
+    if ax is not None:
+        return ax
+    made: Axes = plt.subplots(layout="constrained")[1]
+    return made
 
 
 def stacked(
