@@ -74,7 +74,7 @@ def test_a_specification_gives_the_same_run() -> None:
         (
             {"block_step": "device", "backend": "gpu", "gpus": 2, "scheme": "ahmad-cohen"},
             ValueError,
-            "'device' for '--block-step': needs --gpus 1 with --scheme ahmad-cohen",
+            "'device' for 'block_step': needs gpus 1 with scheme ahmad-cohen",
         ),
         ({"bodies": {"mass": [-1], "position": [[0, 0, 0]], "velocity": [[0, 0, 0]]}}, ValueError, "mass"),
         ({"bodies": {"mass": [1], "position": [[0, 0]], "velocity": [[0, 0]]}}, ValueError, r"\(1, 3\)"),

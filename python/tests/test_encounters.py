@@ -174,11 +174,11 @@ def test_a_sweep_is_an_ensemble_for_each_value() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"to": 5, "n": 3}, r"'5' for '--to': only a map \(--map\)"),
-        ({"to": (1, 2), "map": "phase=0:9"}, "'1,2' for '--to': it must have a number for each axis"),
-        ({"to": 10, "map": "phase=0:9"}, "'10' for '--to': phase must be on the map, from 0 to 9"),
-        ({"to": 1, "map": "phase=0:9", "frames": 0}, "'0' for '--frames'"),
-        ({"to": 1, "map": "phase=0:9", "set": "moon=1"}, "'moon=1' for '--set'"),
+        ({"to": 5, "n": 3}, r"'5' for 'to': only a map \(map\)"),
+        ({"to": (1, 2), "map": "phase=0:9"}, "'1,2' for 'to': it must have a number for each axis"),
+        ({"to": 10, "map": "phase=0:9"}, "'10' for 'to': phase must be on the map, from 0 to 9"),
+        ({"to": 1, "map": "phase=0:9", "frames": 0}, "'0' for 'frames'"),
+        ({"to": 1, "map": "phase=0:9", "set": "moon=1"}, "'moon=1' for 'set'"),
     ],
 )
 def test_invalid_zooms_are_rejected(options: dict[str, Any], said: str) -> None:

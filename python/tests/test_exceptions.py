@@ -142,11 +142,11 @@ def test_a_missing_gpu_that_is_requested_by_number_is_a_value_error() -> None:
 @pytest.mark.parametrize(
     ("command", "options", "said"),
     [
-        ("divergence", {"device": 0}, "--device 0: --backend cpu uses no GPU"),
-        ("divergence", {"gpus": "all"}, "--gpus all: --backend cpu uses no GPU"),
-        ("nbody", {"gpus": 1}, "--gpus 1: --backend cpu uses no GPU"),
-        ("nbody", {"device": 0}, "--device 0: --backend cpu uses no GPU"),
-        ("cluster", {"gpus": 1}, "'1' for '--gpus': --backend cpu uses no GPU"),
+        ("divergence", {"device": 0}, "device 0: backend cpu uses no GPU"),
+        ("divergence", {"gpus": "all"}, "gpus all: backend cpu uses no GPU"),
+        ("nbody", {"gpus": 1}, "gpus 1: backend cpu uses no GPU"),
+        ("nbody", {"device": 0}, "device 0: backend cpu uses no GPU"),
+        ("cluster", {"gpus": 1}, "'1' for 'gpus': backend cpu uses no GPU"),
     ],
 )
 def test_gpus_with_a_backend_that_uses_none_are_rejected(command: str, options: dict[str, Any], said: str) -> None:

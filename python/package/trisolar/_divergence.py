@@ -533,7 +533,7 @@ def _states(
         return options, points
     for name in ("size", "center", "span", "plane", "map", "draw", "seed"):
         if options[name] is not None:
-            raise ValueError(f"{many[0]} of many start states have no grid: remove '--{name}' or their leading axes")
+            raise ValueError(f"{many[0]} of many start states have no grid: remove '{name}' or their leading axes")
     alike = {**options, **{name: None for name in many}}
     parts = {name: numbers(name, value) for name, value in given.items()}
     for name, array in parts.items():
@@ -559,7 +559,7 @@ def _parts(
     if numbers == 3:
         placed = np.array(given.get("positions", usual["positions"]), np.float64)
         if placed.ndim > 2:
-            raise ValueError("the points replace '--positions': remove one of the two")
+            raise ValueError("the points replace 'positions': remove one of the two")
         placed = np.broadcast_to(placed, points.shape[:-1] + (3, 3)).copy()
         placed[..., int(usual["body"]) - 1, :] = points
         return {"positions": placed}
@@ -568,7 +568,7 @@ def _parts(
         raise ValueError(f"points must be of shape (..., 3), (..., 9), (..., 18) or (..., 21), not {points.shape}")
     for name in told:
         if name in given:
-            raise ValueError(f"the points replace '--{name}': remove one of the two")
+            raise ValueError(f"the points replace '{name}': remove one of the two")
     found, at = {}, 0
     for name in told:
         end = at + int(np.prod(_PARTS[name]))
