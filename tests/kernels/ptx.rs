@@ -274,7 +274,7 @@ fn may_spill(kernel: &str) -> usize {
         // by far, the twelve stages of adaptive steps.
         match rest {
             "alone" | "alone_2" | "alone_3" | "alone_4" | "tangent" => 0,
-            _ if rest.starts_with("adaptive_") => 9000,
+            _ if rest.contains("adaptive_") => 9000,
             _ => 1000,
         }
     } else {
