@@ -1,4 +1,4 @@
-//! What is observed of systems on their way, one file for each kind of observation: up to [`WORDS`] numbers that every step changes, and two
+//! What is observed of systems on their way, one file for each kind of observation: up to `WORDS` numbers that every step changes, and two
 //! numbers that follow from them at the end.
 //!
 //! Systems that are [observed](super::Observed) have kernels of their own, so that those of others keep their registers. The kind is a number
