@@ -4,7 +4,7 @@
 //! the same bits on every GPU and in the emulator.
 //!
 //! All threads of the block (of the warp, for those that begin with `warp_`) make the same call, outside of branches that only some of them
-//! take. As with [`sync_threads`](crate::thread::sync_threads), the emulator reports an error otherwise, and a GPU hangs or gives wrong
+//! take. As with [`sync_threads`], the emulator reports an error otherwise, and a GPU hangs or gives wrong
 //! values. Blocks may have any number of threads in any dimensions, which count in the order of [`thread::index`]. What a block wrote before a
 //! call of a `block_` function is visible to all its threads afterwards.
 
