@@ -35,6 +35,30 @@ const CONTEXTS: &[Context] = &[
     },
     Context {
         page: "docs/kernels.md",
+        begins: "#[kernel]\npub fn saxpy",
+        before: "use cuda_std::prelude::*;",
+        after: "fn main() {}",
+    },
+    Context {
+        page: "docs/kernels.md",
+        begins: "device.run::<Saxpy>",
+        before: "use std::sync::Arc;
+
+use cuda_std::prelude::*;
+use trisolar::gpu::{Buffer, Device, Grid, GpuError};
+
+{previous}
+fn launch(device: Arc<dyn Device>, x: Buffer<f32>, mut y: Buffer<f32>) -> Result<(), GpuError> {",
+        after: "    Ok(())\n}\nfn main() {}",
+    },
+    Context {
+        page: "docs/kernels.md",
+        begins: "#[kernel]\npub fn block_sums",
+        before: "use cuda_std::{collective::block_reduce, prelude::*};",
+        after: "fn main() {}",
+    },
+    Context {
+        page: "docs/kernels.md",
         begins: "let x = Buffer::of",
         before: "use std::sync::Arc;
 

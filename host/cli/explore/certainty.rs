@@ -4,12 +4,10 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 use trisolar::ensemble::Verdict;
-use trisolar_explore::{Refusal, TileSink, Values};
+use trisolar_explore::{Ended, Refusal, Tile, TileSink, Values};
 
 /// The key of a specification that asks for the layer.
 const CERTAINTY: &str = "certainty";
-/// The cost of a verdict in values of a map, roughly: a quarter of the step, and double-double.
-pub(super) const COST: u64 = 15;
 
 /// Takes the key out of a specification, and returns whether the layer is wanted.
 ///
@@ -32,6 +30,16 @@ pub(super) fn refused(system: &str) -> Refusal {
     Refusal::new(CERTAINTY, true, allowed)
 }
 
+/// The cost of a pixel in values of a map, roughly: verdicts take a quarter of the step, and double-double.
+pub(super) fn cost(certain: bool) -> u64 {
+    if certain { 15 } else { 1 }
+}
+
+/// Distinguishes the content of tiles with verdicts from that of others.
+pub(super) fn mark(certain: bool) -> &'static str {
+    if certain { " certainty" } else { "" }
+}
+
 /// The classes of pixels for the page.
 pub(super) fn classes() -> Value {
     let classes = Verdict::WORDS.map(|(name, [r, g, b])| {
@@ -46,17 +54,24 @@ pub(super) fn command(command: String, certain: bool) -> String {
 }
 
 /// Verdicts with the numbers of the map that they are about.
-pub(super) fn pairs(verdicts: &[u8], numbers: impl Iterator<Item = f64>) -> Values {
+pub(super) fn pairs(verdicts: &[u8], numbers: impl Iterator<Item = f64>) -> Vec<[f64; 2]> {
     let verdicts = verdicts.iter().map(|verdict| f64::from(*verdict));
-    Values::Pairs(verdicts.zip(numbers).map(|(v, n)| [v, n]).collect())
+    verdicts.zip(numbers).map(|(v, n)| [v, n]).collect()
 }
 
-/// Hands the wanted values of a tile to the server.
-pub(super) fn put(sink: &dyn TileSink, tile: usize, wanted: &[Range<usize>], values: &Values) {
-    if let Values::Pairs(pairs) = values {
+/// Computes tiles whole, whose values have verdicts, and hands those that are wanted to the server.
+pub(super) fn compute(
+    tiles: &[Tile],
+    wanted: &[Vec<Range<usize>>],
+    sink: &dyn TileSink,
+    values: impl Fn(&Tile) -> Result<Vec<[f64; 2]>, Ended>,
+) -> Result<(), Ended> {
+    for (number, (tile, wanted)) in tiles.iter().zip(wanted).enumerate() {
+        let pairs = values(tile)?;
         for range in wanted {
             let part = Values::Pairs(pairs[range.clone()].to_vec());
-            sink.put(tile, range.start, &part);
+            sink.put(number, range.start, &part);
         }
     }
+    Ok(())
 }

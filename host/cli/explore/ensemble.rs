@@ -262,7 +262,7 @@ pub(super) fn open<C: Shown>(
         content: format!(
             "{}{} {} {} {text}",
             name::<C>(),
-            if certain { " certainty" } else { "" },
+            certainty::mark(certain),
             axes[0].name,
             axes[1].name
         ),
@@ -323,7 +323,7 @@ impl<C: Shown> EnsembleMap<C> {
         certify: Certify<C>,
         spec: &C::Of,
         cancel: &dyn Cancel,
-    ) -> Result<Values, EngineError> {
+    ) -> Result<Vec<[f64; 2]>, EngineError> {
         let found = self.compute(spec, &self.options, cancel)?;
         let records = C::Of::slice(&found);
         let verdicts = certify(self, spec, records, cancel)?;
@@ -420,12 +420,7 @@ impl<C: Shown> TileEngine for EnsembleMap<C> {
     }
 
     fn steps(&self) -> u64 {
-        self.look.steps
-            * if self.certify.is_some() {
-                certainty::COST
-            } else {
-                1
-            }
+        self.look.steps * certainty::cost(self.certify.is_some())
     }
 
     fn check(&self, tile: &Tile) -> Result<(), Refusal> {
@@ -479,13 +474,14 @@ impl<C: Shown> TileEngine for EnsembleMap<C> {
         sink: &dyn TileSink,
         cancel: &dyn Cancel,
     ) -> Result<(), Ended> {
+        if let Some(certify) = self.certify {
+            return certainty::compute(tiles, wanted, sink, |tile| {
+                let valid = self.tile(tile).map_err(refused)?;
+                self.verdicts(certify, &valid, cancel).map_err(ended)
+            });
+        }
         for (number, (tile, wanted)) in tiles.iter().zip(wanted).enumerate() {
             let valid = self.tile(tile).map_err(refused)?;
-            if let Some(certify) = self.certify {
-                let values = self.verdicts(certify, &valid, cancel).map_err(ended)?;
-                certainty::put(sink, number, wanted, &values);
-                continue;
-            }
             let spans: Vec<Range<u64>> = wanted
                 .iter()
                 .map(|r| r.start as u64..r.end as u64)

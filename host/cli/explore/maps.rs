@@ -181,10 +181,7 @@ impl Engine for Maps {
             (_, false) => format!(" on {}", self.device()),
         };
         Ok(Arc::new(OneMap {
-            content: format!(
-                "divergence{}{device} {content}",
-                if certain { " certainty" } else { "" }
-            ),
+            content: format!("divergence{}{device} {content}", certainty::mark(certain)),
             specification,
             certain,
             devices: self.devices.clone(),
@@ -262,7 +259,11 @@ impl OneMap {
     }
 
     /// The values of a map with the verdicts on them.
-    fn verdicts(&self, valid: &Validated, cancel: &dyn Cancel) -> Result<Values, EngineError> {
+    fn verdicts(
+        &self,
+        valid: &Validated,
+        cancel: &dyn Cancel,
+    ) -> Result<Vec<[f64; 2]>, EngineError> {
         let monitor = StopWhenUnwanted(cancel);
         let values = compute(&self.devices, valid, &self.options, &monitor)?.values;
         let values = values.as_slice();
@@ -285,7 +286,7 @@ impl TileEngine for OneMap {
     }
 
     fn steps(&self) -> u64 {
-        self.specification.steps * if self.certain { certainty::COST } else { 1 }
+        self.specification.steps * certainty::cost(self.certain)
     }
 
     fn check(&self, tile: &Tile) -> Result<(), Refusal> {
@@ -329,12 +330,10 @@ impl TileEngine for OneMap {
         cancel: &dyn Cancel,
     ) -> Result<(), Ended> {
         if self.certain {
-            for (number, (tile, wanted)) in tiles.iter().zip(wanted).enumerate() {
+            return certainty::compute(tiles, wanted, sink, |tile| {
                 let valid = self.tile(tile).map_err(refused)?;
-                let values = self.verdicts(&valid, cancel).map_err(ended)?;
-                certainty::put(sink, number, wanted, &values);
-            }
-            return Ok(());
+                self.verdicts(&valid, cancel).map_err(ended)
+            });
         }
         let block = TileBlock::around(tiles);
         let valid = self.rectangle(block.center(), [block.span(); 2], [block.width(); 2]);
