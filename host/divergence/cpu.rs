@@ -96,7 +96,7 @@ struct CountOf<P>(PhantomData<P>);
 
 impl<P: Number> OnLanes for CountOf<P> {
     type Output = usize;
-    const NARROW: bool = cfg!(test);
+    const ALONE: bool = cfg!(test);
 
     #[inline(always)]
     fn on<D: Bits<Alone = f64>, S: Single>(self) -> usize {
@@ -135,8 +135,8 @@ struct ByMethod<'a, M> {
 
 impl<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator> OnLanes for ByMethod<'_, (Q, P, I)> {
     type Output = Result<(), EngineError>;
-    // The tests of this package compile an instruction set less, which would take minutes; the tests of the systems compare the bits of all.
-    const NARROW: bool = cfg!(test);
+    // Each instruction set takes minutes to compile. The tests of the systems compare the bits of all.
+    const ALONE: bool = cfg!(test);
 
     #[inline(always)]
     fn on<D: Bits<Alone = f64>, S: Single>(self) -> Self::Output {

@@ -20,6 +20,9 @@ pub trait OnLanes {
     /// Whether it is too small for more than 4 lanes of `f64` to be worth the size of their code.
     const NARROW: bool = false;
 
+    /// Whether it is compiled for one number at a time only, as the unit tests of packages with much to compile are.
+    const ALONE: bool = false;
+
     /// The work in vectors of `f64` and of `f32`. Implementations are `#[inline(always)]`: the function that calls them has the
     /// instruction set.
     fn on<D: Bits<Alone = f64>, S: Single>(self) -> Self::Output;
@@ -123,6 +126,7 @@ macro_rules! instruction_sets {
             pub fn run<W: OnLanes>(self, work: W) -> W::Output {
                 assert!(Self::available().contains(&self), "this machine has no {self}");
                 match self {
+                    _ if W::ALONE => scalar(work),
                     Self::Scalar => scalar(work),
                     $(
                         // SAFETY: the line above checks it, and a machine with AVX-512 has AVX2.
