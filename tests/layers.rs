@@ -115,6 +115,7 @@ const ENSEMBLE: &[&str] = &[
 /// The packages below N-body runs and clusters.
 const BELOW_TIME_RUNS: &[&str] = &[
     "trisolar-cuda-std",
+    "trisolar-equations",
     "kernels-gpu",
     "trisolar-bodies",
     "trisolar-device",

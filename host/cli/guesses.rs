@@ -9,19 +9,28 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("colormap", &["cmap", "colourmap", "palette"]),
     ("dt", &["timestep", "time-step"]),
     ("end", &["t-end", "tend", "tmax", "t-max", "time"]),
-    ("film", &["movie", "video"]),
+    ("eccentricity", &["e", "ecc"]),
+    ("every", &["interval", "output-interval"]),
+    ("film", &["movie", "video", "gif", "animate"]),
+    ("impact", &["b", "impact-parameter"]),
     ("input", &["file"]),
     ("map", &["axes", "axis"]),
+    ("mass-ratio", &["q"]),
     ("max-time", &["end", "time", "tmax"]),
     ("method", &["integrator"]),
     ("integrator", &["method"]),
+    ("model", &["profile"]),
     ("n", &["N", "number", "particles", "runs"]),
     ("out", &["output"]),
     ("perturb", &["perturbation"]),
     ("plots", &["plot"]),
+    ("semi-major", &["a", "sma"]),
     ("set", &["parameters", "params", "param"]),
     ("size", &["resolution", "pixels"]),
+    ("snapshots", &["snapshot"]),
     ("threads", &["cores", "cpus", "jobs"]),
+    ("tolerance", &["tol", "rtol"]),
+    ("v-inf", &["v", "vinf", "velocity"]),
 ];
 
 /// Letters of options.
@@ -87,12 +96,39 @@ const ABOUT_COMMANDS: Answers = &[
     ),
     (
         "",
+        &["integrators", "compare-integrators"],
+        "trisolar nbody --integrator NAME,NAME,... --plots FOLDER draws the errors of several integrators",
+    ),
+    (
+        "",
+        &["convert", "export"],
+        "results have the format that the names of --out ask for: .npz, .csv, and more",
+    ),
+    (
+        "",
+        &["energy", "series", "elements"],
+        "trisolar nbody --series FILE.csv has energies and momenta over time, planets --out the elements",
+    ),
+    (
+        "",
+        &["film", "movie", "animate"],
+        "--film FILE of nbody and cluster, and trisolar zoom",
+    ),
+    (
+        "",
+        &["resume", "continue", "restart"],
+        "--resume FILE of the command whose run was interrupted",
+    ),
+    (
+        "",
         &["test", "check"],
         "trisolar selftest checks this machine",
     ),
 ];
 
-const UNITS: &str = "all lengths, masses and times fit together by --g, such as 39.478 for astronomical units, solar masses and years";
+const UNITS: &str = "numbers have no units of their own: nbody --units au,yr,msun says which units all of them are in, and --g ties others together";
+const CLUSTER_UNITS: &str =
+    "G = 1, and models have mass 1 and energy -1/4 (docs/collapse.md has parsecs and years)";
 const NATURAL_UNITS: &str = "G = 1: with astronomical units and solar masses a year is 2π units of time, and 1 km/s is 0.03357";
 
 /// Answers to options that do not exist.
@@ -103,22 +139,97 @@ const ABOUT_OPTIONS: Answers = &[
         "lengths are in au, masses in solar masses (or 1mjup, 1mearth), times in years, angles in radians (or 10deg)",
     ),
     ("encounters", &["units"], NATURAL_UNITS),
-    (
-        "cluster",
-        &["units"],
-        "G = 1, and models have mass 1 and energy -1/4 (docs/collapse.md has parsecs and years)",
-    ),
+    ("cluster", &["units"], CLUSTER_UNITS),
     ("", &["units"], UNITS),
     ("", &["cpu"], "--backend cpu"),
     ("", &["gpu", "cuda"], "--backend gpu"),
     (
+        "nbody",
+        &["periods", "orbits", "years"],
+        "--end TIME, in the units of the start or of --units; models with a period take one without it",
+    ),
+    (
+        "nbody",
+        &["body", "planet", "planets", "add"],
+        "--input FILE reads bodies, one a line; trisolar planets --planet m=...,a=...,e=... takes orbital elements",
+    ),
+    (
+        "nbody",
+        &[
+            "stop",
+            "until",
+            "escape-radius",
+            "max-distance",
+            "min-distance",
+        ],
+        "a run of nbody ends at --end; encounters and planets end with an escape or an encounter",
+    ),
+    (
+        "nbody",
+        &["save"],
+        "--out FILE for the last state, --snapshots FOLDER for all, --checkpoint FILE to resume or draw again",
+    ),
+    (
+        "nbody",
+        &["tree", "theta", "opening-angle", "fmm", "barnes-hut"],
+        "nbody evaluates all pairs of bodies, without a tree",
+    ),
+    (
+        "nbody",
+        &["collisions", "collision", "merge", "radii"],
+        "bodies of nbody are points; encounters --radii ends with a collision",
+    ),
+    (
+        "nbody",
+        &["relativity", "gr", "j2", "drag", "tides"],
+        "planets has relativity, tides and radiation; trisolar map --ode takes equations of your own",
+    ),
+    (
         "cluster",
-        &["until", "stop"],
+        &["mass", "radius", "half-mass-radius", "rh"],
+        CLUSTER_UNITS,
+    ),
+    (
+        "cluster",
+        &["tidal-field", "tides", "galaxy", "potential"],
+        "clusters are isolated: there is no field of a galaxy",
+    ),
+    (
+        "encounters",
+        &["cross-section"],
+        "--draw impact=disc:0:B: the share of an outcome times π B² is its cross section",
+    ),
+    ("divergence", &["lyapunov", "ftle"], "--quantity ftle"),
+    (
+        "divergence",
+        &["zoom"],
+        "trisolar zoom makes a film; --center X,Y and --span WIDTH set the view",
+    ),
+    (
+        "divergence",
+        &["bounds", "extent", "range", "xlim", "ylim", "limits"],
+        "--center X,Y and --span WIDTH",
+    ),
+    (
+        "planets",
+        &["n-planets"],
+        "--planet m=...,a=...,e=... once for each planet",
+    ),
+    (
+        "cluster",
+        &["until", "stop", "core-collapse"],
         "--end is a time; docs/collapse.md says when the core of N stars collapses",
     ),
     (
         "cluster",
-        &["imf", "mass-function", "binaries", "binary-fraction"],
+        &[
+            "imf",
+            "kroupa",
+            "salpeter",
+            "mass-function",
+            "binaries",
+            "binary-fraction",
+        ],
         "models have equal masses; --input reads bodies of your own",
     ),
     (
@@ -210,15 +321,15 @@ const ABOUT_VALUES: Answers = &[
         "integrator",
         &[
             "ias15",
-            "dop853",
-            "adaptive",
             "rkf45",
+            "rk45",
+            "rk78",
             "bulirsch-stoer",
             "bs",
             "hermite",
             "taylor",
         ],
-        "steps of their own have trisolar cluster --order 8 (bodies), encounters (three bodies), planets --integrator adaptive, and maps by regularised-6",
+        "steps of their own have nbody and planets by adaptive (order 8), trisolar cluster --order 8 (each body its own), encounters, and maps by regularised-6",
     ),
     (
         "integrator",
@@ -236,6 +347,21 @@ const ABOUT_VALUES: Answers = &[
         "closest-approach",
     ),
     ("model", &["figure8", "figure-8", "eight"], "figure-eight"),
+    (
+        "model",
+        &["binary", "two-body", "sun-earth", "earth-moon"],
+        "kepler, two bodies on an ellipse: --semi-major, --eccentricity, --mass-ratio, and --units au,yr,msun",
+    ),
+    (
+        "model",
+        &["three-body", "pythagorean-problem"],
+        "burrau, figure-eight or lagrange",
+    ),
+    (
+        "integrator",
+        &["rk8", "dopri", "dopri8", "gauss-radau", "rk-dp"],
+        "adaptive, the method of Dormand & Prince of order 8",
+    ),
     ("observable", &["lifetime", "escape"], "time"),
     ("observable", &["chaos"], "megno or lyapunov"),
     ("stop", &["escape", "ejection"], "r>DISTANCE, such as r>20"),
@@ -318,11 +444,20 @@ pub(super) fn answered(mut error: Error, words: &[String]) -> Error {
         ErrorKind::ValueValidation => {
             let option = text(&error, ContextKind::InvalidArg);
             let option = option.split(' ').next().unwrap_or_default();
-            let guess = text(&error, ContextKind::InvalidValue);
+            let whole = text(&error, ContextKind::InvalidValue);
             let option = option.trim_start_matches('-');
-            let found = find(ABOUT_VALUES, option, &guess);
             let said = std::error::Error::source(&error).map(ToString::to_string);
             let said = said.unwrap_or_default();
+            // The name in a list of names that is not allowed.
+            let mut names = whole.split(',').map(str::trim);
+            let guess = match option {
+                "integrator" => {
+                    names.find(|name| !said.split([' ', ',']).any(|known| known == *name))
+                }
+                _ => None,
+            };
+            let guess = guess.map_or_else(|| whole.clone(), ToOwned::to_owned);
+            let found = find(ABOUT_VALUES, option, &guess);
             let found = found.or_else(|| of_number(command, &guess, &said));
             (found.or_else(|| among(&said, &guess)), None)
         }
@@ -409,10 +544,16 @@ mod tests {
     fn a_guess_gets_its_answer_and_no_name_that_is_not_like_it() {
         for (line, answer) in [
             ("simulate", "trisolar nbody integrates"),
-            ("nbody --units au", "39.478"),
-            ("nbody --integrator ias15", "trisolar cluster --order 8"),
+            ("nbody --units au", "such as au,yr,msun"),
+            ("nbody --integrator ias15", "nbody and planets by adaptive"),
             ("nbody --integrator verlet", "tip: velocity-verlet"),
+            ("nbody --integrator leapfrog,verlet", "tip: velocity-verlet"),
             ("nbody --model figure8", "tip: figure-eight"),
+            ("nbody --model sun-earth", "kepler, two bodies"),
+            ("nbody --stop r>20", "ends at --end"),
+            ("cluster --kroupa", "--input reads bodies"),
+            ("divergence --xlim 1", "--center X,Y"),
+            ("movie", "--film FILE"),
             (
                 "cluster --close-pairs regularized",
                 "did you mean regularised?",
@@ -422,7 +563,7 @@ mod tests {
             ("planets --time 100", "--years"),
             ("encounters --e thermal", "--draw e=thermal"),
             ("encounters --v-inf 10km/s", "0.03357"),
-            ("nbody --softening 0.1pc", "39.478"),
+            ("nbody --softening 0.1pc", "nbody --units au,yr,msun"),
             ("encounters --impact 0:10", "--draw NAME=LAW"),
             ("nbody --step 5", "'--steps'"),
         ] {

@@ -94,8 +94,16 @@ const EXAMPLES: &[(&str, Examples)] = &[
                 "the planets after ten years",
             ),
             (
-                "trisolar nbody --input start.csv --dt 1e-3 --end 5 --plots run",
+                "trisolar nbody --input start.csv --units au,yr,msun --dt 1e-3 --end 5 --plots run",
                 "bodies of your own",
+            ),
+            (
+                "trisolar nbody --model burrau --integrator adaptive",
+                "close encounters, by steps of their own",
+            ),
+            (
+                "trisolar nbody --model kepler --integrator leapfrog,forest-ruth --end 100 --plots compared",
+                "the errors of two integrators in one picture",
             ),
         ],
     ),
@@ -169,6 +177,10 @@ const EXAMPLES: &[(&str, Examples)] = &[
             (
                 "trisolar draw encounters.npz --plots plots",
                 "the distributions of encounters",
+            ),
+            (
+                "trisolar draw run.npz --plots light --theme light --film run.gif",
+                "the pictures and a film of a run, from its checkpoint",
             ),
         ],
     ),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernels_gpu::integrator::{System, SystemIntegrator as _};
 
-use super::{Bodies, Specification, Validated};
+use super::{Bodies, Method, Specification, Validated};
 use trisolar_device::Device;
 use trisolar_run::{EngineError, Monitor};
 use trisolar_spec::Integrator;
@@ -66,6 +66,10 @@ pub trait Run {
     /// # Errors
     /// What failed.
     fn bodies(&mut self) -> Result<Bodies, EngineError>;
+    /// The steps of their own length that were taken and those that were tried, by [`Method::Adaptive`].
+    fn own_steps(&self) -> Option<[u64; 2]> {
+        None
+    }
     /// The lower parts that the last [`bodies`](Self::bodies) could not hold, if there are any.
     fn lower_parts(&self) -> Option<LowerParts> {
         None
@@ -88,11 +92,6 @@ macro_rules! by_integrator {
     };
 }
 
-/// Pairs of vectors that an integrator saves.
-pub(super) fn saved_pairs(integrator: Integrator) -> usize {
-    kernels_gpu::integrators!({by_integrator} [integrator, |I| I::SAVED])
-}
-
 /// An integrator with its progress in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Integration {
@@ -103,13 +102,25 @@ pub(super) struct Integration {
 }
 
 impl Integration {
-    pub fn new(specification: &Specification) -> Self {
-        let integrator = specification.integrator;
-        Self {
+    /// Of a run by steps of one length.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] for steps of their own.
+    pub fn new(specification: &Specification) -> Result<Self, EngineError> {
+        let Method::Fixed(integrator) = specification.integrator else {
+            let reason = "is integrated by CPUs; leave out --backend gpu and the numbers of GPUs";
+            return Err(EngineError::refused("integrator", Method::Adaptive, reason));
+        };
+        Ok(Self {
             integrator,
             dt: specification.dt,
             starts: kernels_gpu::integrators!({by_integrator} [integrator, |I| I::STARTS]),
-        }
+        })
+    }
+
+    /// Pairs of vectors that the integrator saves.
+    pub fn saved_pairs(self) -> usize {
+        kernels_gpu::integrators!({by_integrator} [self.integrator, |I| I::SAVED])
     }
 
     /// Prepares the system before the first step.

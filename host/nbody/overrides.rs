@@ -8,12 +8,33 @@ use serde::{Deserialize, Serialize};
 use super::files::{self, BodyFile, Carried, FileError};
 use super::spec::{MAX_STEPS, named};
 use super::{
-    Bodies, EnergyLooks, Integrator, MAX_BODIES, Model, ModelError, Precision, Solver, SpecError,
-    Specification, Validated,
+    Bodies, EnergyLooks, Integrator, MAX_BODIES, Method, Methods, Model, ModelError, Precision,
+    Solver, SpecError, Specification, UnitSystem, Validated,
 };
 use trisolar_run::Paths;
 use trisolar_run::max_error;
 use trisolar_spec::{Parameters as _, parameters, read};
+
+/// The number of longest steps in the time that a model is known for, so many that paths through their ends are smooth.
+fn longest_steps(name: ModelName) -> f64 {
+    match name {
+        ModelName::Kepler | ModelName::FigureEight | ModelName::Lagrange => 200.0,
+        _ => 5000.0,
+    }
+}
+
+/// The relative difference of constants of gravitation that are the same, with other digits.
+const SAME_G: f64 = 1e-6;
+
+/// The units of models that have particular ones.
+fn own_units(name: ModelName) -> Option<UnitSystem> {
+    let text = match name {
+        ModelName::OuterPlanets | ModelName::SolarSystem => "au,days,msun",
+        ModelName::Line => "m,s,kg",
+        _ => return None,
+    };
+    text.parse().ok()
+}
 
 /// The heading of parameters of a start.
 const START: &str = "Start";
@@ -52,10 +73,13 @@ parameters! {
             mass_ratio: Option<f64> = "RATIO" => read::number, default "1";
         }
         "Integration" {
+            /// Units of lengths, times and masses, which determine the gravitational constant, such as au,yr,msun or pc,myr,msun; the units are m, km, rearth, rsun,
+            /// au, pc and kpc; s, hours, days, yr, kyr, myr and gyr; kg, mearth, mjup and msun
+            units: Option<UnitSystem> = "LENGTH,TIME,MASS" => str::parse, where { conflicts: &["g"] };
             /// Gravitational constant
             g: Option<f64> = "G" => read::number, unit "length^3 / mass / time^2",
                 default "that of the model's units or of the file; if the file has none, 6.673e-11 for text of five columns, the format \
-                         of Pacheco & Malensek (2021), and 1 for others";
+                         of Pacheco & Malensek (2021), and 1 for others", where { conflicts: &["units"] };
             /// Softening length
             softening: Option<f64> = "LENGTH" => read::number, unit "length", default "that of the file, or 0", where { aliases: &["eps"] };
             /// Time step
@@ -68,11 +92,14 @@ parameters! {
             end: Option<f64> = "TIME" => read::number, unit "time", where { conflicts: &["steps"] };
             /// Dimensions: 2 (the plane z = 0) or 3
             dimensions: Option<u8> = "D" => dimensions, default "3; 2 for line, for texts of 5 columns and for files that say so";
-            /// How positions and velocities advance
-            integrator: Option<Integrator> = "NAME" => |text| Integrator::named(text, Integrator::of_any_bodies()),
+            /// How positions and velocities advance; several names compare integrators: the same start is integrated by each, and --plots draws
+            /// their energy errors into one picture
+            integrator: Option<Methods> = "NAME[,NAME...]" => str::parse,
                 default "velocity-verlet; forest-ruth for kepler, burrau, figure-eight, lagrange, outer-planets and solar-system; \
                          explicit-euler with --format textbook",
-                where { lines: Some(|| Integrator::help_of(Integrator::of_any_bodies())) };
+                where { lines: Some(Method::help) };
+            /// adaptive: largest error of a step, relative to the distance of the nearest body and the speed of an orbit about it, 1e-15 to 1e-3
+            tolerance: Option<f64> = "X" => read::number, default "1e-12";
             /// Solver: basic (each pair is evaluated twice) or reduced (each pair once); their sums differ in the last bits
             solver: Option<Solver> = "NAME" => read::parsed, default "reduced";
             /// Arithmetic: f64 (the same bits on every machine), f32 (fast on a GPU) or float-float (pairs of f32, 44 bits); in f32 and
@@ -200,12 +227,26 @@ impl Overrides {
         }
     }
 
-    /// The units of length and time, if the model has particular ones.
+    /// The units of length and time, if they have names.
     pub fn units(&self) -> Option<[&'static str; 2]> {
+        if let Some(units) = self.units {
+            return Some(units.names());
+        }
         if self.input.is_some() {
             return None;
         }
         self.model_of(self.model.unwrap_or_default()).ok()?.units()
+    }
+
+    /// These values for each of the integrators, if there are several.
+    pub fn compared(&self) -> Option<Vec<Self>> {
+        let methods = self.integrator.as_ref().map_or(&[][..], Methods::all);
+        let with = |method: &Method| Self {
+            integrator: Some((*method).into()),
+            tolerance: self.tolerance.filter(|_| *method == Method::Adaptive),
+            ..self.clone()
+        };
+        (methods.len() > 1).then(|| methods.iter().map(with).collect())
     }
 
     /// The problem of the given model or file, and all values of the run, including the defaults.
@@ -291,6 +332,14 @@ impl Overrides {
                 Some(f64::from(dimensions)),
             ),
         ];
+        if let (Some(units), Some(told)) = (self.units, carried.g)
+            && (units.g() / told - 1.0).abs() > SAME_G
+        {
+            let g = units.g();
+            notes.push(format!(
+                "--units {units} with G = {g} overrides {name}, where G is {told}"
+            ));
+        }
         for (option, what, given, told) in told {
             if let (Some(given), Some(told)) = (given, told)
                 && given != told
@@ -300,8 +349,9 @@ impl Overrides {
                 ));
             }
         }
+        let given_g = self.g.or(self.units.map(UnitSystem::g));
         let missing = [
-            ("g", "G", self.g.or(carried.g), usual_g),
+            ("g", "G", given_g.or(carried.g), usual_g),
             (
                 "softening",
                 "a softening length",
@@ -317,7 +367,7 @@ impl Overrides {
             }
         }
         let defaults = Specification {
-            g: carried.g.unwrap_or(usual_g),
+            g: given_g.or(carried.g).unwrap_or(usual_g),
             softening: carried.softening.unwrap_or(0.0),
             dt: carried.dt.unwrap_or(0.001),
             dimensions,
@@ -333,26 +383,45 @@ impl Overrides {
     fn of_model(mut self) -> Result<(Validated, Self), OverridesError> {
         let name = *self.model.get_or_insert_default();
         let model = self.model_of(name)?;
-        let g = self.g.unwrap_or(model.natural_g());
+        // What 1 in the model's units is in those that are asked for.
+        let [length, period, mass] = match self.units.zip(own_units(name)) {
+            Some((units, own)) => units.per(own),
+            None => [1.0; 3],
+        };
+        let own_g = match (own_units(name), self.units) {
+            (None, Some(units)) => units.g(),
+            _ => self.g.unwrap_or(model.natural_g()),
+        };
+        let g = own_g * (length * length * length) / (mass * period * period);
         let mut defaults = Specification {
             g,
-            dt: model.natural_dt(g),
+            dt: model.natural_dt(own_g) * period,
             dimensions: model.natural_dimensions(),
             names: model.names(),
             ..Specification::default()
         };
-        let mut time = model.natural_time(g);
+        let mut time = model.natural_time(own_g).map(|time| time * period);
         match name {
             ModelName::SixBodies => {
-                (defaults.dt, defaults.integrator) = (1e-5, Integrator::SymplecticEuler);
+                let symplectic = Integrator::SymplecticEuler.into();
+                (defaults.dt, defaults.integrator) = (1e-5, symplectic);
                 time = Some(5e6 * self.dt.unwrap_or(1e-5));
                 self.n.get_or_insert(6);
             }
             ModelName::Line => {
                 self.n.get_or_insert(4);
             }
-            _ if time.is_some() => defaults.integrator = Integrator::ForestRuth,
+            _ if time.is_some() => defaults.integrator = Integrator::ForestRuth.into(),
             _ => {}
+        }
+        if self.method() == Some(Method::Adaptive)
+            && let Some(time) = &mut time
+        {
+            // Steps of their own follow the close encounters, too.
+            if name == ModelName::Burrau {
+                *time = 70.0;
+            }
+            defaults.dt = *time / longest_steps(name);
         }
         if model.is_fixed() && self.has_idle_seed() {
             let reason = format!("--seed: --model {name} is not random; --perturb makes it so");
@@ -363,10 +432,24 @@ impl Overrides {
         }
         let spec = self.specification(defaults, time)?;
         let seed = self.seed.unwrap_or(1);
-        let bodies = model.build(self.n, seed, spec.g, spec.dimensions)?;
-        let notes = model.note().map(str::to_owned).into_iter().collect();
+        let mut bodies = model.build(self.n, seed, own_g, spec.dimensions)?;
+        if self.units.is_some() {
+            bodies.scale(length, length / period);
+            bodies.mass.iter_mut().for_each(|m| *m *= mass);
+        }
+        // The notes of models are about their own units, and about steps of one length.
+        let is_noted = self.units.is_none() && self.method() != Some(Method::Adaptive);
+        let notes = model.note().filter(|_| is_noted).map(str::to_owned);
         let (problem, overrides) = self.decided(spec, bodies)?;
-        Ok((problem.with(notes, Vec::new()), overrides))
+        Ok((
+            problem.with(notes.into_iter().collect(), Vec::new()),
+            overrides,
+        ))
+    }
+
+    /// The method, the first of several.
+    pub fn method(&self) -> Option<Method> {
+        self.integrator.as_ref().map(Methods::first)
     }
 
     /// Whether a seed is given, and only a random model could use it.
@@ -398,13 +481,14 @@ impl Overrides {
         if self.model.is_some() || self.input.is_some() {
             self.n = Some(problem.bodies().len());
         }
-        self.g = Some(spec.g);
+        self.g = self.units.is_none().then_some(spec.g);
         self.softening = Some(spec.softening);
         self.dt = Some(spec.dt);
         self.steps = Some(spec.steps);
         self.end = None;
         self.dimensions = Some(spec.dimensions);
-        self.integrator = Some(spec.integrator);
+        self.integrator = Some(spec.integrator.into());
+        self.tolerance = spec.tolerance;
         self.solver = Some(spec.solver);
         self.precision = Some(spec.precision);
         Ok((problem, self))
@@ -448,7 +532,9 @@ impl Overrides {
             softening: self.softening.unwrap_or(defaults.softening),
             dt: self.dt.unwrap_or(defaults.dt),
             dimensions: self.dimensions.unwrap_or(defaults.dimensions),
-            integrator: self.integrator.unwrap_or(defaults.integrator),
+            integrator: self.method().unwrap_or(defaults.integrator),
+            tolerance: self.tolerance,
+            units: self.units,
             solver: self.solver.unwrap_or_default(),
             precision: self.precision.unwrap_or_default(),
             ..defaults

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{BodyFormat, Checkpoint, History, Moment, columns, write_bodies};
 use super::run::{RunError, advance};
 use super::{
-    Bodies, Diagnostics, Energies, EnergyLooks, Engine, LowerParts, MIN_BODIES_FOR_THREADS,
+    Bodies, Diagnostics, Energies, EnergyLooks, Engine, LowerParts, MIN_BODIES_FOR_THREADS, Method,
     Options, Overrides, OverridesError, Partials, Precision, Run, Schedule, Snapshot,
     Specification, StepCheck, Validated,
 };
@@ -447,6 +447,17 @@ pub struct Watch<'a> {
     pub monitor: &'a dyn Monitor,
 }
 
+/// The errors of the energy of a run over time.
+#[derive(Clone, Debug)]
+pub struct EnergyErrors {
+    /// How it was integrated.
+    pub method: Method,
+    /// Times.
+    pub times: Vec<f64>,
+    /// Sizes of the relative errors.
+    pub sizes: Vec<f64>,
+}
+
 /// An N-body run that is recorded. Its own clock counts steps.
 pub struct NbodyRun<'a> {
     engine: &'a dyn Engine,
@@ -659,6 +670,70 @@ impl NbodyRun<'_> {
         units.map(String::from)
     }
 
+    /// The errors of the energy in these records.
+    ///
+    /// # Errors
+    /// [`Error`] if the records cannot be read again.
+    pub fn errors(&self, history: &History) -> Result<EnergyErrors, Error> {
+        let [times, sizes] = history.error_sizes()?;
+        Ok(EnergyErrors {
+            method: self.problem.specification().integrator,
+            times,
+            sizes,
+        })
+    }
+
+    /// Draws errors of the energy, of this run and of others of the same start, as `energy` in the folder of pictures.
+    ///
+    /// # Errors
+    /// [`Error`] if the picture cannot be written.
+    pub fn draw_errors(&self, files: &Files, errors: &[EnergyErrors]) -> Result<(), Error> {
+        let Some(path) = files.picture("energy") else {
+            return Ok(());
+        };
+        // Without an error there is nothing that a logarithmic axis could show.
+        let mut sizes = errors.iter().flat_map(|of| &of.sizes);
+        let logarithmic = sizes.any(|e| e.is_finite() && *e > 0.0);
+        let [_, time_unit] = self.units();
+        let look = LinePlot {
+            title: format!("{ENERGY_ERROR}, {}", self.start_name()),
+            theme: files.theme,
+            size: files.size,
+            x: PlotAxis {
+                name: "time".into(),
+                unit: time_unit,
+                ..PlotAxis::default()
+            },
+            y: PlotAxis {
+                name: "|ΔE/E₀|".into(),
+                division: match logarithmic {
+                    true => Division::Logarithmic,
+                    false => Division::Linear,
+                },
+                ..PlotAxis::default()
+            },
+        };
+        let series = errors.iter().map(|of| Series {
+            name: of.method.name(),
+            x: &of.times,
+            y: &of.sizes,
+            error: None,
+            marks: Marks::Line,
+        });
+        let series: Vec<Series<'_>> = series.collect();
+        Ok(plot::lines(
+            path,
+            &series,
+            &look,
+            Some(&self.specification()),
+        )?)
+    }
+
+    /// The steps of their own length that were taken and those that were tried, by [`Method::Adaptive`].
+    pub fn own_steps(&self) -> Option<[u64; 2]> {
+        self.run.as_ref()?.own_steps()
+    }
+
     /// The bodies as lower parts of pairs, if they have any.
     fn lower(&self) -> Option<LowerParts> {
         self.run.as_ref().and_then(|run| run.lower_parts())
@@ -839,44 +914,7 @@ impl TimeRun for NbodyRun<'_> {
     }
 
     fn draw(&self, files: &Files, _: f64, _: &Snapshot, history: &History) -> Result<(), Error> {
-        let Some(path) = files.picture("energy") else {
-            return Ok(());
-        };
-        let [times, size] = history.error_sizes()?;
-        // Without an error there is nothing that a logarithmic axis could show.
-        let logarithmic = size.iter().any(|e| e.is_finite() && *e > 0.0);
-        let [_, time_unit] = self.units();
-        let look = LinePlot {
-            title: format!("{ENERGY_ERROR}, {}", self.start_name()),
-            theme: files.theme,
-            size: files.size,
-            x: PlotAxis {
-                name: "time".into(),
-                unit: time_unit,
-                ..PlotAxis::default()
-            },
-            y: PlotAxis {
-                name: "|ΔE/E₀|".into(),
-                division: match logarithmic {
-                    true => Division::Logarithmic,
-                    false => Division::Linear,
-                },
-                ..PlotAxis::default()
-            },
-        };
-        let series = Series {
-            name: self.problem.specification().integrator.name(),
-            x: &times,
-            y: &size,
-            error: None,
-            marks: Marks::Line,
-        };
-        Ok(plot::lines(
-            path,
-            &[series],
-            &look,
-            Some(&self.specification()),
-        )?)
+        self.draw_errors(files, &[self.errors(history)?])
     }
 
     fn energy_error(&self) -> Option<EnergyError> {

@@ -62,6 +62,10 @@ impl Run for ScaledRun<'_> {
         Ok(bodies)
     }
 
+    fn own_steps(&self) -> Option<[u64; 2]> {
+        self.run.own_steps()
+    }
+
     fn lower_parts(&self) -> Option<LowerParts> {
         let Units { length, time } = self.units;
         let lower = self.run.lower_parts()?;

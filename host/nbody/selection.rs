@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use super::scaled::Scaled;
-use super::{CpuEngine, DeviceEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
+use super::{
+    CpuEngine, DeviceEngine, Engine, Method, Partials, Precision, Ranks, Schedule, Validated,
+};
 use trisolar_device::{DeviceInfo, GpuError, start_seconds};
 use trisolar_run::{Backend, EngineError, agree, gpus_of_rank, machine, missing_gpu};
 use trisolar_simd::Simd;
@@ -125,6 +127,9 @@ impl Options {
         match self.backend {
             Backend::Cpu => false,
             Backend::Gpu => true,
+            Backend::Auto if problem.specification().integrator == Method::Adaptive => {
+                self.asked_for_gpus().is_some()
+            }
             Backend::Auto => {
                 let many = problem.bodies().len() >= MIN_BODIES_FOR_GPU;
                 let pays = self.seconds_on_cpu(problem) >= start_seconds();

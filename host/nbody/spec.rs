@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::units::{self, Units};
-use super::{Bodies, MAX_BODIES, ModelError};
+use super::{Bodies, MAX_BODIES, Method, ModelError, UnitSystem};
 use trisolar_bodies::DVec3;
 use trisolar_bodies::near::pair_within;
 use trisolar_bodies::start;
@@ -13,6 +13,8 @@ use trisolar_spec::Integrator;
 
 /// Largest number of steps.
 pub const MAX_STEPS: u64 = 1 << 53;
+/// The tolerance of [`Method::Adaptive`] that is not given.
+const TOLERANCE: f64 = 1e-12;
 /// Largest number of bodies for which every pair is checked for a step that is too long.
 const MAX_PAIRWISE_CHECKED_BODIES: usize = 4096;
 
@@ -31,7 +33,10 @@ pub struct Specification {
     /// 2 (in the plane z = 0) or 3. It changes no value, but in 2 the third component is neither computed nor written.
     pub dimensions: u8,
     /// How positions and velocities advance.
-    pub integrator: Integrator,
+    pub integrator: Method,
+    /// The largest error of a step of [`Method::Adaptive`], relative to the distance of the nearest body and the speed of an orbit about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
     /// How accelerations are summed: decides the last bits.
     pub solver: Solver,
     /// The arithmetic.
@@ -39,6 +44,9 @@ pub struct Specification {
     /// The time before the first step (time): where bodies come from a file, that of the file. It changes no value.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start_time: f64,
+    /// The units that [`g`](Self::g) belongs to, if they have names, for files and pictures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<UnitSystem>,
     /// Names of the bodies, for files and pictures, if they have any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
@@ -56,10 +64,12 @@ impl Default for Specification {
             dt: 0.001,
             steps: 1000,
             dimensions: 3,
-            integrator: Integrator::VelocityVerlet,
+            integrator: Integrator::VelocityVerlet.into(),
+            tolerance: None,
             solver: Solver::default(),
             precision: Precision::default(),
             start_time: 0.0,
+            units: None,
             names: None,
         }
     }
@@ -276,6 +286,11 @@ impl Specification {
         trisolar_bodies::files::time_of_step(self.start_time, step, self.dt)
     }
 
+    /// The tolerance of [`Method::Adaptive`], given or default.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(TOLERANCE)
+    }
+
     /// The number of steps that reach the time `end`.
     ///
     /// # Errors
@@ -349,10 +364,28 @@ impl Specification {
             check_distances(&bodies, units)?;
         }
         check_extent(&bodies, units, self.precision)?;
-        if !self.integrator.is_of_any_bodies() {
-            let allowed =
-                "an integrator that needs no jerks; trisolar cluster has Hermite integration";
-            return option("integrator", &self.integrator, allowed);
+        match self.integrator {
+            Method::Fixed(integrator) if !integrator.is_of_any_bodies() => {
+                let allowed =
+                    "an integrator that needs no jerks; trisolar cluster has Hermite integration";
+                return option("integrator", &integrator, allowed);
+            }
+            Method::Adaptive if self.precision != Precision::F64 => {
+                return option(
+                    "precision",
+                    &self.precision,
+                    "f64 with --integrator adaptive",
+                );
+            }
+            _ => {}
+        }
+        if let Some(tolerance) = self.tolerance {
+            if self.integrator != Method::Adaptive {
+                return option("tolerance", &tolerance, "given with --integrator adaptive");
+            }
+            if !(1e-15..=1e-3).contains(&tolerance) {
+                return option("tolerance", &tolerance, "from 1e-15 to 1e-3");
+            }
         }
         if let Some(body) = bodies.mass.iter().position(|m| !(m * self.g).is_finite()) {
             let given = bodies.mass[body] * self.g;
@@ -463,7 +496,7 @@ fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
     .flatten()
     .collect();
     let n = bodies.len();
-    if n > MAX_PAIRWISE_CHECKED_BODIES {
+    if n > MAX_PAIRWISE_CHECKED_BODIES || spec.integrator == Method::Adaptive {
         return list;
     }
     // G (mᵢ + mⱼ) / r³ · dt², the square of the angle that a circular orbit of the pair goes through in a step.

@@ -1,6 +1,6 @@
 //! Repeats parts of a run with steps twice as long, to see how far the errors of the steps displace each body.
 
-use super::{Bodies, Engine, LowerParts, Validated};
+use super::{Bodies, Engine, LowerParts, Method, Validated};
 use trisolar_bodies::Displacement;
 use trisolar_run::{EngineError, Monitor, Quiet};
 use trisolar_time_run::{self as time_run, Parts};
@@ -38,7 +38,13 @@ impl StepCheck {
         let (softening, order) = (spec.softening, spec.integrator.order());
         Some(Self {
             check: time_run::StepCheck::of(problem.bodies(), softening, order, parts)?,
-            doubled: problem.changed(|spec| spec.dt *= 2.0),
+            doubled: problem.changed(|spec| {
+                spec.dt *= 2.0;
+                if spec.integrator == Method::Adaptive {
+                    // Steps twice as long.
+                    spec.tolerance = Some(256.0 * spec.tolerance());
+                }
+            }),
         })
     }
 

@@ -495,6 +495,32 @@ impl<T: TimeRun> Recorder<T> {
         drawing.draw(&self.run.specification())
     }
 
+    /// Draws the records so far into other files, of which it returns those that there are then. The run is not advanced, and writes no
+    /// other file.
+    ///
+    /// # Errors
+    /// [`Error`] if nothing was recorded that can be drawn, or if a file cannot be written.
+    pub fn draw_again(
+        mut self,
+        files: Files,
+        observer: &dyn Observer<T>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        if self.history.tracks.times().is_empty() {
+            let reason = "the run has recorded nothing that can be drawn; with --plots or --film it records what pictures need";
+            return Err(Error::Input(reason.into()));
+        }
+        // Its own outputs may be in the same folder.
+        self.claim = None;
+        self.claim = Some(files.claim(&[])?);
+        (self.files, self.record) = (files, None);
+        self.until = self.run.now();
+        let state = self.run.state(self.until)?;
+        self.put(observer, |recorder| {
+            recorder.write_recorded(Some(&state), observer)
+        })?;
+        Ok(self.written())
+    }
+
     /// The files that were written, without snapshots. A picture that has nothing to show is not written.
     pub fn written(&self) -> Vec<PathBuf> {
         let results = self.files.results(T::PICTURES).into_iter();

@@ -53,6 +53,10 @@ impl NbodyProblem {
                 overrides: of_run.overrides,
             });
         }
+        if overrides.compared().is_some() {
+            let reason = "--integrator: compare_integrators integrates one start by several";
+            return Err(errors::bad_input(&reason));
+        }
         let (problem, overrides) = match bodies {
             None => overrides.problem(),
             Some(arrays) => {

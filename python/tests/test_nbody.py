@@ -180,3 +180,24 @@ def test_bodies_keep_the_parameters_of_their_integration(tmp_path: Path, command
             assert onwards.notes == [] or all("GPU" in note for note in onwards.notes)
             other = trisolar.nbody(bodies=bodies, steps=1, g=2.0)
             assert other.spec["g"] == 2.0
+
+
+def test_units_and_steps_of_their_own() -> None:
+    year = trisolar.nbody(model="kepler", units="au,yr,msun", mass_ratio=0, integrator="adaptive", tolerance=1e-11)
+    *_, end = year
+    assert end.time == pytest.approx(1, rel=1e-4)
+    assert year.spec["units"] == "au,yr,msun"
+    with pytest.raises(ValueError, match="tolerance"):
+        trisolar.nbody(tolerance=1e-9)
+
+
+def test_integrators_are_compared() -> None:
+    compared = trisolar.compare_integrators(["leapfrog", "adaptive"], records=20, model="kepler")
+    table = compared.to_pandas()
+    assert list(table.columns) == ["leapfrog", "adaptive"]
+    assert table["leapfrog"].abs().max() > 1e3 * table["adaptive"].abs().max()
+    assert set(compared.errors) == {"leapfrog", "adaptive"}
+    with pytest.raises(ValueError, match="list of names"):
+        trisolar.compare_integrators("leapfrog")
+    with pytest.raises(ValueError, match="compare_integrators"):
+        trisolar.nbody(integrator="leapfrog,adaptive")

@@ -24,6 +24,48 @@ fn same(folder: &Path, files: [&str; 2]) -> bool {
 }
 
 #[test]
+fn a_run_is_drawn_again_from_its_checkpoint() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    for (name, command) in [
+        ("nbody", "nbody --model figure-eight --steps 200"),
+        ("cluster", "cluster --n 16 --end 0.5 --every 0.25"),
+    ] {
+        let run = format!("{command} --backend cpu -q --plots {name} --checkpoint {name}.npz");
+        succeeds(path, &format!("{run} --film {name}.gif --frames 3"));
+        succeeds(path, &format!("draw {name}.npz --plots {name}-again"));
+        for picture in ["energy.png", "orbits.png"] {
+            let files = [
+                format!("{name}/{picture}"),
+                format!("{name}-again/{picture}"),
+            ];
+            assert!(
+                same(path, files.each_ref().map(String::as_str)),
+                "{name} {picture}"
+            );
+        }
+        succeeds(
+            path,
+            &format!("draw {name}.npz --plots {name}-light --theme light --film {name}-light.gif"),
+        );
+        assert!(path.join(format!("{name}-light.gif")).exists());
+    }
+    succeeds(
+        path,
+        "nbody --n 4 --steps 3 -q --out end.npz --checkpoint bare.npz",
+    );
+    for (line, said) in [
+        ("draw end.npz --plots p", "needs --checkpoint"),
+        ("draw bare.npz --plots p", "recorded nothing"),
+        ("draw nbody.npz --out p.png", "--plots FOLDER"),
+    ] {
+        let output = trisolar(path, line);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains(said), "{line}: {error}");
+    }
+}
+
+#[test]
 fn every_kind_of_map_is_drawn_again_with_the_same_bytes_and_with_another_look() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();

@@ -222,8 +222,21 @@ fn bad_input_is_rejected_with_exit_code_2() {
         (vec!["--integrator", "rk5"], "must be one of"),
         (
             vec!["--integrator", "hermite-4"],
-            "adams-bashforth-4, runge-kutta-4\n",
+            "adams-bashforth-4, runge-kutta-4, adaptive\n",
         ),
+        (
+            vec!["--integrator", "leapfrog,adaptive", "--out", "a.npz"],
+            "of files, only pictures",
+        ),
+        (
+            vec!["--tolerance", "1e-9"],
+            "must be given with --integrator adaptive",
+        ),
+        (
+            vec!["--integrator", "adaptive", "--precision", "f32"],
+            "must be f64",
+        ),
+        (vec!["--units", "au,yr"], "such as au,yr,msun"),
         (
             vec!["--integrator", "adams-bashforth-4", "--checkpoint", "c.npz"],
             "invalid value 'c.npz' for '--checkpoint': adams-bashforth-4 continues from earlier steps",
@@ -680,4 +693,53 @@ fn records_that_fit_on_no_disk_are_refused_before_the_run() {
         refused.stderr(contains("'1' for '--every'").and(contains("GiB of space in")));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{args}");
     }
+}
+
+#[test]
+fn integrators_are_compared_in_one_table_and_one_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = nbody()
+        .current_dir(folder.path())
+        .args(["--model", "kepler", "--integrator", "leapfrog,adaptive"])
+        .args(["--end", "5", "--plots", "compared", "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(folder.path().join("compared/energy.png").exists());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |k: usize| &report["integrators"][k];
+    assert_eq!(of(0)["integrator"], "leapfrog");
+    assert_eq!(of(1)["integrator"], "adaptive");
+    let largest = |k: usize| of(k)["largest_energy_error"].as_f64().unwrap().abs();
+    assert!(largest(1) < 1e-3 * largest(0), "{report:#}");
+}
+
+#[test]
+fn a_model_in_other_units_takes_the_same_time_to_come_to_the_same_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let end = |name: &str, more: &[&str]| {
+        let path = folder.path().join(name);
+        nbody()
+            .args(["--model", "solar-system", "--steps", "800", "-q", "--out"])
+            .arg(&path)
+            .args(more)
+            .assert()
+            .success();
+        trisolar::nbody::files::read(&path).unwrap()
+    };
+    let (own, years) = (
+        end("own.npz", &[]),
+        end("years.npz", &["--units", "au,yr,msun"]),
+    );
+    for (a, b) in own.bodies.position.iter().zip(&years.bodies.position) {
+        assert!(a.distance(*b) < 1e-11 * a.length().max(1.0), "{a} {b}");
+    }
+    for (a, b) in own.bodies.velocity.iter().zip(&years.bodies.velocity) {
+        assert!(
+            (*a * 365.25).distance(*b) < 1e-11 * b.length().max(1.0),
+            "{a} {b}"
+        );
+    }
+    let g = [own, years].map(|file| file.carried.g.unwrap());
+    assert!((g[0] * 365.25_f64.powi(2) / g[1] - 1.0).abs() < 1e-14);
 }

@@ -194,7 +194,7 @@ fn many_steps_in_one_launch_give_the_bits_of_single_steps() {
             (100, Solver::Reduced),
         ] {
             let problem = problem(plummer(n), |s| {
-                s.integrator = integrator;
+                s.integrator = integrator.into();
                 s.solver = solver;
             });
             let engine = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Steps), Some(3));
@@ -209,7 +209,7 @@ fn many_steps_in_one_launch_give_the_bits_of_single_steps() {
 #[test]
 fn emulated_and_cpu_integrators_agree_bit_for_bit() {
     for integrator in Integrator::of_any_bodies() {
-        let problem = problem(plummer(40), |s| s.integrator = integrator);
+        let problem = problem(plummer(40), |s| s.integrator = integrator.into());
         let engine = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Reduced), None);
         assert!(
             bits(&run(&engine, &problem)) == bits(&scalar(&problem)),
@@ -232,7 +232,7 @@ fn accelerations(engine: &dyn Engine, mut bodies: Bodies, spec: &Specification) 
     let spec = Specification {
         dt: 1.0,
         steps: 1,
-        integrator: Integrator::ExplicitEuler,
+        integrator: Integrator::ExplicitEuler.into(),
         ..spec.clone()
     };
     run(engine, &spec.validate(bodies).unwrap()).velocity
@@ -452,7 +452,7 @@ fn a_run_resumed_after_every_step_has_the_bits_of_an_uninterrupted_run() {
         let integrators = Integrator::of_any_bodies().filter(|i| !i.is_multistep());
         for (integrator, dt) in integrators.zip([1e-3, 1e-6].iter().cycle()) {
             let problem = problem(plummer(40), |s| {
-                s.integrator = integrator;
+                s.integrator = integrator.into();
                 s.precision = precision;
                 s.solver = Solver::Basic;
                 s.dt = *dt;

@@ -515,7 +515,7 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
         (Integrator::RungeKutta4, Solver::Reduced),
     ] {
         let spec = Specification {
-            integrator,
+            integrator: integrator.into(),
             solver,
             steps: 30,
             ..Specification::default()

@@ -3,8 +3,10 @@
 use trisolar::bodies::DVec3;
 use trisolar::divergence::Unattended;
 use trisolar::nbody::{
-    Bodies, CpuEngine, Diagnostics, Engine, Integrator, Model, Schedule, Solver, Specification,
+    Bodies, CpuEngine, Diagnostics, Engine, Integrator, Method, Model, Schedule, Solver,
+    Specification, Validated,
 };
+use trisolar::simd::Simd;
 
 fn integrate(bodies: Bodies, change: impl FnOnce(&mut Specification)) -> Bodies {
     let mut spec = Specification::default();
@@ -30,7 +32,7 @@ fn after_a_part(integrator: Integrator, steps: u64) -> DVec3 {
     // Kepler's third law for a total mass of 1.5.
     let period = std::f64::consts::TAU / 1.5_f64.sqrt();
     let end = integrate(start, |s| {
-        s.integrator = integrator;
+        s.integrator = integrator.into();
         s.steps = steps;
         s.dt = 0.3 * period / steps as f64;
     });
@@ -55,7 +57,7 @@ fn the_figure_eight_closes() {
     let energy = Diagnostics::of(&start, 1.0, 0.0).total;
     assert!((energy + 1.287_141_995_631_857_7).abs() < 1e-15, "{energy}");
     let end = integrate(start.clone(), |s| {
-        s.integrator = Integrator::ForestRuth;
+        s.integrator = Integrator::ForestRuth.into();
         s.steps = 10_000;
         s.dt = 6.325_913_982_926_211 / 10_000.0;
     });
@@ -68,7 +70,7 @@ fn the_figure_eight_closes() {
 fn the_lagrange_triangle_completes_one_revolution_per_period() {
     let start = Model::Lagrange.build(None, 0, 1.0, 3).unwrap();
     let end = integrate(start.clone(), |s| {
-        s.integrator = Integrator::RungeKutta4;
+        s.integrator = Integrator::RungeKutta4.into();
         s.steps = 5_000;
         s.dt = 3.627_598_728_468_436 / 5_000.0;
     });
@@ -84,7 +86,7 @@ fn burraus_problem_follows_the_quadruple_precision_solution() {
     assert!((energy + 769.0 / 60.0).abs() < 1e-14, "{energy}");
     // A fixed step cannot resolve the close encounters, but it is accurate up to t = 10.
     let end = integrate(start, |s| {
-        s.integrator = Integrator::ForestRuth;
+        s.integrator = Integrator::ForestRuth.into();
         s.steps = 2_000_000;
         s.dt = 5e-6;
     });
@@ -100,7 +102,7 @@ fn symplectic_integrators_conserve_energy_and_all_conserve_momenta() {
     for integrator in Integrator::of_any_bodies() {
         for solver in Solver::ALL {
             let end = integrate(start.clone(), |s| {
-                s.integrator = integrator;
+                s.integrator = integrator.into();
                 s.solver = *solver;
                 s.softening = 0.05;
                 s.steps = 500;
@@ -139,11 +141,11 @@ fn a_reversed_symplectic_step_returns_to_the_start() {
         Integrator::ForestRuth,
     ] {
         let there = integrate(start.clone(), |s| {
-            s.integrator = integrator;
+            s.integrator = integrator.into();
             s.softening = 0.05;
         });
         let back = integrate(there, |s| {
-            s.integrator = integrator;
+            s.integrator = integrator.into();
             s.softening = 0.05;
             s.dt = -s.dt;
         });
@@ -191,4 +193,52 @@ fn models_have_the_properties_that_name_them() {
     });
     let of = |b: &Bodies| b.position[1] - b.position[0];
     assert!(of(&planets).distance(of(&end)) < 0.1 * of(&planets).length());
+}
+
+#[test]
+fn steps_of_their_own_follow_the_pythagorean_problem_through_its_close_encounters() {
+    let start = Model::Burrau.build(None, 1, 1.0, 3).unwrap();
+    let with = |tolerance: f64, end: f64| {
+        let spec = Specification {
+            integrator: Method::Adaptive,
+            tolerance: Some(tolerance),
+            dt: 0.02,
+            steps: (end / 0.02).round() as u64,
+            ..Specification::default()
+        };
+        spec.validate(start.clone()).unwrap()
+    };
+    let run = |problem: &Validated, simd: Simd, pause: u64| {
+        let engine = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd).unwrap();
+        let mut bodies = problem.bodies().clone();
+        let (mut done, mut own) = (0, 0);
+        while done < problem.specification().steps {
+            let mut run = engine.start(problem, &bodies).unwrap();
+            let steps = pause.min(problem.specification().steps - done);
+            done += run.advance(steps, &Unattended).unwrap();
+            own += run.own_steps().unwrap()[0];
+            bodies = run.bodies().unwrap();
+        }
+        (bodies, own)
+    };
+    // The first body in quadruple precision.
+    let known = [
+        (10.0, [0.778480410138085493, 0.141392300290086169], 1e-8),
+        (20.0, [3.004292636696399205, 0.511925235024685866], 1e-7),
+        (40.0, [-0.622003691801097122, 1.858318157899772753], 1e-5),
+    ];
+    for (end, [x, y], allowed) in known {
+        let (bodies, own) = run(&with(1e-12, end), Simd::Scalar, u64::MAX);
+        let miss = bodies.position[0].distance(DVec3::new(x, y, 0.0));
+        assert!(miss < allowed, "t = {end}: {miss}");
+        assert!(own < 200 * end as u64, "t = {end}: {own} steps");
+    }
+    let problem = with(1e-10, 20.0);
+    let (expected, _) = run(&problem, Simd::Scalar, u64::MAX);
+    for simd in Simd::available() {
+        for pause in [1, 77] {
+            let (bodies, _) = run(&problem, simd, pause);
+            assert!(bodies == expected, "{simd:?}, a pause every {pause} steps");
+        }
+    }
 }

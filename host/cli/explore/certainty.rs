@@ -53,6 +53,11 @@ pub(super) fn command(command: String, certain: bool) -> String {
     command + if certain { " --certify" } else { "" }
 }
 
+/// The argument of a call in Python that asks for verdicts, if they are shown.
+pub(super) fn argument(certain: bool) -> Option<(String, String)> {
+    certain.then(|| ("certify".into(), "True".into()))
+}
+
 /// Verdicts with the numbers of the map that they are about.
 pub(super) fn pairs(verdicts: &[u8], numbers: impl Iterator<Item = f64>) -> Vec<[f64; 2]> {
     let verdicts = verdicts.iter().map(|verdict| f64::from(*verdict));

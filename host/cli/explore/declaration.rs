@@ -3,10 +3,12 @@
 
 use serde_json::{Value, json};
 use trisolar::accuracy::ENERGY_LIMIT;
+use trisolar::bodies::DVec3;
 use trisolar::divergence::{
     Integrator, OneOrTwo, Overrides, Preset, Quantity, Scale, Specification,
 };
 use trisolar::io::colour::ColourMap;
+use trisolar::nbody::Model;
 use trisolar::output::{self, Shown};
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar::zoom;
@@ -16,6 +18,9 @@ use super::equations::EQUATIONS;
 use super::outcomes::ENCOUNTERS;
 use super::planets::PLANETS;
 use super::{certainty, equations, outcomes, planets};
+
+/// What maps beside known orbits show: the twins' distance has no scale there that suits all.
+const KNOWN_QUANTITY: Quantity = Quantity::Ftle;
 
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
@@ -186,10 +191,50 @@ fn presets() -> Vec<Value> {
             "view": { "center": center, "span": [1.25, 1.25] },
         }));
     }
+    presets.extend(known_systems());
     presets.extend(outcomes::presets());
     presets.extend(planets::presets());
     presets.extend(equations::presets());
     presets
+}
+
+/// Orbits that have names, each with the places beside that of a body from which the orbit stays regular or becomes chaotic.
+fn known_systems() -> Vec<Value> {
+    let known = [
+        (
+            Model::FigureEight,
+            "Figure eight",
+            0.2,
+            "Chenciner & Montgomery (2000)",
+        ),
+        (
+            Model::Lagrange,
+            "Lagrange's triangle",
+            0.4,
+            "Lagrange (1772)",
+        ),
+        (Model::Burrau, "Pythagorean problem", 2.0, "Burrau (1913)"),
+    ];
+    let preset = |(model, title, span, source): (Model, &str, f64, &str)| {
+        let bodies = model.build(None, 1, model.natural_g(), 3).ok()?;
+        let places = |of: &[DVec3]| -> Vec<[f64; 3]> { of.iter().map(|x| x.to_array()).collect() };
+        let last = bodies.position.last()?;
+        let mut specification = method(&Preset::Accurate.overrides());
+        specification["masses"] = json!(bodies.mass);
+        specification["positions"] = json!(places(&bodies.position));
+        specification["velocities"] = json!(places(&bodies.velocity));
+        specification["g"] = json!(model.natural_g());
+        specification["body"] = json!(bodies.len());
+        specification["quantity"] = json!(KNOWN_QUANTITY);
+        Some(json!({
+            "name": model.name(), "title": title, "specification": specification,
+            "help": format!("{title} ({source}), and starts of the third body beside it: where they are chaotic."),
+            "view": { "center": [last.x, last.y], "span": [span, span] },
+            // The small span is not that of a zoom.
+            "follow": false,
+        }))
+    };
+    known.into_iter().filter_map(preset).collect()
 }
 
 /// The values that a preset gives, without its rectangle.
@@ -242,8 +287,8 @@ pub(super) fn forms(specification: &Specification, certain: bool) -> [String; 2]
     let arguments = all
         .iter()
         .map(|(p, value)| (p.name.to_owned(), value.to_string()));
-    let certify = certain.then(|| ("certify".into(), "True".into()));
-    let python = call("map", "divergence", arguments.chain(certify)) + "map.plot()\n";
+    let arguments = arguments.chain(certainty::argument(certain));
+    let python = call("map", "divergence", arguments) + "map.plot()\n";
     let command = certainty::command(command("divergence", &all), certain);
     [command, python]
 }

@@ -151,7 +151,7 @@ pub(super) trait Shown: RecordCommand + Send {
     }
 
     /// The call in Python with these values.
-    fn python(given: &[Given<'_>]) -> String;
+    fn python(given: &[Given<'_>], certain: bool) -> String;
 }
 
 /// Finds the [`Verdict`](trisolar::ensemble::Verdict)s on all items of an ensemble.
@@ -459,7 +459,7 @@ impl<C: Shown> TileEngine for EnsembleMap<C> {
         };
         Ok(json!({
             "command": certainty::command(command(name::<C>(), &all), self.certify.is_some()),
-            "python": C::python(&all),
+            "python": C::python(&all, self.certify.is_some()),
             "toml": overrides.toml().map_err(|reason| Refusal::new("specification", "", reason))?,
             "warnings": self.look.warnings,
             "labels": { "x": x.label(), "y": y.label(), "value": value },

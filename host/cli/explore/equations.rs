@@ -281,7 +281,7 @@ impl Shown for Overrides {
         Ok(json!({ "words": check.map(|check| check.in_words("items", system::CHANGE)) }))
     }
 
-    fn python(given: &[Given<'_>]) -> String {
+    fn python(given: &[Given<'_>], _: bool) -> String {
         let argument = |(parameter, value): &Given<'_>| {
             let name = if parameter.name == "ode" {
                 "equations"

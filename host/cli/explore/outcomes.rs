@@ -11,6 +11,7 @@ use trisolar::ensemble::{Ensemble as _, Verdict};
 use trisolar::spec::{Declaration, SpecError};
 use trisolar_explore::{Cancel, Ended, Orbit, Refusal, ValueKind, Values};
 
+use super::certainty;
 use super::ensemble::{
     Axis, Certify, EnsembleMap, Given, Look, Shown, call, most_of, object, word,
 };
@@ -189,7 +190,7 @@ impl Shown for Overrides {
         }
     }
 
-    fn python(given: &[Given<'_>]) -> String {
+    fn python(given: &[Given<'_>], certain: bool) -> String {
         let argument = |(parameter, value): &Given<'_>| {
             let value = match parameter.name {
                 "map" => json!(word(parameter, value)).to_string(),
@@ -197,6 +198,11 @@ impl Shown for Overrides {
             };
             (parameter.name.to_owned(), value)
         };
-        call("found", "encounters", given.iter().map(argument))
+        let arguments = given.iter().map(argument);
+        call(
+            "found",
+            "encounters",
+            arguments.chain(certainty::argument(certain)),
+        )
     }
 }

@@ -243,7 +243,7 @@ impl Shown for Overrides {
         object(scales)
     }
 
-    fn python(given: &[Given<'_>]) -> String {
+    fn python(given: &[Given<'_>], _: bool) -> String {
         let argument = |(parameter, value): &Given<'_>| match parameter.name {
             "planet" => ("planets".to_owned(), value.to_string()),
             "set" => {

@@ -1,5 +1,6 @@
 //! `trisolar nbody`: integrates bodies that all attract each other, from a model, a file or a checkpoint to the last step.
 
+mod compared;
 mod options;
 mod overrides;
 mod report;
@@ -39,6 +40,16 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 }
 
 fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<(), Failure> {
+    if let Some(all) = args.given()?.compared().filter(|_| args.resume.is_none()) {
+        if communicator.size() > 1 {
+            let reason =
+                "several integrators are compared in one process; start the program without mpirun";
+            return Err(Failure::BadInput(format!("--integrator: {reason}")));
+        }
+        let options = asked(&args, communicator);
+        options.check()?;
+        return compared::run(&args, all, &options);
+    }
     // Rank 0 reads and sends the result to the others.
     let mut read = None;
     let bytes = communicator.share(|| {
@@ -298,17 +309,27 @@ impl Args {
         reported && overrides.energy != Some(EnergyLooks::Never)
     }
 
+    /// The values of the options and of the configuration file.
+    fn given(&self) -> Result<Overrides, Failure> {
+        let here = self.overrides.values.clone();
+        Ok(match &self.config {
+            Some(path) => here.merged_over(overrides::load(path)?),
+            None => here,
+        })
+    }
+
     /// The start from the options and the configuration file.
     fn start(&self) -> Result<(Validated, Overrides), Failure> {
+        self.problem(self.given()?)
+    }
+
+    /// The start of these values.
+    fn problem(&self, mut overrides: Overrides) -> Result<(Validated, Overrides), Failure> {
         let here = &self.overrides.values;
-        let mut overrides = match &self.config {
-            Some(path) => here.clone().merged_over(overrides::load(path)?),
-            None => here.clone(),
-        };
         if self.format == OutputFormat::Textbook {
             overrides
                 .integrator
-                .get_or_insert(Integrator::ExplicitEuler);
+                .get_or_insert(Integrator::ExplicitEuler.into());
         }
         let place = |option: &str| match &self.config {
             Some(path) if !here.has(option) => {

@@ -23,7 +23,7 @@ use super::super::values;
         "Draw the energy error to energy.png and the orbits (in one panel if the motion is in a plane, otherwise in three planes and from the \
          side) to orbits.png in this folder. The models with a known time do so without any option, in a folder with the name of the model"
     )),
-    after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
+    after_help = "Lengths, times and masses are in any consistent units; --units or --g ties them together.\n\
                   In f64 a run has the same bits on every CPU and GPU, for any number of threads and MPI ranks.\n\
                   Start files: .npz (mass, position, velocity); .tipsy, .std or .bin (TIPSY); any other name is text, such as .csv, with\n\
                   the names of its columns in the first line (mass,x,y,z,vx,vy,vz), or without and with a body on each line:\n\

@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::report::{self, Common, Lines};
 
 /// The advice for a large error.
-const ADVICE: &str = "use a smaller --dt, a larger --softening or another --integrator";
+pub(super) const ADVICE: &str = "use a smaller --dt, a larger --softening or another --integrator";
 
 /// A run that has ended.
 pub(super) struct Report<'a, 'r> {
@@ -34,8 +34,10 @@ impl Report<'_, '_> {
             ..
         } = *self;
         let n = run.problem().bodies().len();
+        let own = run.own_steps();
+        let tried = own.map_or(steps, |[_, tried]| tried);
         let interactions =
-            (n as f64).powi(2) * steps as f64 * f64::from(spec.integrator.evaluations());
+            (n as f64).powi(2) * tried as f64 * f64::from(spec.integrator.evaluations());
         let last = self.recorder.history.last_moment()?.map(|m| m.diagnostics);
         let errors = run.energy_error().map(|e| [e.last(), e.largest()]);
         let displacement = run.displacement();
@@ -70,6 +72,7 @@ impl Report<'_, '_> {
                 "engine": engine.name(),
                 "device": engine.device(),
                 "steps": steps,
+                "own_steps": own.map(|[taken, _]| taken),
                 "interactions_per_second": interactions / seconds,
                 "time": run.current().time,
                 "start_energy": run.start_energy().map(|energies| energies.total()),
@@ -95,14 +98,20 @@ impl Report<'_, '_> {
         lines.add(
             "integration",
             &format!(
-                "{} steps of {} by {}, {} solver, {}, softening {:?}, G = {:?}",
+                "{} steps of {} by {}{}, {} solver, {}, softening {:?}, G = {:?}{}",
                 report::grouped(steps),
                 spec.dt,
                 spec.integrator,
+                own.map_or(String::new(), |[taken, _]| format!(
+                    " in {} of their own",
+                    report::grouped(taken)
+                )),
                 spec.solver,
                 spec.precision,
                 spec.softening,
-                spec.g
+                spec.g,
+                spec.units
+                    .map_or(String::new(), |units| format!(" ({units})"))
             ),
         );
         lines.add("engine", &format!("{}: {}", engine.name(), engine.device()));

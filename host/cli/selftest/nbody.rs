@@ -86,7 +86,7 @@ fn problem(
         softening: 0.01,
         solver,
         precision,
-        integrator,
+        integrator: integrator.into(),
         ..Specification::default()
     };
     specification.validate(bodies).map_err(|e| fail(&e))

@@ -72,6 +72,11 @@ export class Controls {
     [this.x, this.y, this.span, this.axes] = [x, y, s, [xl, yl]];
     this.spanUnit = element("span", { className: "unit" });
     sl.append(this.spanUnit);
+    const integrators = this.declaration.parameters.find(({ name }) => name === "integrator")?.choices ?? [];
+    this.against = element("select", { id: "against-integrator", onchange: () => this.hooks.set({ against: this.against.value || null }) },
+      ...["", ...integrators].map((name) => element("option", { value: name, textContent: name || "no other" })));
+    this.againstRow = element("div", { className: "row", title: "The map by two integrators, with a border between them that can be dragged." },
+      element("label", { htmlFor: "against-integrator", textContent: "Beside the integrator" }), this.against);
     const follow = element("input", { type: "checkbox", id: "follow", onchange: () => this.hooks.set({ follow: follow.checked }) });
     this.follow = follow;
     this.limit = element("p", { className: "warning", hidden: true, textContent: "64-bit numbers end here: neighbouring pixels start at the same place." });
@@ -80,6 +85,7 @@ export class Controls {
       element("div", { className: "two" }, element("div", { className: "row" }, xl, x), element("div", { className: "row" }, yl, y)),
       element("div", { className: "row" }, sl, s),
       element("label", { className: "check", title: "As in Badger's study: every halving of the span halves the shift and adds steps." }, follow, "Shift and steps follow the zoom"),
+      this.againstRow,
       this.facts, this.limit);
   }
 
@@ -256,7 +262,8 @@ export class Controls {
       select.value = axes[k];
     });
     this.spanUnit.textContent = system ? list.find(({ name }) => name === axes[0])?.unit ?? "" : "length";
-    this.follow.parentElement.hidden = system !== "";
+    this.follow.parentElement.hidden = this.againstRow.hidden = system !== "";
+    this.against.value = state.against ?? "";
     this.certainty.parentElement.hidden = !certifiable;
     for (const [name, { parameter, inputs }] of this.fields) {
       const value = state.spec[name] ?? parameter.default;

@@ -118,15 +118,41 @@ function startMap() {
   const colours = new Colours(declaration.palettes);
   const map = new MapView($("map"), $("marks"), about, colours, {
     specification, from, steps, colouring, failed: refused, deepest,
-    bounds: () => axes().map(({ low, high, above }) => ({ low: Math.max(-(2 ** 20), low), high: Math.min(2 ** 20, high), above })),
+    bounds: () => bounds(),
     idle: ({ busy, done }) => {
       $("work").textContent = busy ? `computing ${Math.floor(100 * done)} %` : "";
       document.documentElement.dataset.busy = String(busy);
     },
     changed: () => { marks(); place(); },
-    coloured: () => { legend(); controls.drawHistogram(map.values, colours, tell); },
+    coloured: () => { legend(); controls.drawHistogram(map.values, colours, tell); if (against()) other.refresh(); },
     resized: () => { frame(); refreshControls(); },
   });
+
+  // The same map by another integrator, to the right of a border.
+  let border = 0.5;
+  const against = () => (ensemble() || state.against === value("integrator") ? null : state.against);
+  const byOther = () => ({ ...specification(), integrator: against() });
+  const bounds = () => axes().map(({ low, high, above }) => ({ low: Math.max(-(2 ** 20), low), high: Math.min(2 ** 20, high), above }));
+  const nothing = () => {};
+  const other = new MapView($("against"), document.createElement("canvas"), about, colours, {
+    specification: byOther, from, steps, colouring: nothing, failed: refused, deepest, bounds,
+    idle: nothing, changed: nothing, coloured: nothing, resized: () => frame(),
+  });
+  const isBeyond = (place) => against() && place[0] > border * map.width;
+  const mapAt = (place) => (isBeyond(place) ? other : map);
+  function wipe() {
+    const shown = !!against(), handle = $("wipe");
+    $("against").hidden = handle.hidden = !shown;
+    if (!shown) return other.giveUp(() => true);
+    $("against").style.clipPath = `inset(0 0 0 ${100 * border}%)`;
+    handle.style.left = `${100 * border}%`;
+    handle.setAttribute("aria-valuenow", String(Math.round(100 * border)));
+    [...handle.children].forEach((name, k) => { name.textContent = k ? against() : value("integrator"); });
+  }
+  function moveBorder(to) { border = Math.max(0.02, Math.min(0.98, to)); wipe(); place(); }
+  $("wipe").onpointerdown = (e) => { $("wipe").setPointerCapture(e.pointerId); e.preventDefault(); };
+  $("wipe").onpointermove = (e) => { if (e.buttons) moveBorder(e.clientX / map.width); };
+  $("wipe").onkeydown = (e) => { const step = { ArrowLeft: -0.02, ArrowRight: 0.02 }[e.key]; if (step) { moveBorder(border + step); e.preventDefault(); } };
 
   const orbitCard = new OrbitCard($("orbit"), { limit: declaration.energy_limit, closed: () => { if (state.orbit) change({ orbit: null }); } });
   const recordCard = new RecordCard($("record"), { closed: () => { if (state.orbit) change({ orbit: null }); } });
@@ -141,7 +167,7 @@ function startMap() {
     preset: (name) => {
       const { colour, scale, reverse, follow, certainty } = state, preset = presets.get(name), next = ofPreset(preset);
       const same = ["system", "quantity", "observable", "value"].every((key) => JSON.stringify(next.spec[key]) === JSON.stringify(state.spec[key]));
-      change({ ...next, colour, scale: same ? scale : preset.scale ?? scaleOfQuantity(next.spec.quantity), reverse, follow, certainty, fit: preset });
+      change({ ...next, colour, scale: same ? scale : preset.scale ?? scaleOfQuantity(next.spec.quantity), reverse, follow: preset.follow ?? follow, certainty, fit: preset });
     },
     factors,
     // A text may have more digits than its number.
@@ -157,6 +183,11 @@ function startMap() {
     actions: {
       command: text("command", "command"), python: text("python", "Python"),
       png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, [described.method, described.command], { factors: factors(), origin: origin(), tell, untell })); } catch (error) { refused(error); } }],
+      values: ["Save values", () => {
+        const { values, shape, first, last } = map.grid(), [x, y] = [0, 1].map((k) => [first[k], last[k]].map((v) => brief(v * factors()[k], 6)).join(" to "));
+        exporting.save("trisolar.npy", exporting.npy(values, shape));
+        toast(`${shape[1]} x ${shape[0]} values${shape[2] ? " with their classes" : ""}, the lowest row first: ${axisNames()[0]} ${x}, ${axisNames()[1]} ${y}.`);
+      }],
       toml: ["Save specification", async () => { try { exporting.save("trisolar.toml", new Blob([(await describe()).toml], { type: "text/plain" })); } catch (error) { refused(error); } }],
     },
   });
@@ -171,6 +202,11 @@ function startMap() {
     map.frozen = !taken.has(family());
     const [of, exact] = map.frozen ? [map.family, map.exact] : [family(), `${family()} ${halvings()}`];
     map.show([state.x, state.y], scaleOf(state.span), of, exact);
+    wipe();
+    if (!against()) return;
+    if (other.width !== map.width || other.height !== map.height) other.measure();
+    other.frozen = map.frozen;
+    other.show([state.x, state.y], scaleOf(state.span), `${of} ${against()}`, `${exact} ${against()}`);
   }
 
   /** A preset's rectangle as a whole, in this window. */
@@ -348,12 +384,26 @@ function startMap() {
       const [x, y] = map.toScreen(map.pixelPlace(state.orbit));
       stroke(() => { c.arc(x, y, 9, 0, 7); for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) { c.moveTo(x + dx * 9, y + dy * 9); c.lineTo(x + dx * 16, y + dy * 16); } });
     }
+    bar(c);
     const ends = drawnLine ?? state.line;
     if (ends) {
       const [p, q] = [map.toScreen(ends.slice(0, 2)), map.toScreen(ends.slice(2))];
       stroke(() => { c.moveTo(...p); c.lineTo(...q); });
       for (const [x, y] of [p, q]) stroke(() => c.arc(x, y, 4, 0, 7));
     }
+  }
+
+  /** A length of 1, 2 or 5 times a power of ten, with its unit, above the left end of the status line. */
+  function bar(c) {
+    const [{ unit }] = axes(), wide = map.scale * factors()[0], most = 150 * wide, power = 10 ** Math.floor(Math.log10(most));
+    const length = power * ([5, 2].find((n) => n * power <= most) ?? 1), to = 18 + length / wide, y = $("status").getBoundingClientRect().top - 12;
+    const path = () => { c.moveTo(18, y - 5); c.lineTo(18, y); c.lineTo(to, y); c.lineTo(to, y - 5); };
+    const text = `${brief(length, 2)} ${ensemble() ? unit || axisNames()[0] : "(length)"}`;
+    c.font = '12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+    c.textBaseline = "bottom";
+    for (const [color, width] of [["rgb(0 0 0 / 0.7)", 4], ["#fff", 1.6]]) { c.strokeStyle = color; c.lineWidth = width; c.beginPath(); path(); c.stroke(); }
+    c.strokeStyle = "rgb(0 0 0 / 0.7)"; c.lineWidth = 3; c.strokeText(text, 24, y - 4);
+    c.fillStyle = "#fff"; c.fillText(text, 24, y - 4);
   }
 
   // Cards follow the state, so that a link and an undo bring them back.
@@ -367,7 +417,7 @@ function startMap() {
         const [fx, fy] = factors(), card = !ensemble() ? orbitCard : ensemble().system === "encounters" ? recordCard : seriesCard;
         orbitCards.forEach((other) => { if (other !== card && !other.root.hidden) other.hide(); });
         recordCard.classes = ownQuantity().classes ?? [];
-        card.show(specification(), state.orbit, origin() ? `${a} = ${sum(origin()[0], x, placesFor(map.scale))}, ${b} = ${sum(origin()[1], y, placesFor(map.scale))}` : `${a} = ${brief(x * fx, 7)}, ${b} = ${brief(y * fy, 7)}`);
+        card.show(isBeyond(map.toScreen([x, y])) ? byOther() : specification(), state.orbit, origin() ? `${a} = ${sum(origin()[0], x, placesFor(map.scale))}, ${b} = ${sum(origin()[1], y, placesFor(map.scale))}` : `${a} = ${brief(x * fx, 7)}, ${b} = ${brief(y * fy, 7)}`);
         uncover(card.root, true);
       } else {
         orbitCards.forEach((card) => { if (!card.root.hidden) card.close(); });
@@ -456,7 +506,7 @@ function startMap() {
 
   const className = (seen) => (seen?.class === undefined ? "" : `${quantity().classes?.[seen.class]?.name ?? ""}, `);
   // The value of a coarser pixel is that of another place.
-  const exactly = (at) => { const seen = map.frozen ? null : map.lookAt(at); return seen?.exact ? seen : null; };
+  const exactly = (at) => { const seen = map.frozen ? null : mapAt(at).lookAt(at); return seen?.exact ? seen : null; };
   let announcing;
   function announce() {
     clearTimeout(announcing);
@@ -513,5 +563,5 @@ function startMap() {
   limit();
   apply("");
   // For tests: the state of the page, and whether the view is complete.
-  window.trisolar = { map, colours, orbitCard, recordCard, seriesCard, lineCard, get state() { return state; } };
+  window.trisolar = { map, other, colours, orbitCard, recordCard, seriesCard, lineCard, get state() { return state; } };
 }

@@ -100,6 +100,22 @@ export class MapView {
     return best;
   }
 
+  /** The values of all pixels of the present level on the screen, from the lowest row up: as `[class, value]` where there are classes, and NaN where
+   * a pixel is not computed yet; with the places of the first and the last pixel. */
+  grid() {
+    const level = this.level, pixel = this.side(level + DEPTH), [a, b] = [this.toMap([0, this.height]), this.toMap([this.width, 0])];
+    const low = a.map((v) => Math.ceil(v / pixel)), high = b.map((v) => Math.floor(v / pixel)), [columns, rows] = high.map((v, k) => Math.max(0, v - low[k] + 1));
+    const classes = !!this.colours.classes, each = classes ? 2 : 1, values = new Float64Array(columns * rows * each).fill(NaN);
+    for (let j = 0; j < rows; j += 1) for (let i = 0; i < columns; i += 1) {
+      const at = [low[0] + i, low[1] + j], [x, y] = at.map((v) => Math.floor(v / TILE)), tile = this.tiles.get(this.key(this.exact, level, x, y));
+      if (tile?.pixels !== TILE) continue;
+      const k = (at[1] - y * TILE) * TILE + at[0] - x * TILE, to = (j * columns + i) * each;
+      if (classes) values[to] = tile.values.classes?.[k] ?? NaN;
+      values[to + each - 1] = tile.values[k];
+    }
+    return { values, shape: classes ? [rows, columns, 2] : [rows, columns], first: low.map((v) => v * pixel), last: high.map((v) => v * pixel) };
+  }
+
   /** Tiles of a level that the screen shows, the nearest to its centre first; `margin` of them around it. */
   onScreen(level, margin = 0) {
     // The pixels of a tile begin half a pixel before it.
@@ -287,7 +303,10 @@ export class MapView {
     [this.dirty, this.stale, this.coloured] = [false, false, now];
     this.values = this.sample(drawn);
     // Values of classes need colours even where none of them has a time that counts.
-    if (drawn.length) { this.colours.set(this.hooks.colouring(), this.values); this.hooks.coloured(); } else this.stale = true;
+    const colouring = this.hooks.colouring();
+    // A second map has the colours of the first.
+    if (!colouring) return;
+    if (drawn.length) { this.colours.set(colouring, this.values); this.hooks.coloured(); } else this.stale = true;
   }
 
   evict() {

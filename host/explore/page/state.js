@@ -3,7 +3,7 @@
 /** What differs from these is in the link. */
 export const DEFAULTS = Object.freeze({
   preset: null, spec: {}, x: 0, y: 0, span: 40, follow: true, certainty: false,
-  colour: "inferno", scale: "linear", reverse: false, low: null, high: null, orbit: null, line: null,
+  colour: "inferno", scale: "linear", reverse: false, low: null, high: null, orbit: null, line: null, against: null,
 });
 
 const NUMBERS = ["x", "y", "span", "low", "high"];

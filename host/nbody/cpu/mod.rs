@@ -3,6 +3,7 @@
 mod entries;
 mod field;
 mod moves;
+mod own_steps;
 mod pool;
 mod ranks;
 mod solvers;
@@ -18,10 +19,11 @@ use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
 use self::field::{Field, ROW};
+use self::own_steps::Steps;
 use self::pool::{DisjointSlice, WorkerPool};
 use self::ranks::Shares;
-use super::engine::{Integration, LowerParts, Run, saved_pairs};
-use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
+use super::engine::{Integration, LowerParts, Run};
+use super::{Bodies, Engine, Method, Partials, Precision, Schedule, Solver, Validated};
 use trisolar_bodies::DVec3;
 use trisolar_run::Ranks;
 use trisolar_run::Workers;
@@ -132,16 +134,31 @@ impl Engine for CpuEngine {
         _: Option<&LowerParts>,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         let mut state = CpuRun::new(self, problem, bodies)?;
-        state.integration.prepare(&mut state)?;
+        if let Motion::Fixed(integration) = state.motion {
+            integration.prepare(&mut state)?;
+        }
         Ok(Box::new(state))
     }
+}
+
+/// How a run goes on.
+#[derive(Clone, Copy)]
+enum Motion {
+    Fixed(Integration),
+    /// By steps of their own within a step of this length, with this tolerance.
+    Own {
+        dt: f64,
+        tolerance: f64,
+    },
 }
 
 /// A run on the CPU.
 struct CpuRun<'a> {
     engine: &'a CpuEngine,
     lanes: Entries,
-    integration: Integration,
+    motion: Motion,
+    /// Steps of their own so far.
+    own_steps: Steps,
     solver: Solver,
     planar: bool,
     softening2: f64,
@@ -173,7 +190,20 @@ impl<'a> CpuRun<'a> {
         let n = bodies.len();
         let padded = n.next_multiple_of(ROW);
         let partials = engine.planes_of_partials(n, spec.solver);
-        let saved = saved_pairs(spec.integrator);
+        let (motion, saved) = match spec.integrator {
+            Method::Fixed(_) => {
+                let integration = Integration::new(spec)?;
+                (Motion::Fixed(integration), integration.saved_pairs())
+            }
+            Method::Adaptive if engine.ranks.is_some() => {
+                let reason = "works in one process only; start it without mpirun";
+                return Err(EngineError::refused("integrator", Method::Adaptive, reason));
+            }
+            Method::Adaptive => {
+                let (dt, tolerance) = (spec.dt, spec.tolerance());
+                (Motion::Own { dt, tolerance }, own_steps::SAVED)
+            }
+        };
         let planes = 10 + 6 * saved + partials;
         let bytes = planes * padded * size_of::<f64>();
         let available = trisolar_run::machine::available_memory();
@@ -217,7 +247,8 @@ impl<'a> CpuRun<'a> {
         Ok(Self {
             engine,
             lanes: lanes(engine.pool.workers().simd(), spec.precision),
-            integration: Integration::new(spec),
+            motion,
+            own_steps: Steps::default(),
             solver: spec.solver,
             planar: spec.dimensions == 2,
             softening2,
@@ -410,14 +441,23 @@ impl Run for CpuRun<'_> {
                 return Err(EngineError::Cancelled);
             }
             for _ in 0..stride.min(steps - done) {
-                let mut integration = self.integration;
-                integration.step(self)?;
-                self.integration = integration;
+                match self.motion {
+                    Motion::Fixed(mut integration) => {
+                        integration.step(self)?;
+                        self.motion = Motion::Fixed(integration);
+                    }
+                    Motion::Own { dt, tolerance } => self.step_by_own(dt, tolerance)?,
+                }
                 done += 1;
             }
             monitor.progress(done, steps);
         }
         Ok(done)
+    }
+
+    fn own_steps(&self) -> Option<[u64; 2]> {
+        let Steps { taken, tried } = self.own_steps;
+        matches!(self.motion, Motion::Own { .. }).then_some([taken, tried])
     }
 
     fn bodies(&mut self) -> Result<Bodies, EngineError> {

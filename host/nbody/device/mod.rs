@@ -312,10 +312,11 @@ impl<S: Number> DeviceRun<S> {
             let (mine, rows) = (own[index].clone(), rows_of(index));
             parts.push(DevicePart::new(device, plan, problem, &host, mine, rows)?);
         }
+        let integration = Integration::new(spec)?;
         let mut run = Self {
             plan,
             queued: engine.queued,
-            integration: Integration::new(spec),
+            integration,
             mass: bodies.mass.clone(),
             host,
             parts,

@@ -13,7 +13,7 @@ use kernels_gpu::kernels::{
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use super::share::Rows;
-use crate::engine::{Integration, saved_pairs};
+use crate::engine::Integration;
 use crate::kernel::{Accelerate, Arrays, LaunchPlan, NbodyKernel, Number, linear_jobs, operations};
 use crate::{Precision, Validated};
 use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
@@ -102,7 +102,7 @@ impl<S: Number> DevicePart<S> {
         } else {
             None
         };
-        let saved = (0..saved_pairs(problem.specification().integrator))
+        let saved = (0..Integration::new(problem.specification())?.saved_pairs())
             .map(|_| Ok([memory()?, memory()?]))
             .collect::<Result<_, EngineError>>()?;
         let fills = plan.kernel.is_reduced() || plan.kernel == NbodyKernel::Tile8;
@@ -154,7 +154,7 @@ impl<S: Number> DevicePart<S> {
         if plan.kernel != NbodyKernel::Steps || !device.is_cooperative()? {
             return Ok(None);
         }
-        let Some(list) = operations::<S>(Integration::new(problem.specification())) else {
+        let Some(list) = operations::<S>(Integration::new(problem.specification())?) else {
             return Ok(None);
         };
         let resident =

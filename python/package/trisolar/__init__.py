@@ -23,7 +23,7 @@ from ._encounters import (
 )
 from ._equations import Trajectories, iterate, ode
 from ._machine import Cpu, Devices, Gpu, Simd, devices
-from ._nbody import Diagnostics, Nbody, NbodyState, nbody
+from ._nbody import Diagnostics, IntegratorComparison, Nbody, NbodyState, compare_integrators, nbody
 from ._planets import PLANET_OUTCOMES, Planets, from_rebound, planets
 from ._sweep import Sweep, sweep
 from ._trisolar import __version__
@@ -43,6 +43,7 @@ __all__ = [
     "DivergenceMap",
     "Encounters",
     "Gpu",
+    "IntegratorComparison",
     "Nbody",
     "NbodyState",
     "Planets",
@@ -54,6 +55,7 @@ __all__ = [
     "__version__",
     "atlas",
     "cluster",
+    "compare_integrators",
     "devices",
     "divergence",
     "encounters",

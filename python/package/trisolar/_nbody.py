@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Mapping, Optional, Tuple, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
+from ._dataset import dataframes, new_axes
 from ._progress import Progress, checked
 from ._run import Data, Run
 from ._spec import (
@@ -25,6 +26,10 @@ from ._spec import (
     wholes,
 )
 from ._warnings import warn_of_doubts
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
 
 
 class Diagnostics(TypedDict):
@@ -152,6 +157,7 @@ def nbody(
     semi_major: Optional[float] = None,
     eccentricity: Optional[float] = None,
     mass_ratio: Optional[float] = None,
+    units: Optional[str] = None,
     g: Optional[float] = None,
     softening: Optional[float] = None,
     dt: Optional[float] = None,
@@ -159,6 +165,7 @@ def nbody(
     end: Optional[float] = None,
     dimensions: Optional[int] = None,
     integrator: Optional[str] = None,
+    tolerance: Optional[float] = None,
     solver: Optional[str] = None,
     precision: Optional[str] = None,
     energy: Optional[str] = None,
@@ -184,7 +191,7 @@ def nbody(
     ...     print(state.step, state.position[0])
 
     Names and defaults are those of the command line ``trisolar nbody``; without options 1024 bodies of a Plummer sphere
-    take 1000 steps. Lengths, times and masses are in any consistent units: ``g`` ties them together. In f64 a run
+    take 1000 steps. Lengths, times and masses are in any consistent units: ``units`` or ``g`` tie them together. In f64 a run
     has the same bits on every CPU and GPU, for any number of threads.
 
     Other Python threads run meanwhile. Ctrl-C raises ``KeyboardInterrupt`` within a second, between the steps of a run
@@ -212,6 +219,8 @@ def nbody(
     :param semi_major: kepler: half the major axis (length) [1].
     :param eccentricity: kepler: from 0 to below 1 [0.5].
     :param mass_ratio: kepler: mass of the second body, relative to that of the first [1].
+    :param units: units of lengths, times and masses, which determine ``g``, such as "au,yr,msun" or "pc,myr,msun"; the units are m, km,
+        rearth, rsun, au, pc and kpc; s, hours, days, yr, kyr, myr and gyr; kg, mearth, mjup and msun [none].
     :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units or of the file or bodies;
         otherwise 6.673e-11 for text of five columns, the format of Pacheco & Malensek (2021), and 1 for others; ``notes`` says so].
     :param softening: softening length (length) [that of the file or bodies, or 0].
@@ -221,8 +230,11 @@ def nbody(
     :param end: time at which the run ends, on the clock of the file if it has one, instead of ``steps`` (time).
     :param dimensions: 2 (the plane z = 0) or 3.
     :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth",
-        "adams-bashforth-2", "adams-bashforth-4" or "runge-kutta-4" ["velocity-verlet"; "forest-ruth" for
+        "adams-bashforth-2", "adams-bashforth-4", "runge-kutta-4", or "adaptive" (order 8, as many steps within each ``dt`` as ``tolerance``
+        asks for, on CPUs); :func:`compare_integrators` compares several ["velocity-verlet"; "forest-ruth" for
         "kepler", "burrau", "figure-eight", "lagrange", "outer-planets" and "solar-system"].
+    :param tolerance: "adaptive": largest error of a step, relative to the distance of the nearest body and the speed of an orbit about it,
+        1e-15 to 1e-3 [1e-12].
     :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
         ["reduced"].
     :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32); in the last two, a GPU has
@@ -275,3 +287,83 @@ def nbody(
     computing = problem.run(files, every, backend, threads, simd, schedule, partials, device, gpus)
     warn_of_doubts([_trisolar.cpu_warning(backend)], stacklevel=2)
     return Nbody(computing, values, problem.toml, progress)
+
+
+class IntegratorComparison(Data):
+    """The energy errors of one start by several integrators. Made by :func:`compare_integrators`."""
+
+    def __init__(self, errors: Dict[str, Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]) -> None:
+        self._errors = errors
+
+    @property
+    def errors(self) -> Dict[str, Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+        """Times, and the relative errors of the energy at these times, by integrator."""
+        return dict(self._errors)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame with a column of relative energy errors for each integrator, by time.
+
+        :raises ImportError: without pandas.
+        """
+        made = dataframes()
+        columns = {name: made.Series(error, index=time) for name, (time, error) in self._errors.items()}
+        frame: pandas.DataFrame = made.DataFrame(columns)
+        return frame.rename_axis("time")
+
+    def plot(self, ax: Optional[Axes] = None, **options: Any) -> Axes:
+        """Draws the sizes of the errors over time with matplotlib, on a logarithmic axis.
+
+        :param ax: where to draw; a new figure if ``None``.
+        :param options: further options of ``Axes.semilogy``.
+        :raises ImportError: without matplotlib.
+        """
+        drawn: Any = new_axes(ax)
+        for name, (time, error) in self._errors.items():
+            size = np.abs(error)
+            drawn.semilogy(time, np.where(size > 0, size, np.nan), **{"label": name, "lw": 1, **options})
+        drawn.set(xlabel="time", ylabel="relative energy error")
+        drawn.legend()
+        axes: Axes = drawn
+        return axes
+
+    def __repr__(self) -> str:
+        return f"<IntegratorComparison of {', '.join(self._errors)}>"
+
+
+def compare_integrators(integrators: Sequence[str], *, records: int = 200, **options: Any) -> IntegratorComparison:
+    """Integrates one start by each of several integrators, and returns their energy errors.
+
+    >>> trisolar.compare_integrators(["leapfrog", "forest-ruth", "adaptive"], model="kepler").plot()
+
+    If neither ``steps`` nor ``end`` is given, all runs end with the one that would end first.
+
+    :param integrators: names, as in :func:`nbody`.
+    :param records: number of times at which the errors are known, at least 1.
+    :param options: options of :func:`nbody` for all runs; ``tolerance`` is for "adaptive" only.
+    :raises ValueError: a value that is not allowed, with the message of the command line.
+    """
+    if isinstance(integrators, str) or not integrators:
+        raise ValueError("integrators must be a list of names, such as ['leapfrog', 'forest-ruth']")
+    if records < 1:
+        raise ValueError(f"records must be 1 or more, not {records}")
+    tolerance = options.pop("tolerance", None)
+    of: Dict[str, Dict[str, Any]] = {}
+    ends: List[float] = []
+    for name in integrators:
+        of[name] = {**options, "integrator": name}
+        if name == "adaptive":
+            of[name]["tolerance"] = tolerance
+        with nbody(**of[name]) as run:
+            start = next(run)
+            ends.append(start.time + run.spec["steps"] * run.spec["dt"])
+            of[name]["dt"] = run.spec["dt"]
+    if options.get("steps") is None and options.get("end") is None:
+        for values in of.values():
+            values["end"] = min(ends)
+    errors: Dict[str, Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
+    for name, values in of.items():
+        with nbody(**values) as run:
+            steps = run.spec["steps"]
+        rows = nbody(**{**values, "every": max(1, steps // records)}).to_pandas()
+        errors[name] = (rows.index.to_numpy(), rows["energy_error"].to_numpy())
+    return IntegratorComparison(errors)

@@ -65,7 +65,7 @@ pub(super) fn problem(
     let specification = Specification {
         softening: 0.01,
         dt: 1.0e-4,
-        integrator: Integrator::SymplecticEuler,
+        integrator: Integrator::SymplecticEuler.into(),
         solver,
         precision,
         ..Specification::default()

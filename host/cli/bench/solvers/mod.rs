@@ -166,7 +166,7 @@ pub(super) fn problem(
         g: Model::Line.natural_g(),
         dt: 0.01,
         dimensions: 2,
-        integrator: Integrator::ExplicitEuler,
+        integrator: Integrator::ExplicitEuler.into(),
         solver,
         precision,
         ..Specification::default()
