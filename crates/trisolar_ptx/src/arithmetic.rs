@@ -266,7 +266,7 @@ pub(crate) fn converted(i: &Instruction, a: u64) -> u64 {
     }
     // A register is wider than a small type: signed numbers fill it.
     match to.bytes() {
-        1 | 2 if to.is_signed() => value as u64 & 0xffff_ffff,
+        1 | 2 if to.is_signed() => integer(value as u64, to) as u64 & 0xffff_ffff,
         _ => value as u64 & to.mask(),
     }
 }

@@ -161,7 +161,7 @@ impl<'a> Lexer<'a> {
                 return Some(statement(end));
             }
             ".section" => {
-                let end = rest.find("\n}").map_or(rest.len(), |end| end + 2);
+                let end = rest.find('}').map_or(rest.len(), |end| end + 1);
                 self.at += end;
                 return Some(statement(end));
             }

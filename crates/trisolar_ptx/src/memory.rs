@@ -271,6 +271,9 @@ impl Shadow {
     }
 }
 
+/// The name of what kernels have allocated.
+const OF_MALLOC: &str = "memory of malloc";
+
 /// A piece of memory.
 #[derive(Debug)]
 pub(crate) struct Region {
@@ -280,6 +283,13 @@ pub(crate) struct Region {
     pub(crate) is_constant: bool,
     is_freed: bool,
     pub(crate) shadow: Shadow,
+}
+
+impl Region {
+    /// Whether a kernel has allocated it.
+    pub(crate) fn is_of_malloc(&self) -> bool {
+        self.name.as_deref() == Some(OF_MALLOC)
+    }
 }
 
 /// The memory of a device: pieces of the process's memory that kernels may use. It remembers which bytes have been written, and pieces that
@@ -381,13 +391,7 @@ impl Memory {
         let mut words: Box<[u128]> =
             vec![u128::from_ne_bytes([0x7e; 16]); bytes.div_ceil(16) + 1].into();
         let start = words.as_mut_ptr() as u64;
-        self.insert(
-            start,
-            bytes as u64,
-            false,
-            Some("memory of malloc".into()),
-            false,
-        );
+        self.insert(start, bytes as u64, false, Some(OF_MALLOC.into()), false);
         self.heap.insert(start, words);
         start
     }

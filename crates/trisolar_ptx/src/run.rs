@@ -131,7 +131,8 @@ impl<'a> Context<'a> {
                 break Err(wrong);
             }
             let registers = &mut thread.registers[base..];
-            let [a, b] = [registers[i.a as usize], registers[i.b as usize]];
+            // Where an operand is none, but the number of a list, it may be larger.
+            let [a, b] = [i.a, i.b].map(|at| registers.get(at as usize).copied().unwrap_or(0));
             match i.op {
                 Op::Add
                 | Op::Sub
@@ -679,9 +680,13 @@ impl<'a> Context<'a> {
         let data = self.read(block, thread, target, bytes);
         let undefined = data.undefined[..bytes].iter().any(|b| *b != 0);
         if undefined {
-            if let Target::Global(..) | Target::Shared(_) = target
-                && data.undefined[..bytes].iter().all(|b| *b != 0)
-            {
+            let may_be_copied = match target {
+                // A vector that grows copies its whole capacity.
+                Target::Global(region, _) => self.memory.regions[region].is_of_malloc(),
+                Target::Shared(_) => false,
+                Target::Local(_) | Target::Param(_) => true,
+            };
+            if !may_be_copied && data.undefined[..bytes].iter().all(|b| *b != 0) {
                 let name = if let Target::Shared(at) = target {
                     format!("byte {at} of shared memory")
                 } else {

@@ -389,6 +389,8 @@ st.global.b32 [%rd4], %r7;
 ---
 { .param .b64 param0; st.param.b64 [param0], 64; .param .b64 retval0; call.uni (retval0), malloc, (param0); ld.param.b64 %rd5, [retval0]; }
 ld.b64 %rd6, [%rd5]; // !
+add.s64 %rd6, %rd6, 1;
+st.global.b64 [%rd1], %rd6;
 
 1 32 an asynchronous copy that is not waited for
 mov.b32 %r6, tile;
@@ -666,6 +668,21 @@ DONE:
 }
 
 #[test]
+fn lines_are_found_where_the_table_of_files_follows_a_section() {
+    let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() {\n.loc 1 7 3\ntrap;\n}\n\t.section\t.debug_macinfo\t{\t}\n\t.file\t1 \"kernel.rs\"\n";
+    let mut machine = Machine::new(Module::decode(text).expect("a module"));
+    let ran = machine.launch(&mut Memory::new(), "k", Grid::new(1, 1), &[]);
+    let place = ran.expect_err("a trap").place.expect("a place");
+    assert_eq!(place.source, Some(("kernel.rs".into(), 7)));
+}
+
+#[test]
+fn a_function_may_have_more_stores_than_registers() {
+    let code = "st.global.b32 [%rd4], %r1;\n".repeat(100);
+    run(&code, Grid::new(1, 1)).expect("no fault");
+}
+
+#[test]
 fn a_flag_that_nobody_sets() {
     let code =
         "WAIT: ld.relaxed.gpu.global.b32 %r6, [%rd1];\nsetp.eq.u32 %p1, %r6, 0;\n@%p1 bra WAIT;";
@@ -884,6 +901,20 @@ add.s32 %r8, %r7, 5;
 setp.eq.u32 %p1, %r6, 0;
 selp.b32 %r9, 3, %r8, %p1;
 st.global.b32 [%rd4], %r9;
+
+1 1 a vector of the kernel's heap that grows, with words that nothing has written
+.extern .func (.param .b64 func_retval0) malloc (.param .b64 malloc_param_0);
+---
+{ .param .b64 param0; st.param.b64 [param0], 64; .param .b64 retval0; call.uni (retval0), malloc, (param0); ld.param.b64 %rd5, [retval0]; }
+{ .param .b64 param0; st.param.b64 [param0], 128; .param .b64 retval0; call.uni (retval0), malloc, (param0); ld.param.b64 %rd6, [retval0]; }
+st.b64 [%rd5], 3;
+ld.b64 %rd7, [%rd5];
+st.b64 [%rd6], %rd7;
+ld.b64 %rd7, [%rd5+8];
+st.b64 [%rd6+8], %rd7;
+ld.b64 %rd7, [%rd6];
+add.s64 %rd7, %rd7, 1;
+st.global.b64 [%rd1], %rd7;
 
 1 1 the written byte of a word
 st.local.b8 [%SPL+1], 5;

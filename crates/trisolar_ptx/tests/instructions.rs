@@ -453,6 +453,8 @@ fn conversions() {
             [f(-2.9), 0, 0],
             0xffff_fffe,
         ),
+        ("cvt.s8.s64 %rs4, %rd1; %rs4", [0x0d5e, 0, 0], 0x5e),
+        ("cvt.s16.s32 %r4, %r1; %r4", [0x1_8000, 0, 0], 0xffff_8000),
         ("cvt.rni.s32.f64 %r4, %rd1; %r4", [f(2.5), 0, 0], 2),
         ("cvt.rmi.s64.f64 %rd4, %rd1; %rd4", [f(-2.1), 0, 0], M - 2),
         ("cvt.rpi.u32.f32 %r4, %r1; %r4", [s(2.1), 0, 0], 3),
