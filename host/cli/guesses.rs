@@ -46,341 +46,86 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("planets", &["planet", "stability"]),
 ];
 
-/// What a guess is called here: the beginning of the commands, the guesses, and the answer.
-type Answers = &'static [(&'static str, &'static [&'static str], &'static str)];
-
-/// Answers to commands that do not exist.
-const ABOUT_COMMANDS: Answers = &[
-    (
-        "",
-        &["simulate", "run", "integrate", "orbit", "orbits"],
-        "trisolar nbody integrates bodies, cluster star clusters, encounters three bodies to their end, planets planetary systems",
-    ),
-    (
-        "",
-        &["threebody", "three-body", "3body", "chaos"],
-        "trisolar divergence computes maps of three bodies, encounters follows three bodies to their end",
-    ),
-    (
-        "",
-        &[
-            "burrau",
-            "pythagorean",
-            "figure-eight",
-            "figure8",
-            "kepler",
-            "plummer",
-            "solar-system",
-        ],
-        "known systems are start models: trisolar nbody --model NAME",
-    ),
-    (
-        "",
-        &["lyapunov", "ftle", "megno"],
-        "trisolar divergence --quantity ftle, planets and map compute indicators of chaos",
-    ),
-    (
-        "",
-        &["lorenz", "ode", "equations", "henon"],
-        "trisolar map --ode TEXT or --iterate TEXT takes equations as text",
-    ),
-    (
-        "",
-        &["basins", "basin", "fractal"],
-        "trisolar atlas analyses a map of outcomes",
-    ),
-    (
-        "",
-        &["gpu", "gpus", "info"],
-        "trisolar devices lists GPUs and CPU",
-    ),
-    (
-        "",
-        &["integrators", "compare-integrators"],
-        "trisolar nbody --integrator NAME,NAME,... --plots FOLDER draws the errors of several integrators",
-    ),
-    (
-        "",
-        &["convert", "export"],
-        "results have the format that the names of --out ask for: .npz, .csv, and more",
-    ),
-    (
-        "",
-        &["energy", "series", "elements"],
-        "trisolar nbody --series FILE.csv has energies and momenta over time, planets --out the elements",
-    ),
-    (
-        "",
-        &["film", "movie", "animate"],
-        "--film FILE of nbody and cluster, and trisolar zoom",
-    ),
-    (
-        "",
-        &["resume", "continue", "restart"],
-        "--resume FILE of the command whose run was interrupted",
-    ),
-    (
-        "",
-        &["test", "check"],
-        "trisolar selftest checks this machine",
-    ),
-];
-
-const UNITS: &str = "numbers have no units of their own: nbody --units au,yr,msun says which units all of them are in, and --g ties others together";
-const CLUSTER_UNITS: &str =
-    "G = 1, and models have mass 1 and energy -1/4 (docs/collapse.md has parsecs and years)";
-const NATURAL_UNITS: &str = "G = 1: with astronomical units and solar masses a year is 2π units of time, and 1 km/s is 0.03357";
+/// Answers to commands that do not exist. A line of this table and of those below has the command or the option that it is for (nothing: any),
+/// the guesses, and the answer.
+const ABOUT_COMMANDS: &str = "
+| simulate run integrate orbit orbits | trisolar nbody integrates bodies, cluster star clusters, encounters three bodies to their end, planets planetary systems
+| threebody three-body 3body chaos | trisolar divergence computes maps of three bodies, encounters follows three bodies to their end
+| burrau pythagorean figure-eight figure8 kepler plummer solar-system | known systems are start models: trisolar nbody --model NAME
+| lyapunov ftle megno | trisolar divergence --quantity ftle, planets and map compute indicators of chaos
+| lorenz ode equations henon | trisolar map --ode TEXT or --iterate TEXT takes equations as text
+| basins basin fractal | trisolar atlas analyses a map of outcomes
+| gpu gpus info | trisolar devices lists GPUs and CPU
+| integrators compare-integrators | trisolar nbody --integrator NAME,NAME,... --plots FOLDER draws the errors of several integrators
+| convert export | results have the format that the names of --out ask for: .npz, .csv, and more
+| energy series elements | trisolar nbody --series FILE.csv has energies and momenta over time, planets --out the elements
+| film movie animate | --film FILE of nbody and cluster, and trisolar zoom
+| resume continue restart | --resume FILE of the command whose run was interrupted
+| test check | trisolar selftest checks this machine
+";
 
 /// Answers to options that do not exist.
-const ABOUT_OPTIONS: Answers = &[
-    (
-        "planets",
-        &["units"],
-        "lengths are in au, masses in solar masses (or 1mjup, 1mearth), times in years, angles in radians (or 10deg)",
-    ),
-    ("encounters", &["units"], NATURAL_UNITS),
-    ("cluster", &["units"], CLUSTER_UNITS),
-    ("", &["units"], UNITS),
-    ("", &["cpu"], "--backend cpu"),
-    ("", &["gpu", "cuda"], "--backend gpu"),
-    (
-        "nbody",
-        &["periods", "orbits", "years"],
-        "--end TIME, in the units of the start or of --units; models with a period take one without it",
-    ),
-    (
-        "nbody",
-        &["body", "planet", "planets", "add"],
-        "--input FILE reads bodies, one a line; trisolar planets --planet m=...,a=...,e=... takes orbital elements",
-    ),
-    (
-        "nbody",
-        &[
-            "stop",
-            "until",
-            "escape-radius",
-            "max-distance",
-            "min-distance",
-        ],
-        "a run of nbody ends at --end; encounters and planets end with an escape or an encounter",
-    ),
-    (
-        "nbody",
-        &["save"],
-        "--out FILE for the last state, --snapshots FOLDER for all, --checkpoint FILE to resume or draw again",
-    ),
-    (
-        "nbody",
-        &["tree", "theta", "opening-angle", "fmm", "barnes-hut"],
-        "nbody evaluates all pairs of bodies, without a tree",
-    ),
-    (
-        "nbody",
-        &["collisions", "collision", "merge", "radii"],
-        "bodies of nbody are points; encounters --radii ends with a collision",
-    ),
-    (
-        "nbody",
-        &["relativity", "gr", "j2", "drag", "tides"],
-        "planets has relativity, tides and radiation; trisolar map --ode takes equations of your own",
-    ),
-    (
-        "cluster",
-        &["mass", "radius", "half-mass-radius", "rh"],
-        CLUSTER_UNITS,
-    ),
-    (
-        "cluster",
-        &["tidal-field", "tides", "galaxy", "potential"],
-        "clusters are isolated: there is no field of a galaxy",
-    ),
-    (
-        "encounters",
-        &["cross-section"],
-        "--draw impact=disc:0:B: the share of an outcome times π B² is its cross section",
-    ),
-    ("divergence", &["lyapunov", "ftle"], "--quantity ftle"),
-    (
-        "divergence",
-        &["zoom"],
-        "trisolar zoom makes a film; --center X,Y and --span WIDTH set the view",
-    ),
-    (
-        "divergence",
-        &["bounds", "extent", "range", "xlim", "ylim", "limits"],
-        "--center X,Y and --span WIDTH",
-    ),
-    (
-        "planets",
-        &["n-planets"],
-        "--planet m=...,a=...,e=... once for each planet",
-    ),
-    (
-        "cluster",
-        &["until", "stop", "core-collapse"],
-        "--end is a time; docs/collapse.md says when the core of N stars collapses",
-    ),
-    (
-        "cluster",
-        &[
-            "imf",
-            "kroupa",
-            "salpeter",
-            "mass-function",
-            "binaries",
-            "binary-fraction",
-        ],
-        "models have equal masses; --input reads bodies of your own",
-    ),
-    (
-        "cluster",
-        &[
-            "regularize",
-            "regularise",
-            "regularized",
-            "regularised",
-            "ks",
-        ],
-        "--close-pairs regularised",
-    ),
-    (
-        "cluster",
-        &["integrator", "method"],
-        "the scheme is Hermite's: --order 4, 6 or 8",
-    ),
-    (
-        "cluster",
-        &["dt", "step"],
-        "each particle has steps of its own: --eta and --max-step",
-    ),
-    (
-        "encounters",
-        &["integrator", "method"],
-        "--order 2, 6 or 8, with --steps-per-period",
-    ),
-    (
-        "encounters",
-        &["dt", "step"],
-        "steps follow the encounters: --steps-per-period",
-    ),
-    (
-        "encounters",
-        &["model"],
-        "--setup binary-single, free-fall or burrau",
-    ),
-    (
-        "divergence",
-        &["model"],
-        "--masses, --positions and --velocities give the start; trisolar nbody --model integrates known orbits",
-    ),
-    (
-        "divergence",
-        &["end", "time", "tmax", "t-end"],
-        "--steps, times --dt",
-    ),
-    (
-        "map",
-        &["masses", "mass", "m"],
-        "trisolar map is for equations; maps of three bodies are trisolar divergence and encounters",
-    ),
-    (
-        "planets",
-        &["map", "vary", "x", "y"],
-        "LOW:HIGH:N in the place of a number is an axis, such as --set a2=7:10:64",
-    ),
-    ("planets", &["model", "system"], "--preset"),
-    ("planets", &["end", "time", "tmax", "t-end"], "--years"),
-    ("planets", &["dt"], "--step, in years or as 0.05P"),
-    ("planets", &["gr"], "--relativity potential or full"),
-    (
-        "planets",
-        &["megno"],
-        "MEGNO is what is observed unless --observable says otherwise",
-    ),
-    ("planets", &["star-mass", "mass"], "--star"),
-];
+const ABOUT_OPTIONS: &str = "
+planets | units | lengths are in au, masses in solar masses (or 1mjup, 1mearth), times in years, angles in radians (or 10deg)
+encounters | units | G = 1: with astronomical units and solar masses a year is 2π units of time, and 1 km/s is 0.03357
+cluster | units | G = 1, and models have mass 1 and energy -1/4 (docs/collapse.md has parsecs and years)
+| units | numbers have no units of their own: nbody --units au,yr,msun says which units all of them are in, and --g ties others together
+| cpu | --backend cpu
+| gpu cuda | --backend gpu
+nbody | periods orbits years | --end TIME, in the units of the start or of --units; models with a period take one without it
+nbody | body planet planets add | --input FILE reads bodies, one a line; trisolar planets --planet m=...,a=...,e=... takes orbital elements
+nbody | stop until escape-radius max-distance min-distance | a run of nbody ends at --end; encounters and planets end with an escape or an encounter
+nbody | save | --out FILE for the last state, --snapshots FOLDER for all, --checkpoint FILE to resume or draw again
+nbody | tree theta opening-angle fmm barnes-hut | nbody evaluates all pairs of bodies, without a tree
+nbody | collisions collision merge radii | bodies of nbody are points; encounters --radii ends with a collision
+nbody | relativity gr j2 drag tides | planets has relativity, tides and radiation; trisolar map --ode takes equations of your own
+cluster | mass radius half-mass-radius rh | G = 1, and models have mass 1 and energy -1/4 (docs/collapse.md has parsecs and years)
+cluster | tidal-field tides galaxy potential | clusters are isolated: there is no field of a galaxy
+encounters | cross-section | --draw impact=disc:0:B: the share of an outcome times π B² is its cross section
+divergence | lyapunov ftle | --quantity ftle
+divergence | zoom | trisolar zoom makes a film; --center X,Y and --span WIDTH set the view
+divergence | bounds extent range xlim ylim limits | --center X,Y and --span WIDTH
+planets | n-planets | --planet m=...,a=...,e=... once for each planet
+cluster | until stop core-collapse | --end is a time; docs/collapse.md says when the core of N stars collapses
+cluster | imf kroupa salpeter mass-function binaries binary-fraction | models have equal masses; --input reads bodies of your own
+cluster | regularize regularise regularized regularised ks | --close-pairs regularised
+cluster | integrator method | the scheme is Hermite's: --order 4, 6 or 8
+cluster | dt step | each particle has steps of its own: --eta and --max-step
+encounters | integrator method | --order 2, 6 or 8, with --steps-per-period
+encounters | dt step | steps follow the encounters: --steps-per-period
+encounters | model | --setup binary-single, free-fall or burrau
+divergence | model | --masses, --positions and --velocities give the start; trisolar nbody --model integrates known orbits
+divergence | end time tmax t-end | --steps, times --dt
+map | masses mass m | trisolar map is for equations; maps of three bodies are trisolar divergence and encounters
+planets | map vary x y | LOW:HIGH:N in the place of a number is an axis, such as --set a2=7:10:64
+planets | model system | --preset
+planets | end time tmax t-end | --years
+planets | dt | --step, in years or as 0.05P
+planets | gr | --relativity potential or full
+planets | megno | MEGNO is what is observed unless --observable says otherwise
+planets | star-mass mass | --star
+";
 
 /// Answers to values that are not allowed, with the option before each.
-const ABOUT_VALUES: Answers = &[
-    (
-        "integrator",
-        &["verlet", "stormer-verlet", "kdk"],
-        "velocity-verlet",
-    ),
-    (
-        "integrator",
-        &["euler"],
-        "explicit-euler, or symplectic-euler",
-    ),
-    (
-        "integrator",
-        &["yoshida", "yoshida4", "symplectic-4"],
-        "forest-ruth, which is of order 4 and symplectic",
-    ),
-    (
-        "integrator",
-        &[
-            "ias15",
-            "rkf45",
-            "rk45",
-            "rk78",
-            "bulirsch-stoer",
-            "bs",
-            "hermite",
-            "taylor",
-        ],
-        "steps of their own have nbody and planets by adaptive (order 8), trisolar cluster --order 8 (each body its own), encounters, and maps by regularised-6",
-    ),
-    (
-        "integrator",
-        &["whfast", "wh", "mercurius", "trace", "saba"],
-        "trisolar planets has Wisdom-Holman: --integrator wisdom-holman or hybrid",
-    ),
-    (
-        "quantity",
-        &["lyapunov", "lce", "mle", "megno"],
-        "ftle, the finite-time Lyapunov exponent",
-    ),
-    (
-        "quantity",
-        &["min-distance", "distance"],
-        "closest-approach",
-    ),
-    ("model", &["figure8", "figure-8", "eight"], "figure-eight"),
-    (
-        "model",
-        &["binary", "two-body", "sun-earth", "earth-moon"],
-        "kepler, two bodies on an ellipse: --semi-major, --eccentricity, --mass-ratio, and --units au,yr,msun",
-    ),
-    (
-        "model",
-        &["three-body", "pythagorean-problem"],
-        "burrau, figure-eight or lagrange",
-    ),
-    (
-        "integrator",
-        &["rk8", "dopri", "dopri8", "gauss-radau", "rk-dp"],
-        "adaptive, the method of Dormand & Prince of order 8",
-    ),
-    ("observable", &["lifetime", "escape"], "time"),
-    ("observable", &["chaos"], "megno or lyapunov"),
-    ("stop", &["escape", "ejection"], "r>DISTANCE, such as r>20"),
-    (
-        "stop",
-        &["encounter", "collision"],
-        "hill<NUMBER, such as hill<1",
-    ),
-    (
-        "e",
-        &["thermal"],
-        "--draw e=thermal draws a number for each run",
-    ),
-    (
-        "inclination",
-        &["isotropic", "random"],
-        "--draw inclination=isotropic draws a number for each run",
-    ),
-];
+const ABOUT_VALUES: &str = "
+integrator | verlet stormer-verlet kdk | velocity-verlet
+integrator | euler | explicit-euler, or symplectic-euler
+integrator | yoshida yoshida4 symplectic-4 | forest-ruth, which is of order 4 and symplectic
+integrator | ias15 rkf45 rk45 rk78 bulirsch-stoer bs hermite taylor | steps of their own have nbody and planets by adaptive (order 8), trisolar cluster --order 8 (each body its own), encounters, and maps by regularised-6
+integrator | whfast wh mercurius trace saba | trisolar planets has Wisdom-Holman: --integrator wisdom-holman or hybrid
+quantity | lyapunov lce mle megno | ftle, the finite-time Lyapunov exponent
+quantity | min-distance distance | closest-approach
+model | figure8 figure-8 eight | figure-eight
+model | binary two-body sun-earth earth-moon | kepler, two bodies on an ellipse: --semi-major, --eccentricity, --mass-ratio, and --units au,yr,msun
+model | three-body pythagorean-problem | burrau, figure-eight or lagrange
+integrator | rk8 dopri dopri8 gauss-radau rk-dp | adaptive, the method of Dormand & Prince of order 8
+observable | lifetime escape | time
+observable | chaos | megno or lyapunov
+stop | escape ejection | r>DISTANCE, such as r>20
+stop | encounter collision | hill<NUMBER, such as hill<1
+e | thermal | --draw e=thermal draws a number for each run
+inclination | isotropic random | --draw inclination=isotropic draws a number for each run
+";
 
 /// Adds the other names to the commands and their options.
 pub(super) fn accepted(command: Command) -> Command {
@@ -484,17 +229,19 @@ pub(super) fn answered(mut error: Error, words: &[String]) -> Error {
 }
 
 /// The answer to a guess in a table, for a command or an option.
-fn find(table: Answers, of: &str, guess: &str) -> Option<String> {
+fn find(table: &str, of: &str, guess: &str) -> Option<String> {
     let guess = guess.to_lowercase().replace('_', "-");
-    let fits = |row: &&(&str, &[&str], &str)| {
-        (row.0.is_empty() || row.0 == of) && row.1.contains(&guess.as_str())
-    };
-    table.iter().find(fits).map(|row| row.2.to_owned())
+    table.lines().find_map(|line| {
+        let (whose, answered) = line.split_once("| ")?;
+        let (guesses, answer) = answered.split_once(" | ")?;
+        let fits = whose.is_empty() || whose.trim_end() == of;
+        let fits = fits && guesses.split(' ').any(|known| known == guess);
+        fits.then(|| answer.to_owned())
+    })
 }
 
 /// The answer to a number with a unit, or to a range in the place of a number.
 fn of_number(command: &str, guess: &str, said: &str) -> Option<String> {
-    let natural = ["encounters", "cluster"].contains(&command);
     if !said.ends_with("is not a number") || !guess.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -503,7 +250,11 @@ fn of_number(command: &str, guess: &str, said: &str) -> Option<String> {
             Some("--draw NAME=LAW:LOW:HIGH draws a number for each run, and --map X=LOW:HIGH makes it an axis".into())
         }
         true => None,
-        false => Some(if natural { NATURAL_UNITS } else { UNITS }.into()),
+        // Clusters have the units of encounters.
+        false => {
+            let natural = ["encounters", "cluster"].contains(&command);
+            find(ABOUT_OPTIONS, if natural { "encounters" } else { "" }, "units")
+        }
     }
 }
 
