@@ -79,7 +79,8 @@ impl<C: FnMut() -> bool> ForFollow for Noting<'_, C> {
             let goes_on = followed.system.goes_on();
             if steps.is_multiple_of(stride) || !goes_on {
                 let record = followed.record::<F>(plan);
-                let orbits = masses.iter().zip(&followed.system.states);
+                let given = followed.system.given::<F>(count, &plan.physics);
+                let orbits = masses.iter().zip(&given.states);
                 places.push(Place {
                     time: record.time / YEAR,
                     orbits: orbits.map(|(mass, state)| orbit(*mass, state)).collect(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kernels_gpu::planets::{Outcome, Record};
 
-use super::{Integrator, Specification, Validated, YEAR};
+use super::{Integrator, Specification, Stop, Validated, YEAR};
 use trisolar_io::npz::{Member, NpzReader, NpzWriter, SPECIFICATION};
 use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle, Theme, YDirection};
 use trisolar_io::{IoError, PictureFormat, npy};
@@ -30,12 +30,13 @@ pub struct Look {
 }
 
 /// The outcomes with their names.
-pub const OUTCOMES: [(Outcome, &str); 5] = [
+pub const OUTCOMES: [(Outcome, &str); 6] = [
     (Outcome::STABLE, "followed to the end"),
     (Outcome::CHAOTIC, "MEGNO above its limit"),
     (Outcome::ESCAPE, "escape"),
     (Outcome::ENCOUNTER, "encounter"),
     (Outcome::UNSOLVED, "unsolved"),
+    (Outcome::LIMIT, "beyond a limit of --stop"),
 ];
 
 impl Format {
@@ -141,7 +142,9 @@ pub fn read_npz(path: &Path) -> Result<(Specification, Vec<Record>), IoError> {
 /// The unit of a number of the star or a planet, such as `a2`; empty if it has none.
 pub fn unit(name: &str) -> &'static str {
     match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "a" => "au",
+        "a" | "x" | "y" | "z" => "au",
+        "P" | "T" => "years",
+        "vx" | "vy" | "vz" => "au / year",
         "m" | "star" => "solar masses",
         "e" => "",
         _ => "radians",
@@ -155,7 +158,12 @@ pub fn style(s: &Specification, theme: Theme) -> PictureStyle {
         range,
         spacing,
         theme,
-        missing: Some("escape or encounter"),
+        missing: Some(
+            match s.stop.iter().any(|stop| matches!(stop, Stop::Observed(..))) {
+                true => "ended sooner",
+                false => "escape or encounter",
+            },
+        ),
         ..PictureStyle::default()
     }
 }
@@ -199,7 +207,10 @@ pub fn picture(
             s.planets.len(),
             s.years,
             match s.integrator() {
-                Integrator::WisdomHolman => format!("Wisdom-Holman, step {}", s.step),
+                Integrator::WisdomHolman =>
+                    format!("Wisdom-Holman, step {}", s.step)
+                        + &s.corrector
+                            .map_or(String::new(), |order| format!(", corrector {order}")),
                 other => format!("{other} integrator"),
             }
         ),

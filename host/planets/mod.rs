@@ -5,6 +5,7 @@
 //! System i depends on the seed and i alone; all engines give the same bits.
 
 mod angle;
+mod corrector;
 mod course;
 mod device;
 mod ensemble;
@@ -22,11 +23,13 @@ pub use course::{Course, Place};
 pub use device::DeviceEngine;
 pub use ensemble::PlanetContents;
 pub use kernels_gpu::planets::{Outcome, Record};
-pub use number::{ELEMENTS, Number, PROPERTIES, PlanetText, Setting, YEAR, element_of_planet};
+pub use number::{
+    ELEMENTS, Number, NumberForms, PROPERTIES, PlanetText, Setting, YEAR, element_of_planet,
+};
 pub use observable::Observable;
 pub use overrides::Overrides;
 pub use preset::Preset;
-pub use spec::{Form, Integrator, Relativity, Specification, Step, Stop, Validated};
+pub use spec::{Elements, Form, Integrator, Relativity, Specification, Step, Stop, Validated};
 pub use step_check::{CHECKED, StepCheck, step_check, with_half_the_step};
 pub use summary::Summary;
 pub use trisolar_ensemble::{Engine, Executor};

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use kernels_gpu::encounters::Law;
 pub use kernels_gpu::planets::ELEMENTS;
+use kernels_gpu::planets::PlanetForm;
 use trisolar_spec::read::fraction;
 
 /// Units of time in a year: G = 1 with astronomical units and solar masses.
@@ -80,27 +81,33 @@ impl Number {
 }
 
 /// The units that may follow a number, with their values in those of the specification.
-const UNITS: [(&str, f64); 9] = [
-    ("msun", 1.0),
-    // The nominal values of the IAU (resolution B3 of 2015).
-    ("mjup", 1.266_865_3e17 / SUN),
-    ("mearth", 3.986_004e14 / SUN),
-    ("rsun", 6.957e8 / AU),
-    ("rjup", 7.149_2e7 / AU),
-    ("rearth", 6.378_1e6 / AU),
-    ("km", 1e3 / AU),
-    ("au", 1.0),
-    ("deg", std::f64::consts::PI / 180.0),
-];
+fn units() -> [(&'static str, f64); 12] {
+    let second = 1.0 / (unit_of_time() * YEAR);
+    [
+        ("msun", 1.0),
+        // The nominal values of the IAU (resolution B3 of 2015).
+        ("mjup", 1.266_865_3e17 / SUN),
+        ("mearth", 3.986_004e14 / SUN),
+        ("rsun", 6.957e8 / AU),
+        ("rjup", 7.149_2e7 / AU),
+        ("rearth", 6.378_1e6 / AU),
+        ("km/s", 1e3 / AU / second),
+        ("km", 1e3 / AU),
+        ("au", 1.0),
+        ("deg", std::f64::consts::PI / 180.0),
+        ("yr", 1.0),
+        ("days", 86_400.0 * second),
+    ]
+}
 
 impl FromStr for Number {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let unit = UNITS.iter().find(|(name, _)| text.ends_with(name));
+        let unit = units().into_iter().find(|(name, _)| text.ends_with(name));
         let (bare, factor) = unit.map_or((text, 1.0), |(name, factor)| {
-            (text.trim_end_matches(name).trim_end(), *factor)
+            (text.trim_end_matches(name).trim_end(), factor)
         });
         let range = |low: &str, high: &str| {
             let range = [fraction(low)?, fraction(high)?];
@@ -148,8 +155,77 @@ impl fmt::Display for Number {
 /// star's radiation pressure divided by its gravity, and Love number, time lag (s) and radius (au) of the tide on the planet.
 pub const PROPERTIES: [&str; 6] = ["tau_a", "tau_e", "beta", "k2", "lag", "radius"];
 
+/// The names that a number of a planet may have, one of [`ELEMENTS`] first, each with its [`PlanetForm`].
+const NAMES: [&[(&str, u64)]; ELEMENTS.len()] = [
+    &[("m", 0)],
+    &[
+        ("a", 0),
+        ("P", PlanetForm::PERIOD),
+        ("x", PlanetForm::CARTESIAN),
+    ],
+    &[("e", 0), ("y", PlanetForm::CARTESIAN)],
+    &[("inc", 0), ("z", PlanetForm::CARTESIAN)],
+    &[("Omega", 0), ("vx", PlanetForm::CARTESIAN)],
+    &[
+        ("omega", 0),
+        ("pomega", PlanetForm::PERICENTRE),
+        ("vy", PlanetForm::CARTESIAN),
+    ],
+    &[
+        ("M", 0),
+        ("lambda", PlanetForm::LONGITUDE),
+        ("f", PlanetForm::TRUE_ANOMALY),
+        ("T", PlanetForm::PASSAGE),
+        ("vz", PlanetForm::CARTESIAN),
+    ],
+];
+
+/// The number of a planet with this name, and its form.
+fn number_named(name: &str) -> Option<(usize, u64)> {
+    let of = |(i, names): (usize, &&[(&str, u64)])| {
+        let found = names.iter().find(|(known, _)| *known == name)?;
+        Some((i, found.1))
+    };
+    NAMES.iter().enumerate().find_map(of)
+}
+
+/// The form of all numbers of a planet: a sum of constants of [`PlanetForm`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NumberForms(pub(super) u64);
+
+impl NumberForms {
+    /// The name of a number.
+    fn name(self, number: usize) -> &'static str {
+        let mut others = NAMES[number].iter().skip(1);
+        let (name, _) = others
+            .find(|(_, form)| self.0 & form != 0)
+            .unwrap_or(&NAMES[number][0]);
+        name
+    }
+
+    /// The names of all numbers.
+    pub fn names(self) -> [&'static str; ELEMENTS.len()] {
+        std::array::from_fn(|number| self.name(number))
+    }
+
+    /// Whether the planet has a place and a velocity.
+    pub fn is_cartesian(self) -> bool {
+        self.0 == PlanetForm::CARTESIAN
+    }
+
+    /// The forms with another one of a number.
+    fn with(self, number: usize, form: u64) -> Self {
+        let all = NAMES[number].iter().fold(0, |all, (_, form)| all | form);
+        Self((self.0 & !all) | form)
+    }
+}
+
 /// Names that other programs have for elements.
-const OTHER_NAMES: [(&str, &str); 8] = [
+const OTHER_NAMES: [(&str, &str); 12] = [
+    ("period", "P"),
+    ("varpi", "pomega"),
+    ("l", "lambda"),
+    ("nu", "f"),
     ("mass", "m"),
     ("i", "inc"),
     ("inclination", "inc"),
@@ -160,15 +236,27 @@ const OTHER_NAMES: [(&str, &str); 8] = [
     ("peri", "omega"),
 ];
 
-/// The [`ELEMENTS`] of a planet and its [`PROPERTIES`]; those that are not given are 0.
+/// The [`ELEMENTS`] of a planet or what is in their place, and its [`PROPERTIES`]; those that are not given are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PlanetText(pub [Number; ELEMENTS.len()], pub [f64; PROPERTIES.len()]);
+pub struct PlanetText(
+    pub [Number; ELEMENTS.len()],
+    pub [f64; PROPERTIES.len()],
+    pub NumberForms,
+);
+
+impl PlanetText {
+    /// The name of each number.
+    pub fn names(&self) -> [&'static str; ELEMENTS.len()] {
+        self.2.names()
+    }
+}
 
 impl FromStr for PlanetText {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut numbers = [None; ELEMENTS.len() + PROPERTIES.len()];
+        let mut names = [None; ELEMENTS.len()];
         // A comma inside of parentheses separates the ends of a range.
         let mut depth = 0_i32;
         let words = text.split(|c| {
@@ -183,29 +271,47 @@ impl FromStr for PlanetText {
                 .iter()
                 .find(|(other, _)| *other == name.trim())
                 .map_or(name.trim(), |(_, name)| name);
-            if ["P", "period"].contains(&name) {
-                return Err("planets have a, not a period: a is (P² M)^(1/3) au for P years about M solar masses".into());
-            }
-            let mut known = ELEMENTS.iter().chain(&PROPERTIES);
-            let place = known.position(|known| *known == name);
+            let property = PROPERTIES.iter().position(|known| *known == name);
+            let property = property.map(|place| ELEMENTS.len() + place);
+            let place = number_named(name).map(|(place, _)| place).or(property);
             let place = place.ok_or_else(|| {
                 let [names, others] = [&ELEMENTS[..], &PROPERTIES].map(|names| names.join(", "));
                 format!(
-                    "there is no {name}; the elements are {names}, and other properties {others}"
+                    "there is no {name}; the elements are {names} (or P for a; pomega for omega; lambda, f or T for M; or x, y, z, vx, vy, vz for all), and other properties {others}"
                 )
             })?;
+            if let Some((name, before)) = names.get_mut(place).map(|n| (name, n.replace(name)))
+                && let Some(before) = before
+                && before != name
+            {
+                return Err(format!("only one of {before} and {name} can be given"));
+            }
             let number = value.parse().map_err(|e| format!("{name}: {e}"))?;
             if numbers[place].replace(number).is_some() {
                 return Err(format!("{name} is given twice"));
             }
         }
-        if numbers[1].is_none() {
-            return Err("a planet needs a, its semi-major axis (au)".into());
+        let given = names.iter().skip(1).flatten();
+        let forms: Vec<u64> = given
+            .filter_map(|name| Some(number_named(name)?.1))
+            .collect();
+        let is_cartesian = forms.contains(&PlanetForm::CARTESIAN);
+        if is_cartesian && forms.iter().any(|form| *form != PlanetForm::CARTESIAN) {
+            return Err(
+                "a planet has elements, or x, y, z, vx, vy and vz, not some of both".into(),
+            );
         }
+        if numbers[1].is_none() && !is_cartesian {
+            return Err(
+                "a planet needs a, its semi-major axis (au), or P, its period (years)".into(),
+            );
+        }
+        let form = forms.iter().fold(0, |all, form| all | form);
         let (elements, others) = numbers.split_at(ELEMENTS.len());
         let mut text = Self(
             [Number::Fixed(0.0); ELEMENTS.len()],
             [0.0; PROPERTIES.len()],
+            NumberForms(form),
         );
         for (to, number) in text.0.iter_mut().zip(elements) {
             *to = number.unwrap_or(*to);
@@ -223,7 +329,7 @@ impl FromStr for PlanetText {
 
 impl fmt::Display for PlanetText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = ELEMENTS.iter().zip(&self.0);
+        let words = self.names().into_iter().zip(&self.0);
         let others = PROPERTIES.iter().zip(&self.1).filter(|(_, x)| **x != 0.0);
         let words = words.map(|(name, x)| format!("{name}={x}"));
         let others = others.map(|(name, x)| format!("{name}={x}"));
@@ -254,16 +360,29 @@ impl Setting {
         star: &mut Number,
         planets: &mut [PlanetText],
     ) -> Result<(), String> {
+        // An element may take the place of another one.
+        if let Some((number, form, planet)) = in_name(&self.name)
+            && let Some(planet) = planet.checked_sub(1).and_then(|i| planets.get_mut(i))
+            && !planet.2.is_cartesian()
+            && form != PlanetForm::CARTESIAN
+        {
+            planet.2 = planet.2.with(number, form);
+        }
         *named(&self.name, star, planets)? = self.number;
         Ok(())
     }
 }
 
+/// The number of a planet, its form, and the number of the planet, from 1, in a name such as `a2`.
+fn in_name(name: &str) -> Option<(usize, u64, usize)> {
+    let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let (number, form) = number_named(letters)?;
+    Some((number, form, name[letters.len()..].parse().ok()?))
+}
+
 /// The element and the number of the planet, from 1, in a name such as `a2`.
 pub fn element_of_planet(name: &str) -> Option<(usize, usize)> {
-    let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let element = ELEMENTS.iter().position(|known| *known == letters)?;
-    Some((element, name[letters.len()..].parse().ok()?))
+    in_name(name).map(|(number, _, planet)| (number, planet))
 }
 
 /// The number with this name.
@@ -276,15 +395,17 @@ pub(super) fn named<'a>(
     planets: &'a mut [PlanetText],
 ) -> Result<&'a mut Number, String> {
     let last = planets.len();
-    let there = match element_of_planet(name) {
-        Some((element, planet)) => {
+    let names = planets.first().map_or(ELEMENTS, PlanetText::names);
+    let there = match in_name(name) {
+        Some((number, _, planet)) => {
             let planet = planet.checked_sub(1).and_then(|i| planets.get_mut(i));
-            planet.map(|planet| &mut planet.0[element])
+            let planet = planet.filter(|p| name.starts_with(p.names()[number]));
+            planet.map(|planet| &mut planet.0[number])
         }
         None => (name == "star").then_some(star),
     };
     there.ok_or_else(|| {
-        let names = ELEMENTS.map(|name| format!("{name}1 to {name}{last}"));
+        let names = names.map(|name| format!("{name}1 to {name}{last}"));
         format!("the numbers are star, {}", names.join(", "))
     })
 }
@@ -376,6 +497,14 @@ mod tests {
         let planet: PlanetText = "a=1,tau_e=100,beta=0.1".parse().unwrap();
         let text = "m=0,a=1,e=0,inc=0,Omega=0,omega=0,M=0,tau_e=100,beta=0.1";
         assert_eq!(planet.to_string(), text);
+        for text in [
+            "m=0,P=11.86,e=0,inc=0,Omega=0,pomega=1,lambda=2",
+            "m=0,a=1,e=0,inc=0,Omega=0,omega=0,f=0:6:8",
+            "m=0,a=1,e=0,inc=0,Omega=0,omega=0,T=-0.5",
+            "m=0,x=1,y=0,z=0,vx=0,vy=6.28,vz=0",
+        ] {
+            assert_eq!(text.parse::<PlanetText>().unwrap().to_string(), text);
+        }
         assert_eq!(
             "a=1".parse::<PlanetText>().unwrap().0[0],
             Number::Fixed(0.0)
@@ -384,7 +513,9 @@ mod tests {
             ("m=1", "needs a"),
             ("a=1,a=2", "a is given twice"),
             ("a=1,w=1,omega=2", "omega is given twice"),
-            ("P=1", "a is (P² M)^(1/3)"),
+            ("P=1,a=1", "only one of P and a"),
+            ("a=1,M=1,lambda=2", "only one of M and lambda"),
+            ("x=1,e=0.1", "not some of both"),
             (
                 "a=1,q=2",
                 "there is no q; the elements are m, a, e, inc, Omega, omega, M",

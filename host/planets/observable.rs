@@ -74,7 +74,12 @@ struct Row {
     kind: u64,
     /// The columns for that with their units.
     columns: &'static [[&'static str; 2]],
+    /// What kernels observe if the value ends systems, and the largest value that can.
+    stop: Option<(u64, f64)>,
 }
+
+/// The largest value that can end systems, if it has no other bound.
+const MOST: f64 = 1e9;
 
 /// What most rows have.
 const USUAL: Row = Row {
@@ -88,6 +93,7 @@ const USUAL: Row = Row {
     value: |r| r.observed[0],
     kind: Observation::NONE,
     columns: &[],
+    stop: None,
 };
 
 /// All observables.
@@ -109,6 +115,7 @@ const OBSERVABLES: [Row; 13] = [
         spacing: Spacing::Logarithmic,
         has_tangent: true,
         value: |r| r.lyapunov * YEAR,
+        stop: Some((Observation::LYAPUNOV, MOST)),
         ..USUAL
     },
     Row {
@@ -135,6 +142,7 @@ const OBSERVABLES: [Row; 13] = [
         has_tangent: true,
         kind: Observation::FLI,
         columns: &[["fli", ""]],
+        stop: Some((Observation::FLI, MOST)),
         ..USUAL
     },
     Row {
@@ -146,6 +154,7 @@ const OBSERVABLES: [Row; 13] = [
         value: |r| r.observed[1] - r.observed[0],
         kind: Observation::SEMI_MAJOR_AXIS,
         columns: &[["a_min", "au"], ["a_max", "au"]],
+        stop: Some((Observation::SEMI_MAJOR_AXIS, MOST)),
         ..USUAL
     },
     Row {
@@ -156,6 +165,7 @@ const OBSERVABLES: [Row; 13] = [
         value: |r| r.observed[1],
         kind: Observation::ECCENTRICITY,
         columns: &[["e_min", ""], ["e_max", ""]],
+        stop: Some((Observation::ECCENTRICITY, MOST)),
         ..USUAL
     },
     Row {
@@ -166,6 +176,7 @@ const OBSERVABLES: [Row; 13] = [
         value: |r| r.observed[1],
         kind: Observation::INCLINATION,
         columns: &[["inc_min", "radians"], ["inc_max", "radians"]],
+        stop: Some((Observation::INCLINATION, std::f64::consts::PI)),
         ..USUAL
     },
     Row {
@@ -176,6 +187,7 @@ const OBSERVABLES: [Row; 13] = [
         value: |r| r.observed[1],
         kind: Observation::AMD,
         columns: &[["amd_min", ""], ["amd_max", ""]],
+        stop: Some((Observation::AMD, MOST)),
         ..USUAL
     },
     Row {
@@ -185,6 +197,7 @@ const OBSERVABLES: [Row; 13] = [
         spacing: Spacing::Logarithmic,
         kind: Observation::AMD_STABILITY,
         columns: &[["amd_stability", ""]],
+        stop: Some((Observation::AMD_STABILITY, MOST)),
         ..USUAL
     },
     Row {
@@ -199,6 +212,7 @@ const OBSERVABLES: [Row; 13] = [
             ["libration_centre", "radians"],
             ["libration_amplitude", "radians"],
         ],
+        stop: Some((Observation::LIBRATION, std::f64::consts::PI)),
         ..USUAL
     },
     Row {
@@ -249,7 +263,9 @@ impl Observable {
     /// The value that maps show: none of systems that ended before their time, unless the map shows that time.
     pub fn drawn(self, record: &Record) -> f64 {
         let shown = [Outcome::STABLE.0, Outcome::CHAOTIC.0].contains(&record.outcome);
-        match shown || self == Self::Time {
+        // What went beyond its limit is the observable itself, unless the observable needs nothing on the way.
+        let limited = record.outcome == Outcome::LIMIT.0 && self.kind() != Observation::NONE;
+        match shown || limited || self == Self::Time {
             true => self.value(record),
             false => f64::NAN,
         }
@@ -273,6 +289,18 @@ impl Observable {
     /// What kernels observe on the way: a constant of [`Observation`].
     pub(super) fn kind(self) -> u64 {
         self.row().kind
+    }
+
+    /// What kernels observe if its value ends systems, and the largest value that can.
+    pub(super) fn stop(self) -> Option<(u64, f64)> {
+        self.row().stop
+    }
+
+    /// Those whose values can end systems.
+    pub(super) fn names_of_stops() -> String {
+        let all = OBSERVABLES.iter().filter(|row| row.stop.is_some());
+        let names: Vec<&str> = all.map(|row| row.name).collect();
+        names.join(", ")
     }
 
     /// Whether records that were made for `other` have its value.

@@ -1,7 +1,7 @@
 //! The values that a user gives, under the names of the command line, and the specification that they make.
 
 use super::{
-    Angle, Form, Integrator, Number, Observable, PlanetText, Preset, Relativity, Setting,
+    Angle, Elements, Form, Integrator, Number, Observable, PlanetText, Preset, Relativity, Setting,
     Specification, Step, Stop, Validated,
 };
 use trisolar_run::max_error;
@@ -23,10 +23,14 @@ parameters! {
             star: Option<Number> = "MASS" => read::parsed, default "1";
             /// A planet, from the inside out; repeat it for each, up to 15 times: mass m (0 for a test particle), semi-major axis a (au),
             /// eccentricity e, inclination inc, longitude of the node Omega, argument of the pericentre omega, mean anomaly M (radians, or
-            /// with deg behind it), about the star and the planets further in; and for --integrator adaptive the times tau_a and tau_e in which
+            /// with deg behind it), about the star and the planets further in; or the period P (years, or with days behind it) for a, the longitude
+            /// of the pericentre pomega for omega, mean longitude lambda, true anomaly f or time of the pericentre T (years) for M, or
+            /// x, y, z (au), vx, vy, vz (au a year, or with km/s behind it) for all elements; and for --integrator adaptive the times tau_a and tau_e in which
             /// a and e shrink by a factor e (years), radiation pressure beta as a share of gravity, and Love number k2, time lag (s) and radius
             /// (au, or with rjup, rearth or km behind it) of the tide on it; what is not given is 0
             planet: Vec<PlanetText> = "m=MASS,a=AU,e=E,..." => read::parsed, where { separator: Some(';') };
+            /// About what the orbits of the planets are: jacobi (the star and the planets further in) or heliocentric (the star alone)
+            elements: Option<Elements> = "NAME" => read::parsed, default "jacobi", where { choices: Some(Elements::names) };
             /// Number of systems, if they are not a map
             n: Option<u64> = "N" => |text| read::whole(text, 1..=1 << 32), default "1; with drawn numbers 1000";
             /// Seed of all random numbers
@@ -64,6 +68,9 @@ parameters! {
             step: Option<Step> = "YEARS or XP" => read::parsed, default "0.05P";
             /// Order of the parts of a step: kdk (kick, drift, kick) or dkd (drift, kick, drift, as in WHFast, with two drifts for each step)
             form: Option<Form> = "NAME" => read::parsed, default "kdk", where { choices: Some(Form::names) };
+            /// Order of the symplectic corrector at the start and at the end of a system, 3, 5, 7, 11 or 17 (Wisdom 2006): the energy error
+            /// then falls with the square of the planets' masses
+            corrector: Option<u64> = "ORDER" => |text| read::whole(text, 3..=17), default "none";
             /// What is observed: megno (its mean over time), lyapunov (exponent), fli (fast Lyapunov indicator), time (of the end),
             /// energy-error, a-range, e-max and inc-max (of a planet), amd (the largest relative angular momentum deficit), amd-stability
             /// (that of the start relative to the critical one), libration (amplitude of an angle), frequency-drift (change of a planet's
@@ -77,8 +84,9 @@ parameters! {
             angle: Option<Angle> = "SUM" => read::parsed;
         }
         "Ends" {
-            /// What ends systems sooner: r>DISTANCE (au), hill<NUMBER (two planets within so many Hill radii of either) or megno>NUMBER; can
-            /// be repeated
+            /// What ends systems sooner: r>DISTANCE (au), hill<NUMBER (two planets within so many Hill radii of either), closest<DISTANCE (two
+            /// planets; au), megno>NUMBER, or a limit of one of the observables lyapunov, fli, a-range, e-max, inc-max, amd, amd-stability
+            /// and libration, such as e-max>0.9; can be repeated
             stop: Vec<Stop> = "CONDITION" => read::parsed, default "r>1e9", where { separator: Some(',') };
         }
         "Accuracy" {
@@ -125,6 +133,8 @@ impl Overrides {
             integrator: (self.integrator).filter(|which| *which != Integrator::WisdomHolman),
             tolerance: self.tolerance,
             form: self.form.filter(|form| *form != Form::Kdk),
+            corrector: self.corrector,
+            elements: self.elements.filter(|about| *about != Elements::Jacobi),
             relativity: self.relativity,
             j2: self.j2,
             j4: self.j4,
@@ -164,6 +174,8 @@ impl Overrides {
             integrator: spec.integrator,
             tolerance: spec.tolerance,
             form: spec.form,
+            corrector: spec.corrector,
+            elements: spec.elements,
             relativity: spec.relativity,
             j2: spec.j2,
             j4: spec.j4,
@@ -256,6 +268,15 @@ mod tests {
                 observable: Some(Observable::Libration),
                 angle: Some("2*lambda2-lambda1-pomega1".parse().unwrap()),
                 ..given(&["a=1", "a=1.6"])
+            },
+            Overrides {
+                corrector: Some(11),
+                elements: Some(Elements::Heliocentric),
+                set: vec!["P2=2:3:8".parse().unwrap(), "f1=1".parse().unwrap()],
+                stop: ["e-max>0.5", "closest<0.001", "hill<1"]
+                    .map(|stop| stop.parse().unwrap())
+                    .to_vec(),
+                ..given(&["m=1e-5,a=1", "a=1.6"])
             },
         ];
         for overrides in cases {
@@ -408,6 +429,45 @@ mod tests {
                 },
                 "--observable closest: needs two planets",
             ),
+            (
+                with(|o| o.corrector = Some(4)),
+                "--corrector 4: must be 3, 5, 7, 11 or 17",
+            ),
+            (
+                with(|o| (o.corrector, o.integrator) = (Some(3), Some(Integrator::Hybrid))),
+                "--corrector 3: corrects steps of --integrator wisdom-holman",
+            ),
+            (
+                with(|o| o.stop = vec!["hill<1".parse().unwrap()]),
+                "--stop hill<1: is never true: no planet has a mass",
+            ),
+            (
+                with(|o| o.stop = vec!["libration>1".parse().unwrap()]),
+                "--observable libration: needs --angle",
+            ),
+            (
+                with(|o| {
+                    o.observable = Some(Observable::ARange);
+                    o.stop = vec!["e-max>0.9".parse().unwrap()];
+                }),
+                "--stop e-max>0.9: one thing is observed on the way, which is that of --observable a-range",
+            ),
+            (
+                with(|o| o.stop = ["fli>9", "amd>0.1"].map(|s| s.parse().unwrap()).to_vec()),
+                "--stop amd>0.1: one thing is observed on the way, which is that of --stop by fli",
+            ),
+            (
+                given(&["a=2", "P=1"]),
+                "a of planet 2 is 1 in system 0, and that of planet 1 2",
+            ),
+            (given(&["x=1,vy=10"]), "planet 1: the orbit must be bound"),
+            (
+                with(|o| {
+                    o.observable = Some(Observable::FrequencyDrift);
+                    o.planet[0] = "a=1,inc=180deg".parse().unwrap();
+                }),
+                "inc of exactly 180 degrees has no longitudes",
+            ),
             (with(|o| o.j2 = Some(0.1)), "--j2 0.1: needs --radius"),
             (with(|o| o.j4 = Some(0.1)), "--j4 0.1: needs --radius"),
             (
@@ -429,7 +489,20 @@ mod tests {
             let error = overrides.validated().unwrap_err().to_string();
             assert!(error.contains(said), "{error} / {said}");
         }
-        for text in ["r<20", "hill>1", "megno>-1", "q>1", "r", "r>x"] {
+        let too_much: Result<Stop, _> = "inc-max>190deg".parse();
+        assert!(too_much.unwrap_err().contains("must be up to 3.14"));
+        for text in [
+            "r<20",
+            "hill>1",
+            "megno>-1",
+            "q>1",
+            "r",
+            "r>x",
+            "closest>1",
+            "e-max<1",
+            "energy-error>1",
+            "r>1:2:3",
+        ] {
             assert!(
                 text.parse::<Stop>().unwrap_err().contains("r>DISTANCE"),
                 "{text}"

@@ -15,8 +15,8 @@ named! {
         Giants = "giants",
         /// TRAPPIST-1 on 2016-10-07 (BJD 2 457 257.931): the model with the greatest likelihood of Agol et al. (2021), as coplanar elements.
         Trappist1 = "trappist-1",
-        /// Two planets like those of Kepler-36 on circular orbits at their conjunctions with the star (Carter et al. 2012), close to the resonance
-        /// 7:6.
+        /// Two planets with the masses and periods of Kepler-36 (Carter et al. 2012) on circular orbits, at mean anomalies of conjunctions with
+        /// the star; close to the resonance 7:6.
         Kepler36 = "kepler-36",
     }
 }
@@ -66,5 +66,9 @@ impl Preset {
 /// A planet with this inclination and longitude of the node.
 fn planet([m, a, e, argument, mean]: Row, [inc, node]: [f64; 2]) -> PlanetText {
     let elements = [m, a, e, inc, node, argument, mean];
-    PlanetText(elements.map(Number::Fixed), Default::default())
+    PlanetText(
+        elements.map(Number::Fixed),
+        Default::default(),
+        Default::default(),
+    )
 }

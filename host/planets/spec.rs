@@ -13,7 +13,7 @@ use super::number::{
     ELEMENTS, LIGHT2, Number, PROPERTIES, PlanetText, YEAR, as_text, named as number_named,
     unit_of_time,
 };
-use super::{Angle, Observable};
+use super::{Angle, Observable, corrector};
 use trisolar_spec::SpecError;
 
 /// The step.
@@ -81,25 +81,44 @@ pub enum Stop {
     Hill(f64),
     /// MEGNO is above this number.
     Megno(f64),
+    /// Two planets are within this distance (au).
+    Closest(f64),
+    /// An observable is above this number.
+    Observed(Observable, f64),
 }
 
 impl FromStr for Stop {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let allowed = "must be r>DISTANCE (au, up to 1e9), hill<NUMBER (of Hill radii) or megno>NUMBER, each above 0";
-        let number = |text: &str| {
-            let x = text.trim().parse::<f64>().ok();
-            x.filter(|x| *x > 0.0 && *x <= 1e9).ok_or(allowed)
+        let allowed = || {
+            let names = Observable::names_of_stops();
+            format!(
+                "must be r>DISTANCE (au), hill<NUMBER (of Hill radii), closest<DISTANCE (au) or megno>NUMBER, each above 0 and up to 1e9, or a limit such as e-max>0.9 of {names}"
+            )
         };
-        let (name, then) = text.split_at(text.find(['<', '>']).ok_or(allowed)?);
+        let (name, then) = text.split_at(text.find(['<', '>']).ok_or_else(allowed)?);
         let (sign, x) = then.split_at(1);
-        let x = number(x)?;
+        let Ok(Number::Fixed(x)) = x.parse() else {
+            return Err(allowed());
+        };
+        if !(x > 0.0 && x <= 1e9) {
+            return Err(allowed());
+        }
         match (name.trim(), sign) {
             ("r", ">") => Ok(Self::Distance(x)),
             ("hill", "<") => Ok(Self::Hill(x)),
+            ("closest", "<") => Ok(Self::Closest(x)),
             ("megno", ">") => Ok(Self::Megno(x)),
-            _ => Err(allowed.into()),
+            (name, ">") => {
+                let observable: Observable = name.parse().map_err(|_| allowed())?;
+                match observable.stop() {
+                    Some((_, most)) if x <= most => Ok(Self::Observed(observable, x)),
+                    Some((_, most)) => Err(format!("the limit of {name} must be up to {most}")),
+                    None => Err(allowed()),
+                }
+            }
+            _ => Err(allowed()),
         }
     }
 }
@@ -110,11 +129,13 @@ impl fmt::Display for Stop {
             Self::Distance(x) => write!(f, "r>{x}"),
             Self::Hill(x) => write!(f, "hill<{x}"),
             Self::Megno(x) => write!(f, "megno>{x}"),
+            Self::Closest(x) => write!(f, "closest<{x}"),
+            Self::Observed(observable, x) => write!(f, "{observable}>{x}"),
         }
     }
 }
 
-as_text!(Step, Stop, Form, Integrator, Relativity);
+as_text!(Step, Stop, Form, Integrator, Relativity, Elements);
 
 /// A type whose values have names.
 macro_rules! named {
@@ -162,6 +183,16 @@ named! {
         Kdk = "kdk",
         /// Half a drift, a kick and half a drift.
         Dkd = "dkd",
+    }
+}
+
+named! {
+    /// About what orbits are given.
+    Elements {
+        /// About the centre of mass of the star and the planets further in.
+        Jacobi = "jacobi",
+        /// About the star alone.
+        Heliocentric = "heliocentric",
     }
 }
 
@@ -221,6 +252,12 @@ pub struct Specification {
     /// The order of the parts of a step, if it is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
+    /// The order of the symplectic corrector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrector: Option<u64>,
+    /// About what orbits are given, if not about the star and the planets further in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elements: Option<Elements>,
     /// How relativity acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relativity: Option<Relativity>,
@@ -254,7 +291,7 @@ impl Specification {
     /// All numbers with their names: that of the star, then those of planet 1, 2, and so on.
     fn numbers(&self) -> impl Iterator<Item = (String, &Number)> {
         let planets = self.planets.iter().enumerate().flat_map(|(i, planet)| {
-            let named = ELEMENTS.iter().zip(&planet.0);
+            let named = planet.names().into_iter().zip(&planet.0);
             named.map(move |(name, number)| (format!("{name}{}", i + 1), number))
         });
         [("star".to_owned(), &self.star)].into_iter().chain(planets)
@@ -291,7 +328,11 @@ impl Specification {
 
     /// Whether systems have a tangent vector.
     pub fn has_tangent(&self) -> bool {
-        let stops = self.stop.iter().any(|stop| matches!(stop, Stop::Megno(_)));
+        let stops = self.stop.iter().any(|stop| match stop {
+            Stop::Megno(_) => true,
+            Stop::Observed(observable, _) => observable.has_tangent(),
+            _ => false,
+        });
         stops || self.observable.has_tangent()
     }
 
@@ -332,6 +373,17 @@ impl Specification {
         if let Some(form) = self.form.filter(|_| integrator != Integrator::WisdomHolman) {
             let allowed = "is a form of steps of --integrator wisdom-holman only";
             return refuse("form", &form, allowed);
+        }
+        if let Some(order) = self.corrector {
+            if !corrector::ORDERS.contains(&order) {
+                return refuse("corrector", &order, "must be 3, 5, 7, 11 or 17");
+            }
+            if integrator != Integrator::WisdomHolman {
+                let allowed = "corrects steps of --integrator wisdom-holman only";
+                return refuse("corrector", &order, allowed);
+            }
+            (physics.corrector, physics.corrector_stages) =
+                corrector::stages(order, physics.drift_first != 0);
         }
         if let Some(tolerance) = self.tolerance {
             if !(1e-15..=1e-3).contains(&tolerance) {
@@ -460,8 +512,41 @@ impl Specification {
         let refuse = |name: &'static str, value: &dyn fmt::Display, allowed: String| {
             Err(SpecError::new(name, value, allowed))
         };
+        // What stops is observed together with the observable, if that is observed on the way.
+        let mut stops = self.stop.iter().filter_map(|stop| match stop {
+            Stop::Observed(of, x) => Some((stop, *of, *x)),
+            _ => None,
+        });
+        let (mut kind, mut limit) = (observable.kind(), f64::INFINITY);
+        let first = stops.clone().next().map(|(_, of, _)| of);
+        for (stop, of, x) in stops.by_ref() {
+            let (own, _) = of.stop().unwrap_or_default();
+            let other = match first {
+                Some(first) if first != of => Some(format!("--stop by {first}")),
+                _ if ![Observation::NONE, own].contains(&kind) => {
+                    Some(format!("--observable {observable}"))
+                }
+                _ => None,
+            };
+            if let Some(other) = other {
+                let allowed = format!(
+                    "one thing is observed on the way, which is that of {other}; r, hill, closest and megno can stop besides"
+                );
+                return refuse("stop", &stop, allowed);
+            }
+            kind = own;
+            let x = if of == Observable::Lyapunov {
+                x / YEAR
+            } else {
+                x
+            };
+            limit = limit.min(Observation::level(own, x));
+        }
+        let observes =
+            |which: fn(Observable) -> bool| which(observable) || first.is_some_and(which);
+        let needs_angle = observes(|which| which == Observable::Libration);
         if let Some(of) = self.of {
-            if !observable.has_planet() {
+            if !observes(Observable::has_planet) {
                 let of_planets = Observable::all().filter(|which| which.has_planet());
                 let names: Vec<&str> = of_planets.map(Observable::name).collect();
                 let allowed = format!("is used with --observable {}", names.join(", "));
@@ -472,7 +557,7 @@ impl Specification {
             }
         }
         match self.angle {
-            Some(angle) if observable != Observable::Libration => {
+            Some(angle) if !needs_angle => {
                 let allowed = "is used with --observable libration".into();
                 return refuse("angle", &angle, allowed);
             }
@@ -480,18 +565,35 @@ impl Specification {
                 let allowed = format!("must be of planets from 1 to {count}");
                 return refuse("angle", &angle, allowed);
             }
-            None if observable == Observable::Libration => {
+            None if needs_angle => {
                 let allowed = "needs --angle, such as 3*lambda2-2*lambda1-pomega2".into();
+                let observable = first.unwrap_or(observable);
                 return refuse("observable", &observable, allowed);
             }
             _ => {}
         }
-        if observable.needs_two() && count < 2 {
+        if observes(Observable::needs_two) && count < 2 {
             let allowed = "needs two planets".into();
             return refuse("observable", &observable, allowed);
         }
+        let retrograde = |planet: &PlanetText| {
+            let inc = planet.0[3].range();
+            !planet.2.is_cartesian() && inc.contains(&std::f64::consts::PI)
+        };
+        let has_longitudes = needs_angle || kind == Observation::FREQUENCY;
+        if let Some(planet) = self
+            .planets
+            .iter()
+            .find(|p| has_longitudes && retrograde(p))
+        {
+            let allowed = format!(
+                "an orbit with inc of exactly 180 degrees has no longitudes, which --observable {observable} needs"
+            );
+            return refuse("planet", planet, allowed);
+        }
         Ok(Observation {
-            kind: observable.kind(),
+            kind,
+            limit,
             planet: self.of.unwrap_or(count) - 1,
             angle: self
                 .angle
@@ -526,10 +628,23 @@ impl Specification {
             let number = i + 1;
             let refuse = |reason: String| Err(SpecError::new("planet", planet, reason));
             let [mass, a, e, angles @ ..] = &planet.0;
+            let [_, size, .., anomaly] = planet.names();
             if !allowed(mass, 0.0, 1e6) {
                 return refuse(format!("planet {number}: {above_zero}, or 0"));
             }
-            if !allowed(a, 1e-6, 1e6) {
+            if planet.2.is_cartesian() {
+                if !planet.0.iter().all(|x| allowed(x, -1e6, 1e6)) {
+                    let reason = "coordinates must be from -1e6 to 1e6 (au, and au a year)";
+                    return refuse(format!("planet {number}: {reason}"));
+                }
+                continue;
+            }
+            if size == "P" && !allowed(a, 1e-9, 1e9) {
+                return refuse(format!(
+                    "planet {number}: P must be from 1e-9 to 1e9 (years)"
+                ));
+            }
+            if size == "a" && !allowed(a, 1e-6, 1e6) {
                 return refuse(format!("planet {number}: a must be from 1e-6 to 1e6 (au)"));
             }
             if !allowed(e, 0.0, 0.999_999) {
@@ -543,15 +658,22 @@ impl Specification {
                 ));
             }
             if !angles.iter().all(|angle| allowed(angle, -1e6, 1e6)) {
+                let unit = if anomaly == "T" {
+                    "radians, and years for T"
+                } else {
+                    "radians"
+                };
                 return refuse(format!(
-                    "planet {number}: angles must be from -1e6 to 1e6 (radians)"
+                    "planet {number}: angles must be from -1e6 to 1e6 ({unit})"
                 ));
             }
-            if let Some(before) = i.checked_sub(1) {
-                let inner = self.planets[before].0[1].range()[1];
+            // Those of which one has an a and the other has none are compared in a sample.
+            let before = i.checked_sub(1).map(|before| &self.planets[before]);
+            if let Some(before) = before.filter(|before| before.names()[1] == size) {
+                let inner = before.0[1].range()[1];
                 if inner >= a.range()[0] {
                     return refuse(format!(
-                        "planets must come from the inside out: a of planet {number} must be above that of planet {i}, {inner}"
+                        "planets must come from the inside out: {size} of planet {number} must be above that of planet {i}, {inner}"
                     ));
                 }
             }
@@ -583,6 +705,7 @@ impl Specification {
             end: self.years * YEAR,
             far: 1e9,
             hill: 0.0,
+            near: 0.0,
             megno: f64::INFINITY,
         };
         for stop in &self.stop {
@@ -590,7 +713,20 @@ impl Specification {
                 Stop::Distance(x) => limits.far = x,
                 Stop::Hill(x) => limits.hill = x,
                 Stop::Megno(x) => limits.megno = x,
+                Stop::Closest(x) => limits.near = x,
+                Stop::Observed(..) => {}
             }
+            let massless = self.planets.iter().all(|p| p.0[0].range()[1] == 0.0);
+            let never = match stop {
+                Stop::Hill(_) | Stop::Closest(_) if count < 2 => "there is only one planet",
+                Stop::Hill(_) if massless => "no planet has a mass, and hence a Hill radius",
+                _ => continue,
+            };
+            return Err(SpecError::new(
+                "stop",
+                stop,
+                format!("is never true: {never}"),
+            ));
         }
         let mut place = 0;
         let mut law = |number: &Number| {
@@ -607,7 +743,12 @@ impl Specification {
             observation: self.observation()?,
             star: law(&self.star),
             planets: [[Law::default(); ELEMENTS.len()]; MAX_PLANETS],
+            forms: [0; MAX_PLANETS],
+            heliocentric: u64::from(self.elements == Some(Elements::Heliocentric)),
         };
+        for (form, planet) in plan.forms.iter_mut().zip(&self.planets) {
+            *form = planet.2.0;
+        }
         for (laws, planet) in plan.planets.iter_mut().zip(&self.planets) {
             for (to, number) in laws.iter_mut().zip(&planet.0) {
                 *to = law(number);
@@ -648,9 +789,27 @@ impl Validated {
         trisolar_ensemble::evenly_spaced(self.specification.n, most)
     }
 
-    /// Checks that systems take at least one step and not too many.
+    /// Checks that orbits are bound and in order, and that systems take at least one step and not too many.
     fn check_steps(&self) -> Result<(), SpecError> {
+        let planets = &self.specification.planets;
         for item in self.sample(SAMPLE) {
+            let starts = self.plan.starts::<MAX_PLANETS>(item);
+            for (i, planet) in planets.iter().enumerate() {
+                let (a, number) = (starts[i].a, i + 1);
+                if !(1e-6..=1e6).contains(&a) {
+                    let reason = format!(
+                        "planet {number}: the orbit must be bound and have a from 1e-6 to 1e6 (au); it is {a} in system {item}"
+                    );
+                    return Err(SpecError::new("planet", planet, reason));
+                }
+                let inner = i.checked_sub(1).map(|before| starts[before].a);
+                if let Some(inner) = inner.filter(|inner| *inner >= a) {
+                    let reason = format!(
+                        "planets must come from the inside out: a of planet {number} is {a} in system {item}, and that of planet {i} {inner}"
+                    );
+                    return Err(SpecError::new("planet", planet, reason));
+                }
+            }
             let (h, _) = self.plan.step(item);
             let steps = self.plan.limits.end / h;
             if !(0.999_999..=4e9).contains(&steps) {
@@ -673,16 +832,14 @@ impl Validated {
         let (mut long, mut crossing, mut inside) = (0_u32, 0_u32, 0_u32);
         for &item in &sample {
             let (h, _) = self.plan.step(item);
-            let mut inner = self.plan.star(item);
+            let starts = self.plan.starts::<MAX_PLANETS>(item);
             let (mut is_long, mut crosses, mut apocentre) = (false, false, 0.0);
             let mut is_inside = false;
-            for i in 0..self.specification.planets.len() {
-                let of = |k| self.plan.element(i, k, item);
-                let (a, e) = (of(1), of(2));
-                inner += of(0);
+            for start in &starts[..self.specification.planets.len()] {
+                let (a, e) = (start.a, start.e);
                 let q = a * (1.0 - e);
                 // The period of a circular motion at the angular velocity of the pericentre.
-                let passage = YEAR * (q * q * q / (inner * (1.0 + e))).sqrt();
+                let passage = YEAR * (q * q * q / (start.about * (1.0 + e))).sqrt();
                 is_long |= h > passage / 16.0;
                 crosses |= q <= apocentre;
                 is_inside |= q < radius;

@@ -151,7 +151,51 @@ fn all_engines_give_the_same_bits() {
         overrides.validated().unwrap()
     });
     let mut observed: Vec<Validated> = observed.collect();
-    let mut seen = [false; 6];
+    let mut seen = [false; 7];
+    let stops = [
+        "lyapunov>1",
+        "fli>4",
+        "a-range>0.01",
+        "e-max>0.1",
+        "inc-max>100deg",
+        "amd>0.01",
+        "amd-stability>0.5",
+        "libration>1",
+    ];
+    let stopped = stops.iter().enumerate().map(|(i, stop)| {
+        let planets = meeting([2, 3, 4][i % 3], |_| {});
+        let mut overrides = Overrides::of(planets.specification());
+        overrides.stop = vec![stop.parse().unwrap(), "closest<0.02".parse().unwrap()];
+        overrides.integrator =
+            [None, Some("adaptive"), Some("hybrid")][i / 3].map(|name| name.parse().unwrap());
+        overrides.observable = Some("time".parse().unwrap());
+        overrides.planet[1] =
+            "m=1e-4,P=1.3,e=uniform(0,0.3),inc=uniform(0,3),pomega=2,f=uniform(0,6)"
+                .parse()
+                .unwrap();
+        if stop.starts_with("libration") {
+            overrides.angle = Some("3*lambda2-2*lambda1-pomega2".parse().unwrap());
+        }
+        overrides.validated().unwrap()
+    });
+    let corrected = [
+        (2, 17, "kdk", "megno"),
+        (3, 3, "dkd", "e-max"),
+        (5, 7, "kdk", "time"),
+    ];
+    let corrected = corrected.map(|(count, order, form, observable)| {
+        let planets = meeting(count, |_| {});
+        let mut overrides = Overrides::of(planets.specification());
+        overrides.corrector = Some(order);
+        overrides.form = Some(form.parse().unwrap());
+        overrides.observable = Some(observable.parse().unwrap());
+        overrides.elements = Some("heliocentric".parse().unwrap());
+        overrides.planet[1] = "m=1e-3,x=-0.6,y=0.9,z=0.1,vx=-5.15,vy=-3.45"
+            .parse()
+            .unwrap();
+        overrides.validated().unwrap()
+    });
+    observed.extend(stopped.chain(corrected));
     observed.extend([
         one,
         map,
@@ -189,8 +233,8 @@ fn all_engines_give_the_same_bits() {
         }
     }
     // Point masses that collide are not solved.
-    let [open, ended @ .., _] = seen;
-    assert!(ended == [true; 4] && !open, "{seen:?}");
+    let [open, ended @ .., _, limit] = seen;
+    assert!(ended == [true; 4] && limit && !open, "{seen:?}");
 }
 
 #[test]
@@ -421,4 +465,144 @@ fn frequencies_and_indicators_tell_chaos_from_regular_motion() {
     // ln t: in ten times the time it grows by ln 10.
     let growth = median(&regular, 2);
     assert!((growth - 10_f64.ln()).abs() < 0.5, "{growth}");
+}
+
+/// The relative energy errors of light planets with these steps (years).
+fn energy_errors(form: &str, corrector: Option<u64>, mass: f64, steps: &[f64]) -> Vec<f64> {
+    let planets = [
+        format!("m={mass},a=1,e=0.05,inc=0.02,M=1"),
+        format!("m={},a=1.7,e=0.08,inc=0.03,Omega=2,omega=1,M=3", 0.5 * mass),
+    ];
+    let planets = [&planets[0][..], &planets[1]];
+    let errors = steps.iter().map(|step| {
+        // The error itself, not its secular part: the largest of several ends.
+        let at = |years: f64| {
+            let valid = valid(&planets, |o| {
+                o.step = Some(step.to_string().parse().unwrap());
+                o.years = Some(years);
+                o.corrector = corrector;
+                o.form = Some(form.parse().unwrap());
+                o.observable = Some("energy-error".parse().unwrap());
+            });
+            fastest(&valid)[0].energy_error.abs()
+        };
+        (1..6).map(|i| at(3.3 * f64::from(i))).fold(0.0, f64::max)
+    });
+    errors.collect()
+}
+
+#[test]
+fn correctors_leave_errors_of_higher_order_and_of_the_square_of_the_masses() {
+    for form in ["kdk", "dkd"] {
+        let order = |corrector, mass, steps: [f64; 2]| {
+            let found = energy_errors(form, corrector, mass, &steps);
+            (found[0] / found[1]).log2()
+        };
+        let slope = order(None, 1e-6, [0.1, 0.05]);
+        assert!((1.6..2.4).contains(&slope), "{form}: {slope}");
+        let slope = order(Some(3), 1e-6, [0.03, 0.015]);
+        assert!((3.4..4.6).contains(&slope), "{form}: {slope}");
+        // The rest grows with the square of the masses; without a corrector the relative error is proportional to them.
+        let left = [1e-4, 1e-5].map(|mass| energy_errors(form, Some(17), mass, &[0.05])[0]);
+        let slope = (left[0] / left[1]).log10();
+        assert!((1.7..2.3).contains(&slope), "{form}: {left:?}");
+        let without = energy_errors(form, None, 1e-5, &[0.05])[0];
+        assert!(left[1] < 1e-3 * without, "{form}: {left:?} {without:e}");
+    }
+}
+
+#[test]
+fn other_elements_give_the_same_system() {
+    let (e, node, argument, mean) = (0.3_f64, 0.4, 1.1, 0.7_f64);
+    let mut anomaly = mean;
+    for _ in 0..50 {
+        anomaly = mean + e * anomaly.sin();
+    }
+    let half = ((1.0 + e) / (1.0 - e)).sqrt() * (0.5 * anomaly).tan();
+    let f = 2.0 * half.atan();
+    let (m, a) = (1e-3, 5.2_f64);
+    let period = (a.powi(3) / (1.0 + m)).sqrt();
+    let same = |planet: &str| {
+        let with = format!("m={m},e={e},inc=0.2,Omega={node},{planet}");
+        let outer = "m=1e-4,a=9,e=0.1,M=1";
+        let valid = valid(&[&with, outer], |o| o.years = Some(30.0));
+        fastest(&valid)[0].megno
+    };
+    let expected = same(&format!("a={a},omega={argument},M={mean}"));
+    let pomega = node + argument;
+    for planet in [
+        format!("P={period},omega={argument},M={mean}"),
+        format!("a={a},pomega={pomega},M={mean}"),
+        format!("a={a},omega={argument},lambda={}", pomega + mean),
+        format!("a={a},omega={argument},f={f}"),
+        format!(
+            "P={}days,pomega={pomega},T={}",
+            period * 365.256_898_3,
+            -mean / std::f64::consts::TAU * period
+        ),
+    ] {
+        let found = same(&planet);
+        assert!(
+            (found - expected).abs() < 1e-5,
+            "{planet}: {found} {expected}"
+        );
+    }
+    // Heliocentric elements of the inner planet are Jacobi elements, and states are those of the elements.
+    let of = |planets: [&str; 2], about: &str| {
+        let valid = valid(&planets, |o| {
+            o.years = Some(30.0);
+            o.elements = Some(about.parse().unwrap());
+        });
+        valid.plan().starts::<2>(0)
+    };
+    let inner = "m=1e-3,a=1,M=1";
+    let jacobi = of([inner, "m=1e-4,a=2,e=0.1"], "jacobi");
+    let x = jacobi[1].state;
+    let text = |k: f64, x: f64| format!("{}", k * x);
+    let tau = std::f64::consts::TAU;
+    let cartesian = format!(
+        "m=1e-4,x={},y={},z={},vx={},vy={},vz={}",
+        x.x.x,
+        x.x.y,
+        x.x.z,
+        text(tau, x.v.x),
+        text(tau, x.v.y),
+        text(tau, x.v.z)
+    );
+    let again = of([inner, &cartesian], "jacobi");
+    assert!((again[1].a - 2.0).abs() < 1e-14 && (again[1].e - 0.1).abs() < 1e-14);
+    // Seen from the star, the centre of mass is 1e-3 of the inner planet's place away.
+    let helio = of([inner, &cartesian], "heliocentric");
+    let off = helio[1].state.x - x.x;
+    let centre = helio[0].state.x.scaled(-1e-3 / (1.0 + 1e-3));
+    let rest = off - centre;
+    assert!(rest.dot(rest).sqrt() < 1e-15, "{rest:?}");
+}
+
+#[test]
+fn correctors_have_the_energy_errors_of_whfast() {
+    // REBOUND 4.6.0: WHFast with safe_mode = 0 and this corrector, in the frame of the centre of mass, 200 steps of 5 (in units of which a year has 2π).
+    for (order, expected) in [
+        (None, 3.320_065e-7),
+        (Some(3), 8.050_060e-8),
+        (Some(5), 7.811_701e-8),
+        (Some(7), 7.805_863e-8),
+        (Some(11), 7.805_675e-8),
+        (Some(17), 7.805_673e-8),
+    ] {
+        let saturn = "m=0.000285,a=7,e=0.1,omega=1.616,M=0.871";
+        let valid = valid(&[JUPITER, saturn], |o| {
+            let step = 5.0 / std::f64::consts::TAU;
+            o.step = Some(step.to_string().parse().unwrap());
+            o.years = Some(200.0 * step);
+            o.form = Some("dkd".parse().unwrap());
+            o.corrector = order;
+            o.observable = Some("energy-error".parse().unwrap());
+        });
+        let [found] = &fastest(&valid)[..] else {
+            panic!("one system");
+        };
+        let off = (found.energy_error / expected - 1.0).abs();
+        assert!(found.steps == 200 && off < 1e-5, "{order:?}: {found:?}");
+    }
 }

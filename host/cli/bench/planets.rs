@@ -17,13 +17,13 @@ use crate::{Failure, interrupt};
 const GIANTS: usize = 4;
 
 /// Measures the planets of the solar system with drawn mean anomalies, at 20 steps in the shortest period: the giant planets from Jupiter on if
-/// there are up to 4 planets, otherwise those from Mercury on. The records of all engines are compared bit for bit.
+/// there are up to 4 planets, otherwise those from Mercury on, and beyond 8 others like Neptune at 1.5 times the distance of the one before. The records of all engines are compared bit for bit.
 #[derive(Debug, clap::Args)]
 #[command(
     about = "Measure planetary systems: steps per second on every engine, with and without MEGNO"
 )]
 pub(crate) struct Args {
-    /// Numbers of planets, separated by commas: 1 to 8
+    /// Numbers of planets, separated by commas: 1 to 15
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "2,3,8", value_parser = planets)]
     planets: Vec<usize>,
     /// Systems on GPUs
@@ -40,7 +40,7 @@ pub(crate) struct Args {
 }
 
 fn planets(text: &str) -> Result<usize, String> {
-    read::whole::<usize>(text, 1..=8)
+    read::whole::<usize>(text, 1..=15)
 }
 
 fn systems(text: &str) -> Result<u64, String> {
@@ -132,6 +132,13 @@ fn specification(
     };
     let (_, mut planet) = preset.system();
     planet.truncate(count);
+    while let Some(last) = planet.last().copied()
+        && planet.len() < count
+    {
+        let mut next = last;
+        next.0[1] = Number::Fixed(1.5 * last.0[1].range()[0]);
+        planet.push(next);
+    }
     for planet in &mut planet {
         planet.0[6] = Number::Uniform([0.0, YEAR]);
     }

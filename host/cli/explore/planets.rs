@@ -73,6 +73,7 @@ fn axis(kind: &str, planet: Option<usize>, value: f64, semi_major: &[f64]) -> Ax
             let most = outer.map_or(1e6, |outer| outer.next_down());
             ([*inner.unwrap_or(&1e-6), most], power_near(value))
         }
+        "P" => ([1e-9, 1e9], power_near(value)),
         "e" => ([0.0, 0.999_999], most_of(0.999_999)),
         // Half a turn is somewhat less than 1.
         _ => ([-1e6, 1e6], 4.0),
@@ -81,7 +82,9 @@ fn axis(kind: &str, planet: Option<usize>, value: f64, semi_major: &[f64]) -> Ax
     let usual = match kind {
         "e" => [0.0, 0.5],
         "m" if value == 0.0 => [0.0, 1.0],
-        "star" | "m" | "a" => [0.75, 1.25].map(|share| (share * value / factor).clamp(low, high)),
+        "star" | "m" | "a" | "P" => {
+            [0.75, 1.25].map(|share| (share * value / factor).clamp(low, high))
+        }
         _ => [0.0, std::f64::consts::TAU / factor],
     };
     Axis {
@@ -118,11 +121,14 @@ impl Shown for Overrides {
             let allowed = format!("the explorer takes up to {MAX_STEPS} steps, not {steps}");
             return Err(SpecError::new("years", s.years, allowed));
         }
-        let semi_major = s.planets.iter().map(|planet| fixed(&planet.0[1]));
+        // Only those of which all have one are kept in order.
+        let have_a = s.planets.iter().all(|planet| planet.names()[1] == "a");
+        let semi_major = s.planets.iter().filter(|_| have_a);
+        let semi_major = semi_major.map(|planet| fixed(&planet.0[1]));
         let semi_major: Vec<f64> = semi_major.collect::<Result<_, _>>()?;
         let mut all = vec![axis("star", None, fixed(&s.star)?, &[])];
         for (i, planet) in s.planets.iter().enumerate() {
-            for (kind, number) in ELEMENTS.iter().zip(&planet.0) {
+            for (kind, number) in planet.names().into_iter().zip(&planet.0) {
                 all.push(axis(kind, Some(i), fixed(number)?, &semi_major));
             }
         }
@@ -138,7 +144,9 @@ impl Shown for Overrides {
             }),
             warnings: valid.warnings(),
         };
-        Ok((all, ["a", "e"].map(|kind| format!("{kind}{last}")), look))
+        let names = s.planets.last().map_or(ELEMENTS, |planet| planet.names());
+        let shown = [names[1], names[2]].map(|kind| format!("{kind}{last}"));
+        Ok((all, shown, look))
     }
 
     fn on_map(&self, axes: [(&str, [f64; 2]); 2], size: [u64; 2]) -> Self {

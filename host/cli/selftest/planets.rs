@@ -1,6 +1,8 @@
 //! Planetary systems of the self test.
 
-use trisolar::planets::{Integrator, Number, Observable, Overrides, Relativity, Validated};
+use trisolar::planets::{
+    Elements, Integrator, Number, Observable, Overrides, Relativity, Validated,
+};
 use trisolar::spec::SpecError;
 
 use super::ensembles::Case;
@@ -59,7 +61,16 @@ pub(super) fn cases(sizes: &Sizes) -> Result<Vec<Case<Validated>>, Failure> {
     // What adaptive kernels and those for any physics do does not depend on the number of planets.
     let few: &[usize] = &[2, 3, 4];
     let (orbit, indicator) = (Observable::FrequencyDrift, Observable::Fli);
-    let kernels: [(&str, Observable, &[usize], Change); 12] = [
+    // Orbits in other numbers, with a corrector, and ends by what is observed.
+    let others: Change = |o| {
+        let angle = "uniform(0,6.28)";
+        let period = format!("m=1e-4,P=1.5,e=uniform(0,0.3),pomega={angle},f={angle}");
+        o.planet[1] = period.parse().expect("a planet");
+        o.elements = Some(Elements::Heliocentric);
+        o.corrector = Some(11);
+        o.stop = vec!["e-max>0.2".parse().expect("a limit")];
+    };
+    let kernels: [(&str, Observable, &[usize], Change); 14] = [
         ("planets_alone", alone, &COUNTS, |_| ()),
         ("planets_tangent", tangent, &COUNTS, |_| ()),
         ("planets_general_alone", alone, few, general),
@@ -70,6 +81,8 @@ pub(super) fn cases(sizes: &Sizes) -> Result<Vec<Case<Validated>>, Failure> {
         ("planets_adaptive_tangent, hybrid", tangent, &[4], hybrid),
         ("planets_observed_alone", orbit, few, |_| ()),
         ("planets_observed_tangent", indicator, few, general),
+        ("planets_observed_alone, corrected", alone, few, others),
+        ("planets_observed_tangent, corrected", tangent, few, others),
         ("planets_observed_adaptive_alone", orbit, &[2], adaptive),
         ("planets_observed_adaptive_tangent", indicator, &[4], hybrid),
     ];

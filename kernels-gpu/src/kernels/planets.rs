@@ -151,7 +151,7 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
             before.take_over::<F, _>(&system);
         }
     } else {
-        // No function takes a reference to the system in progress, so that it can be in registers.
+        // No function that is not inlined takes a reference to the system in progress, so that it can be in registers.
         // SAFETY: as for `place`; the first launch has written it.
         let mut system = unsafe { *place };
         let mut notes = match F::OBSERVES {
@@ -162,7 +162,7 @@ pub unsafe fn planets<F: Follow, const N: usize>(job: PlanetsJob, begins: u32) {
         while step < job.steps && system.goes_on() {
             system.step::<F>(count, &plan.physics);
             if F::OBSERVES {
-                notes.note(&system, count, &plan.observation);
+                notes.note(&mut system, count, &plan.observation);
             }
             step += 1;
         }

@@ -27,7 +27,7 @@ pub mod system;
 pub use observe::{Notes, Observation};
 pub use physics::Physics;
 pub use run::Followed;
-pub use start::{ELEMENTS, Limits, Plan};
+pub use start::{ELEMENTS, Limits, Plan, PlanetForm, Start};
 pub use system::{Outcome, Record, System};
 
 /// The largest number of planets.

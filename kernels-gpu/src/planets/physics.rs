@@ -5,6 +5,9 @@ use super::{Follow, MAX_PLANETS};
 use crate::number::{Dual, divide, root};
 use crate::{Real, Vec3};
 
+/// The largest number of stages of a corrector.
+pub const MAX_STAGES: usize = 33;
+
 /// Numbers of a planet for forces that depend on velocities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
@@ -37,6 +40,10 @@ pub struct Physics {
     pub drift_first: u64,
     /// One of the constants.
     pub integrator: u64,
+    /// Stages of the symplectic corrector of Wisdom-Holman steps; 0 for none.
+    pub corrector_stages: u64,
+    /// In each stage a drift and the kick after it, in units of the step.
+    pub corrector: [[f64; 2]; MAX_STAGES],
     /// The largest relative error of a step of the system's own length.
     pub tolerance: f64,
     /// 1 if any of the following is not 0.
@@ -63,6 +70,8 @@ impl Default for Physics {
             j4: 0.0,
             drift_first: 0,
             integrator: Self::WISDOM_HOLMAN,
+            corrector_stages: 0,
+            corrector: [[0.0; 2]; MAX_STAGES],
             tolerance: 1e-12,
             has_drags: 0,
             post_newtonian: 0.0,
@@ -91,7 +100,13 @@ impl Physics {
 
     /// Whether it has anything.
     pub fn is_general(&self) -> bool {
-        self.has_forces() || self.drift_first != 0
+        self.has_forces() || self.drift_first != 0 || self.corrector_stages != 0
+    }
+
+    /// Whether systems have a corrector.
+    #[inline(always)]
+    pub fn corrects<F: Follow>(&self) -> bool {
+        F::GENERAL && !F::ADAPTIVE && self.corrector_stages != 0
     }
 
     /// Whether only planets that are close need steps of their own length.

@@ -44,7 +44,7 @@ impl<R: Bits<Alone = f64>, const N: usize> Followed<R, N> {
         let count = plan.count as usize;
         self.system.step::<F>(count, &plan.physics);
         if F::OBSERVES {
-            self.notes.note(&self.system, count, &plan.observation);
+            (self.notes).note(&mut self.system, count, &plan.observation);
         }
     }
 }
@@ -155,12 +155,15 @@ mod tests {
                 end: h * steps,
                 far: 1e6,
                 hill: 0.0,
+                near: 0.0,
                 megno: f64::INFINITY,
             },
             physics: Physics::default(),
             observation: Observation::default(),
             star: fixed(star),
             planets: [[Law::default(); 7]; MAX_PLANETS],
+            forms: [0; MAX_PLANETS],
+            heliocentric: 0,
         };
         for (laws, elements) in plan.planets.iter_mut().zip(planets) {
             *laws = elements.map(fixed);

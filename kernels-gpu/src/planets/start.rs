@@ -28,8 +28,44 @@ pub struct Limits {
     pub far: f64,
     /// Two planets have an encounter within this number of Hill radii a (m / 3 M)^(1/3) of either of them; 0 for no encounters.
     pub hill: f64,
+    /// They also have one within this distance.
+    pub near: f64,
     /// The largest MEGNO.
     pub megno: f64,
+}
+
+/// What stands in the place of [`ELEMENTS`]: a sum of these constants, or 0.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanetForm;
+
+impl PlanetForm {
+    /// The period (years) in place of the semi-major axis.
+    pub const PERIOD: u64 = 1;
+    /// The longitude of the pericentre in place of its argument.
+    pub const PERICENTRE: u64 = 2;
+    /// The mean longitude in place of the mean anomaly.
+    pub const LONGITUDE: u64 = 4;
+    /// The true anomaly in its place.
+    pub const TRUE_ANOMALY: u64 = 8;
+    /// The time of a passage of the pericentre (years) in its place.
+    pub const PASSAGE: u64 = 16;
+    /// Place (au) and velocity (au a year) in place of all elements.
+    pub const CARTESIAN: u64 = 32;
+}
+
+/// A planet at its start, in Jacobi coordinates.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Start {
+    /// Its mass.
+    pub mass: f64,
+    /// The mass about which its orbit is given, with its own.
+    pub about: f64,
+    /// The semi-major axis of this orbit, which is negative if it is not bound.
+    pub a: f64,
+    /// Its eccentricity.
+    pub e: f64,
+    /// Place and velocity.
+    pub state: Phase<f64>,
 }
 
 /// The starts of all systems.
@@ -52,6 +88,10 @@ pub struct Plan {
     pub star: Law,
     /// The [`ELEMENTS`] of the planets.
     pub planets: [[Law; ELEMENTS.len()]; MAX_PLANETS],
+    /// See [`PlanetForm`].
+    pub forms: [u64; MAX_PLANETS],
+    /// 1 if orbits are about the star alone, and 0 if they are about the star and the planets further in.
+    pub heliocentric: u64,
 }
 
 impl Plan {
@@ -68,17 +108,117 @@ impl Plan {
         law.value(self.seed, self.size, number as u32, item)
     }
 
+    /// A planet in a system, whose orbit is about this mass.
+    #[cfg_attr(target_arch = "nvptx64", inline(never))]
+    fn start(&self, planet: usize, item: u64, about: f64) -> Start {
+        let form = self.forms[planet];
+        let has = |what: u64| form & what != 0;
+        let mut elements = [0.0; ELEMENTS.len()];
+        let mut k = 0;
+        while k < ELEMENTS.len() {
+            elements[k] = self.element(planet, k, item);
+            k += 1;
+        }
+        let [mass, mut a, mut e, ..] = elements;
+        if has(PlanetForm::CARTESIAN) {
+            let [_, x, y, z, vx, vy, vz] = elements;
+            let [vx, vy, vz] = [vx, vy, vz].map(|v| divide(v, TAU));
+            let state = Phase {
+                x: Vec3 { x, y, z },
+                v: Vec3 {
+                    x: vx,
+                    y: vy,
+                    z: vz,
+                },
+            };
+            let (v2, along) = (state.v.dot(state.v), state.x.dot(state.v));
+            let (inverse_r, inverse) =
+                (divide(1.0, root(state.x.dot(state.x))), divide(1.0, about));
+            let to_pericentre = state.x.scaled(v2 * inverse - inverse_r);
+            let to_pericentre = to_pericentre.add_scaled(-(along * inverse), state.v);
+            a = divide(1.0, 2.0 * inverse_r - v2 * inverse);
+            e = root(to_pericentre.dot(to_pericentre));
+            return Start {
+                mass,
+                about,
+                a,
+                e,
+                state,
+            };
+        }
+        if has(PlanetForm::PERIOD) {
+            a = libm::cbrt(about * (a * a));
+            elements[1] = a;
+        }
+        if has(PlanetForm::PERICENTRE) {
+            elements[5] -= elements[4];
+        }
+        let last = elements[6];
+        if has(PlanetForm::LONGITUDE) {
+            elements[6] = last - (elements[4] + elements[5]);
+        }
+        if has(PlanetForm::TRUE_ANOMALY) {
+            let (s, c) = libm::sincos(0.5 * last);
+            let anomaly = 2.0 * libm::atan2(root(1.0 - e) * s, root(1.0 + e) * c);
+            elements[6] = anomaly - e * libm::sin(anomaly);
+        }
+        if has(PlanetForm::PASSAGE) {
+            elements[6] = -(last * TAU) * root(divide(about, a * a * a));
+        }
+        Start {
+            mass,
+            about,
+            a,
+            e,
+            state: state(about, &elements),
+        }
+    }
+
+    /// The planets of a system at their start, of which there are at most `N`.
+    #[cfg_attr(target_arch = "nvptx64", inline(never))]
+    pub fn starts<const N: usize>(&self, item: u64) -> [Start; N] {
+        let star = self.star(item);
+        let mut starts = [Start::default(); N];
+        // With their masses, relative to the star.
+        let mut all = Phase::<f64>::default();
+        let (mut i, mut inner) = (0, star);
+        while i < self.count as usize && i < N {
+            let (mass, before) = (self.element(i, 0, item), inner);
+            inner += mass;
+            let is_heliocentric = self.heliocentric != 0;
+            let about = if is_heliocentric { star + mass } else { inner };
+            let mut start = self.start(i, item, about);
+            if is_heliocentric {
+                let Phase { x, v } = start.state;
+                let share = -divide(1.0, before);
+                start.state = Phase {
+                    x: x.add_scaled(share, all.x),
+                    v: v.add_scaled(share, all.v),
+                };
+                all = Phase {
+                    x: all.x.add_scaled(mass, x),
+                    v: all.v.add_scaled(mass, v),
+                };
+            }
+            starts[i] = start;
+            i += 1;
+        }
+        starts
+    }
+
     /// The step of a system, and its number of steps.
     pub fn step(&self, item: u64) -> (f64, u32) {
+        self.step_of(&self.starts::<MAX_PLANETS>(item))
+    }
+
+    fn step_of<const N: usize>(&self, starts: &[Start; N]) -> (f64, u32) {
         let limits = &self.limits;
         let mut h = limits.step;
         if limits.step_in_periods != 0 {
-            let mut least = f64::INFINITY;
-            let (mut i, mut inner) = (0, self.star(item));
-            while i < self.count as usize {
-                inner += self.element(i, 0, item);
-                let a = self.element(i, 1, item);
-                let period = TAU * root(divide(a * a * a, inner));
+            let (mut least, mut i) = (f64::INFINITY, 0);
+            while i < self.count as usize && i < N {
+                let Start { a, about, .. } = starts[i];
+                let period = TAU * root(divide(a * a * a, about));
                 least = if period < least { period } else { least };
                 i += 1;
             }
@@ -93,30 +233,23 @@ impl Plan {
     /// The system at its start.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn begin<F: Follow, const N: usize>(&self, item: u64) -> System<f64, N> {
-        let star = self.star(item);
-        let (h, steps) = self.step(item);
+        let starts = self.starts::<N>(item);
+        let (h, steps) = self.step_of(&starts);
         let conditions = Conditions {
             h,
             steps,
             far: self.limits.far,
             megno: self.limits.megno,
             hill: self.limits.hill,
+            near: self.limits.near,
         };
-        let mut bodies = [(0.0, Phase::default(), 0.0); N];
-        let (mut i, mut inner) = (0, star);
-        while i < self.count as usize && i < N {
-            let mut elements = [0.0; ELEMENTS.len()];
-            let mut k = 0;
-            while k < ELEMENTS.len() {
-                elements[k] = self.element(i, k, item);
-                k += 1;
-            }
-            let [mass, a, ..] = elements;
-            inner += mass;
-            bodies[i] = (mass, state(inner, &elements), a);
-            i += 1;
-        }
-        System::begin::<F>(star, i, |i| bodies[i], &conditions, &self.physics)
+        let count = if self.count as usize > N {
+            N
+        } else {
+            self.count as usize
+        };
+        let planet = |i: usize| (starts[i].mass, starts[i].state, starts[i].a);
+        System::begin::<F>(self.star(item), count, planet, &conditions, &self.physics)
     }
 }
 

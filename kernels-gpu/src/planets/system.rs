@@ -5,6 +5,7 @@
 use core::f64::consts::LN_2;
 
 use super::kepler::{Phase, drift};
+use super::physics::MAX_STAGES;
 use super::{Adaptive, Follow, General, MAX_PLANETS, Physics, WithTangent};
 use crate::Vec3;
 use crate::number::{Bits, Mask, divide, per_lane};
@@ -26,13 +27,16 @@ impl Outcome {
     pub const ENCOUNTER: Self = Self(4);
     /// A Kepler step had no solution, or a distance left the range of the arithmetic.
     pub const UNSOLVED: Self = Self(5);
+    /// What is [observed](super::observe) went beyond its limit.
+    pub const LIMIT: Self = Self(6);
     /// Those of a system that has ended.
-    pub const ENDED: [Self; 5] = [
+    pub const ENDED: [Self; 6] = [
         Self::STABLE,
         Self::CHAOTIC,
         Self::ESCAPE,
         Self::ENCOUNTER,
         Self::UNSOLVED,
+        Self::LIMIT,
     ];
 }
 
@@ -215,6 +219,8 @@ pub struct Conditions {
     pub megno: f64,
     /// The number of Hill radii within which planets have an encounter.
     pub hill: f64,
+    /// The distance within which they have one.
+    pub near: f64,
 }
 
 /// The number of Hill radii within which a hybrid system has steps of its own length.
@@ -281,6 +287,11 @@ impl<const N: usize> System<f64, N> {
             let (mass, state, a) = planet(i);
             let radius = libm::cbrt(divide(mass, 3.0 * star));
             let near = conditions.hill * (a * radius);
+            let near = if near > conditions.near {
+                near
+            } else {
+                conditions.near
+            };
             if near * near > system.course.met2 {
                 system.course.met2 = near * near;
             }
@@ -307,6 +318,9 @@ impl<const N: usize> System<f64, N> {
         }
         system.course.outcome = 0.0;
         system.course.energy = system.energy(count, physics);
+        if physics.corrects::<F>() {
+            system.correct::<F>(count, physics, 1.0);
+        }
         let length2 = system.length2(count);
         let length = half_logarithm(length2);
         (system.course.start, system.course.now) = (length, length);
@@ -336,7 +350,41 @@ impl<const N: usize> System<f64, N> {
         LN_2 * f64::from(shift) * self.course.shifts
     }
 
+    /// Moves the system by a symplectic corrector: with `sign` 1 to the coordinates in which steps are taken, with -1 back, to those in which
+    /// the system is given (Wisdom 2006). One that cannot be moved gets coordinates that are not numbers, so that no step of it is solved.
+    #[cfg_attr(target_arch = "nvptx64", inline(never))]
+    fn correct<F: Follow>(&mut self, count: usize, physics: &Physics, sign: f64) {
+        let (h, outcome) = (self.course.h, self.course.outcome);
+        let mut ends = [0.0; 2];
+        let mut stage = 0;
+        while stage < physics.corrector_stages as usize && stage < MAX_STAGES {
+            let [over, kick] = physics.corrector[stage];
+            let mut i = 0;
+            while i < count && i < N {
+                ends = self.drift_planet::<F>(i, over * h, ends);
+                i += 1;
+            }
+            self.kicks::<F>(count, physics);
+            self.push::<F>(count, sign * (kick * h));
+            stage += 1;
+        }
+        self.course.outcome = outcome;
+        if !(ends[0] <= 0.0) {
+            self.states[0].v.x = f64::NAN;
+        }
+    }
+
+    /// The system in the coordinates in which it is given.
+    pub fn given<F: Follow>(&self, count: usize, physics: &Physics) -> Self {
+        let mut system = *self;
+        if physics.corrects::<F>() {
+            system.correct::<F>(count, physics, -1.0);
+        }
+        system
+    }
+
     /// The energy: motion about the centres of mass, and the potential of all pairs and of other forces.
+    #[cfg_attr(target_arch = "nvptx64", inline(never))]
     fn energy(&self, count: usize, physics: &Physics) -> f64 {
         let (mut energy, mut centre) = (0.0, Vec3::zero());
         let mut places = [Vec3::zero(); N];
@@ -384,7 +432,12 @@ impl<const N: usize> System<f64, N> {
         if record.outcome == Outcome::UNSOLVED.0 {
             return record;
         }
-        let change = self.energy(count, physics) - c.energy;
+        let energy = if physics.corrects::<F>() {
+            self.given::<F>(count, physics).energy(count, physics)
+        } else {
+            self.energy(count, physics)
+        };
+        let change = energy - c.energy;
         record.energy_error = divide(change, c.energy.abs());
         if F::ADAPTIVE {
             record.steps = c.tries as u32;
@@ -762,6 +815,16 @@ impl<R: Bits<Alone = f64>, const N: usize, P: Each<Phase<R>>, Q: Each<Planet<R>>
         outcome = R::select(far.at_most(R::zero()), outcome, far);
         outcome = R::select(near.at_most(R::zero()), outcome, near);
         self.course.outcome = R::select(solved.at_most(R::zero()), outcome, solved);
+    }
+
+    /// Ends the systems in these lanes at the limit of what is observed, unless something worse has ended them.
+    #[inline(always)]
+    pub(super) fn end_at(&mut self, is_beyond: R::Mask) {
+        let c = R::from_f64;
+        let before = self.course.outcome;
+        let limit = R::select(is_beyond, c(f64::from(Outcome::LIMIT.0)), before);
+        let may_end = before.at_most(c(f64::from(Outcome::STABLE.0)));
+        self.course.outcome = R::select(may_end, limit, before);
     }
 
     /// Multiplies the tangent vectors that are too long by a power of two, in the lanes that have them.

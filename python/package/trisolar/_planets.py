@@ -171,6 +171,7 @@ def planets(
     set: Optional[Mapping[str, Number]] = None,
     star: Optional[Number] = None,
     planets: Union[Planet, Sequence[Planet], None] = None,
+    elements: Optional[str] = None,
     n: Optional[float] = None,
     seed: Optional[int] = None,
     relativity: Optional[str] = None,
@@ -185,6 +186,7 @@ def planets(
     tolerance: Optional[float] = None,
     step: Union[float, str, None] = None,
     form: Optional[str] = None,
+    corrector: Optional[int] = None,
     observable: Optional[str] = None,
     of: Optional[int] = None,
     angle: Optional[str] = None,
@@ -223,7 +225,10 @@ def planets(
     :param planets: 1 to 15 planets, from the inside out, each a mapping (or text as on the command line) of mass ``m`` (0 for a test
         particle), semi-major axis ``a``, eccentricity ``e``, inclination ``inc``, longitude of the node ``Omega``, argument of the
         pericentre ``omega`` and mean anomaly ``M``, about the star and the planets further in (Jacobi elements); what is not given,
-        except ``a``, is 0.
+        except ``a``, is 0. The period ``P`` (years, or "4332.6 days") may be in the place of ``a``, the longitude of the pericentre
+        ``pomega`` in that of ``omega``, mean longitude ``lambda``, true anomaly ``f`` or time of the pericentre ``T`` (years) in that of
+        ``M``, and ``x``, ``y``, ``z`` (au), ``vx``, ``vy`` and ``vz`` (au a year) in that of all elements.
+    :param elements: about what orbits are: "jacobi" (the star and the planets further in) or "heliocentric" (the star alone) ["jacobi"].
     :param n: number of systems, if they are not a map [1; with drawn numbers 1000].
     :param seed: seed of all draws [1].
     :param relativity: "potential" for relativistic precession by the star (Nobili & Roxburgh 1986), or "full" for its post-Newtonian
@@ -241,6 +246,7 @@ def planets(
     :param tolerance: largest relative error of an adaptive step [1e-12].
     :param step: step of the integrator: years, or a share of the shortest period of each system, such as "0.05P" ["0.05P"].
     :param form: order of the parts of a step: "kdk" (kick, drift, kick) or "dkd" (drift, kick, drift, as in WHFast) ["kdk"].
+    :param corrector: order of the symplectic corrector at the start and at the end of a system, 3, 5, 7, 11 or 17 (Wisdom 2006) [none].
     :param observable: what pictures and ``.npy`` files show: "megno", "lyapunov", "fli" (fast Lyapunov indicator), "time",
         "energy-error", "a-range", "e-max", "inc-max", "amd" (the largest relative angular momentum deficit), "amd-stability" (that of the
         start relative to the critical one), "libration" (amplitude of an angle), "frequency-drift" (change of a planet's mean motion
@@ -249,7 +255,9 @@ def planets(
     :param of: planet of "a-range", "e-max", "inc-max" and "frequency-drift", counted from 1 [the last one].
     :param angle: angle of "libration": a sum of multiples of mean longitudes, longitudes of the pericentre and longitudes of the node, such
         as "3*lambda2-2*lambda1-pomega2" or "pomega1-Omega1".
-    :param stop: what ends systems sooner, one or a sequence: "r>DISTANCE" (au), "hill<NUMBER" (of Hill radii) or "megno>NUMBER".
+    :param stop: what ends systems sooner, one or a sequence: "r>DISTANCE" (au), "hill<NUMBER" (of Hill radii), "closest<DISTANCE" (of two
+        planets; au), "megno>NUMBER", or a limit of "lyapunov", "fli", "a-range", "e-max", "inc-max", "amd", "amd-stability" or
+        "libration", such as "e-max>0.9".
     :param max_error: the relative energy error above which the computation fails with a ``RuntimeError``, as it then does if a system
         was not solved or has no massive planet [none].
     :param backend: the engine: "auto" (GPUs, where there are any, for 4000 systems or more), "cpu", "gpu", or "gpu+cpu" (both).

@@ -66,6 +66,11 @@ impl Observe for Deficit {
     fn end<const N: usize>(words: &[f64; WORDS], _: &System<f64, N>) -> [f64; 2] {
         [words[0], words[1]]
     }
+
+    #[inline(always)]
+    fn level<R: Bits<Alone = f64>, const N: usize>(words: &[R; WORDS], _: &System<R, N>) -> R {
+        words[1]
+    }
 }
 
 /// The deficit at the start, divided by the least one with which two neighbours can meet: the system is AMD-stable below 1.
@@ -113,6 +118,11 @@ impl Observe for Stability {
     fn end<const N: usize>(words: &[f64; WORDS], _: &System<f64, N>) -> [f64; 2] {
         [words[0], f64::NAN]
     }
+
+    #[inline(always)]
+    fn level<R: Bits<Alone = f64>, const N: usize>(words: &[R; WORDS], _: &System<R, N>) -> R {
+        words[0]
+    }
 }
 
 /// The least deficit with which two planets can meet, which are given by semi-major axes and angular momenta of their circular orbits, the inner
@@ -156,6 +166,7 @@ mod tests {
             far: 1e6,
             megno: f64::INFINITY,
             hill: 0.0,
+            near: 0.0,
         };
         let planet = |i: usize| {
             let [mass, a, e] = planets[i];

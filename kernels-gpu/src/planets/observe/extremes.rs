@@ -12,6 +12,12 @@ trait Element {
     fn of<R: Bits>(orbit: &Orbit<R>) -> R;
     /// The least and the greatest element for those of the number.
     fn range(words: [f64; 2]) -> [f64; 2];
+    /// What grows with the value that can end systems, and the same of such a value: here with the greatest number.
+    #[inline(always)]
+    fn level<R: Bits>([_, most]: [R; 2]) -> R {
+        most
+    }
+    fn level_of(value: f64) -> f64;
 }
 
 impl<E: Element> Observe for E {
@@ -41,6 +47,15 @@ impl<E: Element> Observe for E {
     fn end<const N: usize>(words: &[f64; WORDS], _: &System<f64, N>) -> [f64; 2] {
         Self::range([words[0], words[1]])
     }
+
+    #[inline(always)]
+    fn level<R: Bits<Alone = f64>, const N: usize>(words: &[R; WORDS], _: &System<R, N>) -> R {
+        E::level([words[0], words[1]])
+    }
+
+    fn level_of(value: f64) -> f64 {
+        E::level_of(value)
+    }
 }
 
 /// By its reciprocal.
@@ -57,6 +72,17 @@ impl Element for SemiMajorAxis {
         let a = |x: f64| if x > 0.0 { divide(1.0, x) } else { f64::NAN };
         [a(greatest), a(least)]
     }
+
+    /// The range; that of an orbit that was unbound is beyond all limits.
+    #[inline(always)]
+    fn level<R: Bits>([least, most]: [R; 2]) -> R {
+        let one = R::from_f64(1.0);
+        divisor(least).divides(one) - divisor(most).divides(one)
+    }
+
+    fn level_of(value: f64) -> f64 {
+        value
+    }
 }
 
 /// By its square.
@@ -70,6 +96,10 @@ impl Element for Eccentricity {
 
     fn range(squares: [f64; 2]) -> [f64; 2] {
         squares.map(root)
+    }
+
+    fn level_of(value: f64) -> f64 {
+        value * value
     }
 }
 
@@ -95,5 +125,14 @@ impl Element for Inclination {
                 PI - angle(2.0 - x)
             }
         })
+    }
+
+    fn level_of(value: f64) -> f64 {
+        let square = libm::sin(value) * libm::sin(value);
+        if value <= 0.5 * PI {
+            square
+        } else {
+            2.0 - square
+        }
     }
 }

@@ -25,4 +25,9 @@ impl Observe for Fli {
     fn end<const N: usize>(words: &[f64; WORDS], system: &System<f64, N>) -> [f64; 2] {
         [words[0] - system.course.start, f64::NAN]
     }
+
+    #[inline(always)]
+    fn level<R: Bits<Alone = f64>, const N: usize>(words: &[R; WORDS], system: &System<R, N>) -> R {
+        words[0] - system.course.start
+    }
 }

@@ -5,7 +5,7 @@ use core::f64::consts::{PI, TAU};
 
 use super::orbit::{Orbit, wrapped};
 use super::{Observation, Observe, WORDS, greater, lesser};
-use crate::number::Bits;
+use crate::number::{Bits, divide};
 use crate::planets::system::{FEW, MANY, SOME, each_planet};
 use crate::planets::{MAX_PLANETS, System};
 
@@ -65,5 +65,14 @@ impl Observe for Libration {
         let centre = wrapped(0.5 * (least + most));
         let centre = if centre < 0.0 { centre + 1.0 } else { centre };
         [TAU * centre, PI * (most - least)]
+    }
+
+    #[inline(always)]
+    fn level<R: Bits<Alone = f64>, const N: usize>(words: &[R; WORDS], _: &System<R, N>) -> R {
+        words[3] - words[2]
+    }
+
+    fn level_of(value: f64) -> f64 {
+        divide(value, PI)
     }
 }

@@ -10,6 +10,7 @@ mod extremes;
 mod fli;
 mod frequency;
 mod libration;
+mod lyapunov;
 mod orbit;
 
 use self::orbit::Orbit;
@@ -21,15 +22,28 @@ use crate::number::{Bits, per_lane};
 const WORDS: usize = 8;
 
 /// What is observed, and of which planets.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Observation {
     /// One of the constants of this type.
     pub kind: u64,
     /// The planet that is observed, counted from 0.
     pub planet: u64,
+    /// The [level](Self::level) at which systems end; infinite for none.
+    pub limit: f64,
     /// The integers of an angle: how often it contains mean longitude, longitude of the pericentre and longitude of the node of each planet.
     pub angle: [[f64; 3]; MAX_PLANETS],
+}
+
+impl Default for Observation {
+    fn default() -> Self {
+        Self {
+            kind: Self::NONE,
+            planet: 0,
+            limit: f64::INFINITY,
+            angle: [[0.0; 3]; MAX_PLANETS],
+        }
+    }
 }
 
 /// The numbers of an observation in progress.
@@ -56,6 +70,15 @@ trait Observe {
     );
     /// The two results. What does not exist is not finite.
     fn end<const N: usize>(words: &[f64; WORDS], system: &System<f64, N>) -> [f64; 2];
+    /// A number that grows with the value that can end systems; one that is none, if they go on.
+    #[inline(always)]
+    fn level<R: Bits<Alone = f64>, const N: usize>(_: &[R; WORDS], _: &System<R, N>) -> R {
+        R::from_f64(f64::NAN)
+    }
+    /// The same for such a value.
+    fn level_of(value: f64) -> f64 {
+        value
+    }
 }
 
 /// The table of all kinds.
@@ -65,6 +88,14 @@ macro_rules! kinds {
             /// Nothing.
             pub const NONE: u64 = 0;
             $($(#[$about])* pub const $name: u64 = $number;)+
+
+            /// The level of a value of this kind: a number that grows with it, and takes few operations to find.
+            pub fn level(kind: u64, value: f64) -> f64 {
+                match kind {
+                    $($number => <$kind>::level_of(value),)+
+                    _ => f64::INFINITY,
+                }
+            }
         }
 
         impl Notes<f64> {
@@ -97,12 +128,19 @@ macro_rules! kinds {
         }
 
         impl<R: Bits<Alone = f64>> Notes<R> {
-            /// Observes the system after a step.
+            /// Observes the system after a step, and ends it at the limit unless something worse has.
             #[inline(always)]
-            pub fn note<const N: usize>(&mut self, system: &System<R, N>, count: usize, of: &Observation) {
+            pub fn note<const N: usize>(&mut self, system: &mut System<R, N>, count: usize, of: &Observation) {
                 match of.kind {
                     $($number => <$kind>::note(&mut self.words, system, count, of),)+
                     _ => {}
+                }
+                if of.limit < f64::INFINITY {
+                    let level = match of.kind {
+                        $($number => <$kind>::level(&self.words, system),)+
+                        _ => R::zero(),
+                    };
+                    system.end_at(R::from_f64(of.limit).at_most(level));
                 }
             }
         }
@@ -130,6 +168,8 @@ kinds! {
     CLOSEST = 8: closest::Closest,
     /// The fast Lyapunov indicator.
     FLI = 9: fli::Fli,
+    /// The Lyapunov exponent, which is only observed where it ends systems: all records have it.
+    LYAPUNOV = 10: lyapunov::Lyapunov,
 }
 
 /// The lesser one; `x` if that is not a number.
