@@ -179,37 +179,38 @@ impl Program {
         }
     }
 
-    /// Follows the item `first` of a job and the next ones, one in each lane, as [`follow`](fn@trisolar_equations::follow) does.
+    /// Follows up to [`LANES`] items of a job, one in each lane, as [`follow`](fn@trisolar_equations::follow) does.
     pub fn follow(
         &self,
         simd: Simd,
         job: &Job,
-        first: u64,
+        items: &[u64],
         write: &mut dyn FnMut(usize, usize, f64),
     ) {
         match simd {
             // SAFETY: machines with AVX-512 have AVX2, and a caller asks for an instruction set that the machine has.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 | Simd::Avx512 => unsafe { self.avx2(job, first, write) },
-            _ => self.on_lanes(job, first, write),
+            Simd::Avx2 | Simd::Avx512 => unsafe { self.avx2(job, items, write) },
+            _ => self.on_lanes(job, items, write),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn avx2(&self, job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
-        self.on_lanes(job, first, write);
+    fn avx2(&self, job: &Job, items: &[u64], write: &mut dyn FnMut(usize, usize, f64)) {
+        self.on_lanes(job, items, write);
     }
 
     #[inline(always)]
-    fn on_lanes(&self, job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
+    fn on_lanes(&self, job: &Job, items: &[u64], write: &mut dyn FnMut(usize, usize, f64)) {
         let mut rows = vec![Box::new(Row([0.0; LANES])); self.rows];
         for (x, place) in &self.constants {
             rows[*place as usize].0.fill(*x);
         }
         for (k, place) in &self.inputs {
             for (lane, x) in rows[*place as usize].0.iter_mut().enumerate() {
-                *x = job.number(*k as usize, first + lane as u64);
+                // Lanes that are left over follow the last item again, which ends with it.
+                *x = job.number(*k as usize, items[lane.min(items.len() - 1)]);
             }
         }
         renew(&mut rows, &self.begin);
@@ -226,7 +227,7 @@ impl Program {
         rows[self.number as usize].0.fill(number as f64);
         execute(&mut rows, &self.columns);
         for (place, row) in self.results.iter().enumerate() {
-            for (lane, x) in rows[*row as usize].0.iter().enumerate() {
+            for (lane, x) in rows[*row as usize].0[..items.len()].iter().enumerate() {
                 // The bits of a number that is NaN depend on the processor.
                 write(lane, place, if x.is_nan() { f64::NAN } else { *x });
             }

@@ -8,7 +8,7 @@ use trisolar_equations::job::MAX_NUMBERS;
 use trisolar_equations::system::Rates as _;
 use trisolar_equations::{Column, DeviceJob, Job, Kind};
 use trisolar_simd::Simd;
-use trisolar_spec::{Choice, OneOrTwo, Parameter, SpecError, UNBOUNDED};
+use trisolar_spec::{OneOrTwo, Parameter, SpecError, UNBOUNDED};
 use trisolar_system::{About, Overrides, Specification, Validated};
 
 use super::interpret::Interpreter;
@@ -182,34 +182,12 @@ impl Text {
 
     /// The options that make a specification.
     pub fn overrides(specification: &Specification) -> Overrides {
-        let s = specification;
-        let (option, _, text) = parts(&s.system).unwrap_or_default();
-        let mut overrides = Overrides {
+        let (option, _, text) = parts(&specification.system).unwrap_or_default();
+        Overrides {
             ode: (option == "ode").then(|| text.to_owned()),
             iterate: (option == "iterate").then(|| text.to_owned()),
-            seed: Some(s.seed),
-            value: s.values.clone(),
-            method: Some(s.method.clone()),
-            end: Some(s.end),
-            step: Some(s.step),
-            tolerance: Some(s.tolerance),
-            most_steps: Some(s.most_steps),
-            n: s.size.is_none().then_some(s.n),
-            size: s.size.map(OneOrTwo::Two),
-            ..Overrides::default()
-        };
-        for (name, choice) in &s.parameters {
-            let [low, high] = choice.range();
-            match choice {
-                Choice::Fixed(x) => overrides.set.push(format!("{name}={x}")),
-                Choice::Columns(_) => overrides.map.insert(0, format!("{name}={low}:{high}")),
-                Choice::Rows(_) => overrides.map.push(format!("{name}={low}:{high}")),
-                drawn => overrides
-                    .draw
-                    .push(format!("{name}={}:{low}:{high}", drawn.name())),
-            }
+            ..Overrides::of(specification)
         }
-        overrides
     }
 
     fn made(&self, job: &Job) -> Arc<Made> {
@@ -315,8 +293,14 @@ impl trisolar_system::Equations for Text {
         block::LANES
     }
 
-    fn follow(&self, simd: Simd, job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
-        self.made(job).program.follow(simd, job, first, write);
+    fn follow(
+        &self,
+        simd: Simd,
+        job: &Job,
+        items: &[u64],
+        write: &mut dyn FnMut(usize, usize, f64),
+    ) {
+        self.made(job).program.follow(simd, job, items, write);
     }
 
     unsafe fn launch(

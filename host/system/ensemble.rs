@@ -114,35 +114,43 @@ impl<Q: Equations> Ensemble for Validated<Q> {
     ) -> Result<(), EngineError> {
         let (spec, simd) = (task.spec, workers.simd());
         let (lanes, width) = (spec.lanes(simd), spec.width());
-        let most = 16 * lanes as u64;
         let ended = std::sync::atomic::AtomicU64::new(0);
         let results = workers.broadcast(|_| {
             loop {
-                while let Some(span) =
-                    share.draw_for_thread(Pace::default(), most, workers.threads() as u64)?
-                {
-                    let count = (span.end - span.start) as usize;
-                    let mut numbers = vec![0.0; count * width];
-                    for group in (0..count).step_by(lanes) {
-                        let mut write = |lane, place, number| {
-                            if group + lane < count {
-                                numbers[(group + lane) * width + place] = number;
-                            }
-                        };
-                        let first = span.start + group as u64;
-                        spec.equations().follow(simd, spec.job(), first, &mut write);
-                        share.check()?;
+                let (mut spans, mut items) = (Vec::new(), Vec::new());
+                // Lanes without an item take as long as others: a thread draws spans until all are taken.
+                while items.is_empty() || items.len() % lanes > 0 {
+                    let most = match items.len() % lanes {
+                        0 => 16 * lanes,
+                        taken => lanes - taken,
+                    };
+                    let threads = workers.threads() as u64;
+                    let span = share.draw_for_thread(Pace::default(), most as u64, threads)?;
+                    let Some(span) = span else { break };
+                    items.extend(span.clone());
+                    spans.push(span);
+                }
+                if items.is_empty() {
+                    match share.wait()? {
+                        true => continue,
+                        false => return Ok(()),
                     }
-                    let numbers = &numbers;
+                }
+                let mut numbers = vec![0.0; items.len() * width];
+                let groups = items.chunks(lanes);
+                for (group, numbers) in groups.zip(numbers.chunks_mut(lanes * width)) {
+                    let mut write = |lane, place, number| numbers[lane * width + place] = number;
+                    spec.equations().follow(simd, spec.job(), group, &mut write);
+                    share.check()?;
+                }
+                let mut rest = numbers.as_slice();
+                for span in spans {
+                    let (numbers, others) = rest.split_at((span.end - span.start) as usize * width);
                     task.deliver(share, span.start, Rows { numbers, width })?;
-                    let count = count as u64;
-                    share.report(
-                        count + ended.fetch_add(count, std::sync::atomic::Ordering::Relaxed),
-                    );
+                    rest = others;
                 }
-                if !share.wait()? {
-                    return Ok(());
-                }
+                let count = items.len() as u64;
+                share.report(count + ended.fetch_add(count, std::sync::atomic::Ordering::Relaxed));
             }
         });
         results.into_iter().collect()

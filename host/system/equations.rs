@@ -78,12 +78,18 @@ pub trait Equations: Clone + Debug + Send + Sync + 'static {
     /// The text is not that of such equations.
     fn of_source(text: &str) -> Result<Self, SpecError>;
 
-    /// Number of items that [`follow`](Self::follow) follows at a time with this instruction set.
+    /// Number of items that [`follow`](Self::follow) follows at a time with this instruction set, in the time of one.
     fn lanes(&self, simd: Simd) -> usize;
 
-    /// Follows the item `first` and the next ones; `write` takes the number of the lane, the place among the columns of the job, and the
-    /// number. Lanes behind the last item are followed, too.
-    fn follow(&self, simd: Simd, job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64));
+    /// Follows these items, at most as many as there are [lanes](Self::lanes); `write` takes the place of the item among them, the place
+    /// among the columns of the job, and the number.
+    fn follow(
+        &self,
+        simd: Simd,
+        job: &Job,
+        items: &[u64],
+        write: &mut dyn FnMut(usize, usize, f64),
+    );
 
     /// Starts the kernel for the method of the job: a thread for each item.
     ///
@@ -111,7 +117,7 @@ pub struct Compiled {
     entry: fn(&Job) -> Entry<(DeviceJob,)>,
 }
 
-/// [`follow`](Equations::follow) with a number of lanes.
+/// Follows the item of a number and the next ones, one in each lane.
 type Follow = fn(&Job, u64, &mut dyn FnMut(usize, usize, f64));
 
 /// Items that lanes follow side by side.
@@ -201,10 +207,27 @@ impl Equations for Compiled {
         }
     }
 
-    fn follow(&self, simd: Simd, job: &Job, first: u64, write: &mut dyn FnMut(usize, usize, f64)) {
-        match self.lanes(simd) {
-            1 => (self.one)(job, first, write),
-            _ => (self.side_by_side)(job, first, write),
+    fn follow(
+        &self,
+        simd: Simd,
+        job: &Job,
+        items: &[u64],
+        write: &mut dyn FnMut(usize, usize, f64),
+    ) {
+        let consecutive = items.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        if self.lanes(simd) > 1 && items.len() > 1 && consecutive {
+            // The lanes behind the last item follow the next ones, which nobody asks for.
+            (self.side_by_side)(job, items[0], &mut |lane, place, number| {
+                if lane < items.len() {
+                    write(lane, place, number);
+                }
+            });
+        } else {
+            for (lane, item) in items.iter().enumerate() {
+                (self.one)(job, *item, &mut |_, place, number| {
+                    write(lane, place, number)
+                });
+            }
         }
     }
 

@@ -5,13 +5,13 @@ use std::path::Path;
 pub use trisolar_equations::job::STIFF;
 use trisolar_equations::{Column, Kind};
 use trisolar_io::colour::ColourRange;
-use trisolar_io::npz::{Member, NpzWriter, OUTCOMES, SPECIFICATION};
+use trisolar_io::npz::{Member, NpzReader, NpzWriter, OUTCOMES, SPECIFICATION};
 use trisolar_io::picture::{
     self, Axis, Class, ClassMap, Labels, Map, PictureStyle, Theme, YDirection,
 };
 use trisolar_io::{IoError, PictureFormat, npy};
 
-use crate::{About, Equations, Validated};
+use crate::{About, Equations, Specification, Validated};
 
 /// The format of a file, which its extension determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,38 @@ impl Format {
             }
         }
     }
+}
+
+/// Reads the items of these equations, and their columns, from an `.npz` file that [`Format::write`] has written.
+///
+/// # Errors
+/// Those of reading, and [`IoError::Data`] if the file is that of other equations.
+pub fn read<Q: Equations>(path: &Path, equations: Q) -> Result<(Validated<Q>, Vec<f64>), IoError> {
+    let refuse = |reason: String| IoError::Data {
+        path: path.to_owned(),
+        reason,
+    };
+    let mut file = NpzReader::open(path)?;
+    let text = file.text(SPECIFICATION)?;
+    let specification: Specification = serde_json::from_str(&text)
+        .map_err(|e| refuse(format!("it is no result of own equations: {e}")))?;
+    let [own, there] = [equations.source(), specification.system.clone()];
+    if own != there {
+        return Err(refuse(format!("it is a result of {there}, not of {own}")));
+    }
+    let spec = Validated::new(equations, specification).map_err(|e| refuse(e.to_string()))?;
+    let count = spec.count() as usize;
+    let mut columns = Vec::new();
+    for name in spec.columns() {
+        let column = file.array_of::<f64>(name, count)?.values;
+        if column.len() != count {
+            return Err(refuse(format!("{name} has not {count} numbers")));
+        }
+        columns.push(column);
+    }
+    let numbers = (0..count).flat_map(|i| columns.iter().map(move |column| column[i]));
+    let numbers = numbers.collect();
+    Ok((spec, numbers))
 }
 
 /// The outcomes of a system from [`STIFF`] on, with their colours.

@@ -72,12 +72,9 @@ impl Orbit {
                 job.steps = steps as u64;
                 job.step = job.end / steps;
             }
-            let mut write = |lane, place: usize, number| {
-                if lane == 0 {
-                    row[place] = number;
-                }
-            };
-            spec.equations().follow(Simd::Scalar, &job, 0, &mut write);
+            let mut write = |_, place: usize, number| row[place] = number;
+            spec.equations()
+                .follow(Simd::Scalar, &job, &[0], &mut write);
             let [outcome, time] = [row[0], row[1]];
             let state = &row[2..];
             // No step is taken at the start, which an integrator with steps of its own calls stiff.

@@ -63,6 +63,35 @@ parameters! {
 }
 
 impl Overrides {
+    /// The options, other than the equations, that make a specification.
+    pub fn of(specification: &Specification) -> Self {
+        let s = specification;
+        let mut overrides = Self {
+            seed: Some(s.seed),
+            value: s.values.clone(),
+            method: Some(s.method.clone()),
+            end: Some(s.end),
+            step: Some(s.step),
+            tolerance: Some(s.tolerance),
+            most_steps: Some(s.most_steps),
+            n: s.size.is_none().then_some(s.n),
+            size: s.size.map(OneOrTwo::Two),
+            ..Self::default()
+        };
+        for (name, choice) in &s.parameters {
+            let [low, high] = choice.range();
+            match choice {
+                Choice::Fixed(x) => overrides.set.push(format!("{name}={x}")),
+                Choice::Columns(_) => overrides.map.insert(0, format!("{name}={low}:{high}")),
+                Choice::Rows(_) => overrides.map.push(format!("{name}={low}:{high}")),
+                drawn => overrides
+                    .draw
+                    .push(format!("{name}={}:{low}:{high}", drawn.name())),
+            }
+        }
+        overrides
+    }
+
     /// The specification of items of these equations.
     ///
     /// # Errors

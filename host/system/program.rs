@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use serde_json::{Value, json};
 use trisolar_device::{devices, open};
 use trisolar_ensemble::{
     Computed, CpuEngine, Devices, Engine, Ensemble as _, Executor as _, GpuEngine as _, Repeated,
@@ -19,13 +20,15 @@ use trisolar_run::partial::Contents as _;
 use trisolar_run::partial::working_files;
 use trisolar_run::{Backend, MapBackend, Monitor, Record, RunOptions, Unattended, threads};
 use trisolar_simd::Simd;
-use trisolar_spec::{Choice, Declaration, Parameters as _, SpecError, parameters, read};
+use trisolar_spec::{Choice, Declaration, Parameter, Parameters as _, SpecError, parameters, read};
 
 use crate::ensemble::SystemContents;
-use crate::files::Format;
+use crate::files::{self, Format};
+use crate::spec::name_of;
 use crate::table::Table;
 use crate::{
-    Compiled, DeviceEngine, Equations, Orbit, Overrides, Specification, Summary, Validated, words,
+    About, Compiled, DeviceEngine, Equations, Orbit, Overrides, Specification, Summary, Validated,
+    words,
 };
 
 /// The program of a system in Rust, for its `main`.
@@ -103,8 +106,12 @@ impl Options {
 const TEXT: &str = "Equations";
 
 /// What the program can do.
-const COMMANDS: [(&str, &str); 5] = [
+const COMMANDS: [(&str, &str); 6] = [
     ("map", "follow all items: a map if there are axes"),
+    (
+        "draw",
+        "draw the map of an .npz file, which was computed before",
+    ),
     (
         "orbit",
         "print or write the states of one item at equal times",
@@ -124,6 +131,8 @@ parameters! {
             /// File: .npz (an array for each value), .npy (the first value), .png, .svg or .pdf (a map of the first value); of orbit .csv or .npy;
             /// can be repeated
             out: Vec<PathBuf> = "FILE";
+            /// The .npz file of draw
+            from: Option<PathBuf> = "FILE";
             /// Number of equal times of an orbit
             samples: Option<u64> = "N" => |text| read::whole(text, 1..=1 << 32), default "1000";
         }
@@ -146,6 +155,7 @@ struct Command {
     values: Overrides,
     options: Options,
     resume: bool,
+    json: bool,
     run: RunOptions,
 }
 
@@ -171,6 +181,7 @@ impl Command {
             values: Overrides::default(),
             options: Options::default(),
             resume: false,
+            json: false,
             run: RunOptions::default(),
         };
         while let Some(argument) = arguments.next() {
@@ -181,6 +192,7 @@ impl Command {
             let text = argument.to_str().ok_or_else(unknown)?;
             match text {
                 "--resume" => command.resume = true,
+                "--json" => command.json = true,
                 "-h" | "--help" => command.name = "help",
                 _ => {
                     let option = text.strip_prefix("--").ok_or_else(unknown)?;
@@ -212,22 +224,54 @@ impl Command {
                 let spec = self.values.validated(equations)?;
                 self.map(spec)
             }
+            "draw" => self.draw(equations),
             "orbit" => self.orbit(equations),
             "bench" => self.bench(&equations),
             "selftest" => self.selftest(&equations),
+            _ if self.json => Ok(format!("{}\n", described(&equations.about()))),
             _ => Ok(help(&equations)),
         }
     }
 
-    /// Follows all items and writes the files.
-    fn map<Q: Equations>(self, spec: Validated<Q>) -> Result<String, Failure> {
+    /// The files to write, with their formats.
+    fn formats<Q: Equations>(
+        &self,
+        spec: &Validated<Q>,
+    ) -> Result<Vec<(PathBuf, Format)>, Failure> {
         let mut out = Vec::new();
         for path in &self.options.out {
-            let format = Format::of(path, &spec);
-            let refuse = |e| refused("out", path.display(), e);
-            out.push((path, format.map_err(refuse)?));
+            let format = Format::of(path, spec).map_err(|e| refused("out", path.display(), e))?;
             check_writable(path).map_err(|e| Failure::BadInput(e.to_string()))?;
+            out.push((path.clone(), format));
         }
+        Ok(out)
+    }
+
+    /// The lines that name the files.
+    fn files(&self) -> String {
+        let named = (self.options.out.iter()).map(|path| format!("file  {}\n", path.display()));
+        named.collect()
+    }
+
+    /// Writes the files from an earlier one.
+    fn draw<Q: Equations>(self, equations: Q) -> Result<String, Failure> {
+        let missing = |what| Failure::BadInput(format!("draw needs {what}"));
+        let from = self.options.from.as_ref();
+        let from = from.ok_or_else(|| missing("--from FILE.npz, which map has written"))?;
+        if self.options.out.is_empty() {
+            return Err(missing("--out FILE"));
+        }
+        let read = files::read(from, equations);
+        let (spec, numbers) = read.map_err(|e| Failure::BadInput(e.to_string()))?;
+        for (path, format) in self.formats(&spec)? {
+            format.write(&path, &spec, &numbers).map_err(failed)?;
+        }
+        Ok(self.files())
+    }
+
+    /// Follows all items and writes the files.
+    fn map<Q: Equations>(self, spec: Validated<Q>) -> Result<String, Failure> {
+        let out = self.formats(&spec)?;
         let executor = Devices::new();
         executor
             .check(&self.run)
@@ -269,6 +313,18 @@ impl Command {
             format.write(path, &spec, &values.numbers).map_err(failed)?;
         }
         let again = spec.sample(&self.run, &Unattended).map_err(failed)?;
+        if self.json {
+            let summary = Summary::of(&spec, &values.numbers, again.as_ref());
+            let object = json!({
+                "specification": Overrides::of(spec.specification()),
+                "summary": summary,
+                "engine": report.engine,
+                "device": report.device,
+                "seconds": report.elapsed.as_secs_f64(),
+                "notes": report.notes,
+            });
+            return Ok(format!("{object}\n"));
+        }
         Ok(summary(
             &spec,
             &values,
@@ -322,10 +378,9 @@ impl Command {
             };
             written.map_err(failed)?;
         }
-        let named = (self.options.out.iter()).map(|path| format!("file  {}\n", path.display()));
         Ok(match self.options.out.is_empty() {
             true => text,
-            false => named.collect(),
+            false => self.files(),
         })
     }
 
@@ -447,6 +502,22 @@ impl Command {
     }
 }
 
+/// The system in words and numbers, as JSON.
+fn described(about: &About) -> Value {
+    let numbers = |list: &[Parameter]| -> Vec<(&str, f64)> {
+        list.iter().map(|x| (x.name, x.default)).collect()
+    };
+    let methods = about.kind.methods().iter();
+    json!({
+        "name": about.name,
+        "label": about.label,
+        "parameters": numbers(&about.parameters),
+        "state": numbers(&about.state),
+        "outcomes": about.outcomes,
+        "methods": methods.map(|method| name_of(*method)).collect::<Vec<_>>(),
+    })
+}
+
 /// All options.
 fn help(equations: &impl Equations) -> String {
     let about = equations.about();
@@ -491,7 +562,8 @@ fn help(equations: &impl Equations) -> String {
             d.help()
         );
     }
-    text + "  --resume\n          Keep a map in a file while it is computed, and continue it after an interruption\n"
+    text + "  --resume\n          Keep a map in a file while it is computed, and continue it after an interruption\n  \
+            --json\n          Print what map has found, or what help says of the equations, as JSON\n"
 }
 
 /// What was computed, in words.

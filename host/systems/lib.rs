@@ -12,6 +12,7 @@
 //! - [`planets`]: planetary systems by a Wisdom-Holman integrator, with indicators of chaos
 //! - [`atlas`]: analyses of maps of outcomes
 //! - [`equation_text`]: equations as text, and [`system`]: ensembles of own equations in any form
+//! - [`own_program`]: the files of a program for equations in Rust
 //! - [`ensemble`]: what maps, encounters and planetary systems have in common
 //! - [`bodies`]: bodies, start models, files and diagnostics
 //! - [`spec`]: what all specifications have in common
@@ -25,6 +26,7 @@
 pub mod accuracy;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+pub mod own_program;
 
 pub use trisolar_atlas as atlas;
 pub use trisolar_bodies as bodies;

@@ -9,11 +9,58 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::ensemble::{Computed, Devices, Repeated, beside, compute};
 use trisolar::equation_text::Text;
 use trisolar::io::atomic::check_writable;
+use trisolar::own_program::{self, FilesError};
 use trisolar::spec::Parameters as _;
 use trisolar::system::files::Format;
 use trisolar::system::{Overrides, Summary, Validated};
 
 use crate::{errors, values, watch};
+
+/// The values of options, which override those of TOML text.
+fn given(
+    options: &Bound<'_, PyDict>,
+    toml: Option<&str>,
+    file: Option<&str>,
+) -> PyResult<Overrides> {
+    let given: Overrides = values::typed(values::table(options)?)?;
+    match toml {
+        Some(text) => Ok(given.merged_over(values::parsed(text, file)?)),
+        None => Ok(given),
+    }
+}
+
+/// The values of options, which override those of TOML text, as JSON and as TOML.
+#[pyfunction]
+pub(crate) fn equations_values(
+    options: &Bound<'_, PyDict>,
+    toml: Option<&str>,
+    file: Option<&str>,
+) -> PyResult<(String, String)> {
+    let given = given(options, toml, file)?;
+    Ok((values::json(&given)?, values::toml(&given)?))
+}
+
+/// The files of a program for the equations in a file, with their paths, but for the equations themselves.
+#[pyfunction]
+pub(crate) fn program_files(
+    name: &str,
+    equations: &str,
+    file: PathBuf,
+    checkout: Option<PathBuf>,
+) -> PyResult<Vec<(&'static str, String)>> {
+    let files = own_program::files(name, equations, Some(&file), checkout.as_deref());
+    files.map_err(|error| match error {
+        FilesError::NoSystem => PyValueError::new_err(format!(
+            "{}: there is no line such as export!(flow Lorenz); as in the files of `trisolar new`",
+            file.display()
+        )),
+        FilesError::NoClone(reason) => {
+            let given = checkout.unwrap_or_default();
+            errors::value(&given.display().to_string(), "checkout", &reason)
+        }
+        FilesError::Lock(error) => errors::file(&error),
+    })
+}
 
 /// Validated equations that have not been followed.
 #[pyclass(frozen, module = "trisolar._trisolar")]
@@ -27,11 +74,7 @@ impl EquationsProblem {
     #[new]
     #[pyo3(signature = (options, toml=None, file=None))]
     fn new(options: &Bound<'_, PyDict>, toml: Option<&str>, file: Option<&str>) -> PyResult<Self> {
-        let mut given: Overrides = values::typed(values::table(options)?)?;
-        if let Some(text) = toml {
-            given = given.merged_over(values::parsed(text, file)?);
-        }
-        let valid = Text::validated(&given);
+        let valid = Text::validated(&given(options, toml, file)?);
         let valid = valid.map_err(|e| errors::specification(&e, None))?;
         Ok(Self {
             valid: Arc::new(valid),

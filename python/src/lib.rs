@@ -33,7 +33,7 @@ mod _trisolar {
         encounters_zoom_frames,
     };
     #[pymodule_export]
-    use super::equations::{EquationsFound, EquationsProblem};
+    use super::equations::{EquationsFound, EquationsProblem, equations_values, program_files};
     #[pymodule_export]
     use super::map::Map;
     #[pymodule_export]

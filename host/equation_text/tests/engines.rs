@@ -117,12 +117,13 @@ fn traced(text: &str, parameters: &[&str], job: &Job) -> Traced {
 fn of_text(traced: &Traced, job: &Job, simd: Simd, count: u64) -> Vec<Vec<u64>> {
     let program = Program::new(traced);
     let group = trisolar_equation_text::block::LANES as u64;
+    let items = |first| -> Vec<u64> { (first..count).take(group as usize).collect() };
     rows(
         count,
         job.columns.count_ones() as usize,
         group,
         |first, write| {
-            program.follow(simd, job, first, write);
+            program.follow(simd, job, &items(first), write);
         },
     )
 }

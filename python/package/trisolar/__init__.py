@@ -26,6 +26,7 @@ from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, IntegratorComparison, Nbody, NbodyState, compare_integrators, nbody
 from ._planets import PLANET_OUTCOMES, Planets, from_rebound, planets
 from ._sweep import Sweep, sweep
+from ._system import System, system
 from ._trisolar import __version__
 from ._warnings import AccuracyWarning, TrisolarWarning
 from ._zoom import Zoom, zoom
@@ -49,6 +50,7 @@ __all__ = [
     "Planets",
     "Simd",
     "Sweep",
+    "System",
     "Trajectories",
     "TrisolarWarning",
     "Zoom",
@@ -67,5 +69,6 @@ __all__ = [
     "ode",
     "planets",
     "sweep",
+    "system",
     "zoom",
 ]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
+from ._equations import Trajectories
 from ._warnings import warn_of_doubts
 
 
 def atlas(
-    array: npt.ArrayLike,
+    array: Union[npt.ArrayLike, Trajectories],
     *,
     limits: Sequence[float] = (),
     boxes: Optional[Sequence[int]] = None,
@@ -25,7 +26,7 @@ def atlas(
     >>> found["uncertainty"]["fit"]
 
     :param array: the map, of two axes, rows first: whole numbers, of which equal ones are a class (up to 256), or real numbers with
-        ``limits``.
+        ``limits``; or :class:`Trajectories` with the column ``outcome``.
     :param limits: numbers in ascending order that divide real numbers into classes; a class has its lower limit [none].
     :param boxes: sides of the boxes whose entropies are computed, in pixels [(5, 20)].
     :returns: what ``trisolar atlas --json`` prints of the analyses: ``size``, ``basins``, ``entropies``, ``uncertainty``, ``boundary``,
@@ -35,7 +36,7 @@ def atlas(
 
     Exponents that depend on the scale give a :class:`TrisolarWarning`.
     """
-    given = np.asarray(array)
+    given = np.asarray(array.records["outcome"] if isinstance(array, Trajectories) else array)
     if given.dtype.kind not in "biuf":
         raise TypeError(f"a map of outcomes must consist of numbers, not of {given.dtype}")
     values = np.ascontiguousarray(given, "<f8")

@@ -29,11 +29,13 @@ __all__ = [
     "encounters_sweep_frames",
     "encounters_zoom_frames",
     "energy_error",
+    "equations_values",
     "in_python",
     "lagrange_fractions",
     "nbody_diagnostics",
     "parameters",
     "planet_outcomes",
+    "program_files",
     "sweep_frames",
     "zoom_frames",
 ]
@@ -179,6 +181,12 @@ class PlanetsFound:
         self, path: Union[str, "PathLike[str]"], theme: str, y_axis: Optional[str]
     ) -> None: ...
 
+def equations_values(
+    options: Dict[str, object], toml: Optional[str], file: Optional[str]
+) -> Tuple[str, str]: ...
+def program_files(
+    name: str, equations: str, file: str, checkout: Optional[str]
+) -> List[Tuple[str, str]]: ...
 @final
 class EquationsProblem:
     def __new__(
