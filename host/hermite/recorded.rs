@@ -17,7 +17,7 @@ use trisolar_io::picture::{self, Axis, Labels, Map, PictureStyle};
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 use trisolar_run::{Claim, Monitor, Ranks, Record};
 use trisolar_simd::Simd;
-use trisolar_time_run::pictures::{ENERGY_ERROR, MAX_NAMED, Scene};
+use trisolar_time_run::pictures::{ENERGY_ERROR, INNER, MAX_NAMED, Scene};
 use trisolar_time_run::series::{self, COUNT, Column, Content};
 use trisolar_time_run::stops::{Between, Stops, paths_per_record};
 use trisolar_time_run::{Error, Files, History, Recorder, Row as _, TimeRun};
@@ -421,7 +421,8 @@ impl TimeRun for ClusterRun<'_> {
     type State = Vec<Star>;
     type Row = Line;
     const COMMAND: &'static str = "cluster";
-    const PICTURES: &'static [&'static str] = &["energy", "radii", "steps", "density", "orbits"];
+    const PICTURES: &'static [&'static str] =
+        &["energy", "radii", "steps", "density", "orbits", INNER];
     const SAVES_ROWS: bool = true;
     const OUTLIVES_FAILURES: bool = false;
 

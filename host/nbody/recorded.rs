@@ -23,7 +23,7 @@ use trisolar_io::{older, system};
 use trisolar_run::{Backend, Claim, EngineError, Monitor, Paths, Record, machine};
 use trisolar_time_run::Column;
 use trisolar_time_run::files::OUTPUT;
-use trisolar_time_run::pictures::{ENERGY_ERROR, MAX_DRAWN, MAX_NAMED, Scene};
+use trisolar_time_run::pictures::{ENERGY_ERROR, INNER, MAX_DRAWN, MAX_NAMED, Scene};
 use trisolar_time_run::stops::{Between, Stops, paths_per_record};
 use trisolar_time_run::{Error, Files, Recorder, TimeRun, packed, unpacked};
 
@@ -764,7 +764,7 @@ impl TimeRun for NbodyRun<'_> {
     type State = Snapshot;
     type Row = Moment;
     const COMMAND: &'static str = "nbody";
-    const PICTURES: &'static [&'static str] = &["energy", "orbits"];
+    const PICTURES: &'static [&'static str] = &["energy", "orbits", INNER];
     const SAVES_ROWS: bool = false;
     const OUTLIVES_FAILURES: bool = true;
 

@@ -8,6 +8,8 @@ use trisolar_run::{EngineError, Monitor};
 use super::stops::points_per_state;
 use super::{Error, Files};
 
+/// The picture of the inner bodies of a system.
+pub const INNER: &str = "inner";
 /// The beginning of the titles of `energy`.
 pub const ENERGY_ERROR: &str = "Relative error of the total energy";
 
@@ -15,6 +17,10 @@ pub const ENERGY_ERROR: &str = "Relative error of the total energy";
 pub const MAX_DRAWN: usize = 500;
 /// Largest number of bodies whose names are written.
 pub const MAX_NAMED: usize = 12;
+/// How much farther out than the inner bodies the others must be at least, the next one and the last one, so that the inner ones have a picture
+/// of their own, and the least number of inner bodies.
+const OUTER: [f64; 2] = [2.5, 6.0];
+const MIN_INNER: usize = 3;
 /// Pictures per second of a film, and the largest number of pictures.
 const DEFAULT_RATE: f64 = 20.0;
 const DEFAULT_FRAMES: u32 = 200;
@@ -36,7 +42,7 @@ pub struct Scene {
 }
 
 /// Points of the paths of bodies, `parts` from one recorded state to the next, and what a title says of paths that cannot be drawn
-/// because the bodies turned around between two records. `still` leaves out such paths; a film shows their positions.
+/// because the bodies turned around between two records. `still` leaves out such paths; a film shows their positions, and has nothing to say.
 fn points_of(
     tracks: &Tracks,
     parts: usize,
@@ -56,6 +62,7 @@ fn points_of(
     }
     let remark = match &unknown[..] {
         [] => String::new(),
+        _ if !still => String::new(),
         [body] if !names[*body].is_empty() => {
             format!(", {} moves faster than it was recorded", names[*body])
         }
@@ -72,6 +79,38 @@ fn body_names(names: Option<&[String]>, n: usize) -> Vec<String> {
         false => body_name(names, i),
     };
     (0..n.min(MAX_DRAWN)).map(name).collect()
+}
+
+/// The bodies of a system that a picture of all bodies would not tell apart, such as the inner planets, if there are some: those whose paths stay
+/// near that of the body that moves least.
+fn inner<'a>(bodies: &[Trajectory<'a>]) -> Vec<Trajectory<'a>> {
+    let from = |origin: [f64; 3], body: &Trajectory<'_>| {
+        let distance = |x: &[f64; 3]| {
+            let square = |d: usize| (x[d] - origin[d]) * (x[d] - origin[d]);
+            (square(0) + square(1) + square(2)).sqrt()
+        };
+        body.points.iter().map(distance).fold(0.0, f64::max)
+    };
+    let moves =
+        |body: &&Trajectory<'_>| from(body.points.last().copied().unwrap_or_default(), body);
+    let still = bodies.iter().min_by(|a, b| moves(a).total_cmp(&moves(b)));
+    let Some(origin) = still.and_then(|body| body.points.last().copied()) else {
+        return Vec::new();
+    };
+    let reach: Vec<f64> = bodies.iter().map(|body| from(origin, body)).collect();
+    let mut sorted = reach.clone();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.last().copied().unwrap_or_default();
+    let is_border = |pair: &&[f64]| pair[1] > OUTER[0] * pair[0] && last > OUTER[1] * pair[0];
+    let mut pairs = sorted.windows(2).skip(MIN_INNER - 1);
+    let Some([border, _]) = pairs.find(is_border) else {
+        return Vec::new();
+    };
+    let near = bodies
+        .iter()
+        .zip(&reach)
+        .filter(|(_, reach)| *reach <= border);
+    near.map(|(body, _)| *body).collect()
 }
 
 /// The paths that a run has recorded, and what pictures of them need.
@@ -93,6 +132,20 @@ impl Drawing<'_> {
         if let Some(path) = files.picture("orbits") {
             self.with_paths(true, |_, bodies, orbits| {
                 plot::trajectories(path, bodies, orbits, Some(specification))
+            })?;
+        }
+        if let Some(path) = files.picture(INNER).filter(|_| scene.bodies <= MAX_NAMED) {
+            self.with_paths(true, |_, bodies, orbits| match &inner(bodies)[..] {
+                [] => Ok(()),
+                near => {
+                    let title = format!("{}, the inner {}", orbits.title, near.len());
+                    let orbits = Orbits {
+                        title,
+                        all: near.len(),
+                        ..orbits.clone()
+                    };
+                    plot::trajectories(path, near, &orbits, Some(specification))
+                }
             })?;
         }
         let usual = if scene.is_flat { View::Xy } else { View::Space };
