@@ -15,7 +15,7 @@ pub struct Machine {
 }
 
 /// Instructions of threads that only wait for each other's values, after which they are said to hang.
-const SPINS: u64 = 1 << 28;
+const SPINS: u64 = 1 << 25;
 
 impl Machine {
     /// A machine in which the module's variables have their initial values.

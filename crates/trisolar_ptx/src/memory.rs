@@ -215,10 +215,14 @@ impl Shadow {
                 if cell.reader != MANY {
                     cell.reader = 0;
                 }
+                // An atomic of the same thread does not undo its plain write.
+                let hides = !cell.strong_write && cell.writer == me && cell.write_time == now;
+                if !(hides && access.strong) {
+                    cell.write_pc = access.pc;
+                    cell.strong_write = access.strong;
+                }
                 cell.writer = me;
                 cell.write_time = now;
-                cell.write_pc = access.pc;
-                cell.strong_write = access.strong;
             } else if cell.reader == MANY {
                 let list = &mut self.readers[cell.read_time as usize];
                 // Warps count from the first thread of the grid, which serves as well.

@@ -503,6 +503,11 @@ setp.eq.u32 %p1, %r2, 0;
 @%p1 atom.global.add.u32 %r6, [%rd1], 1;
 @!%p1 st.global.b32 [%rd1], 0; // !
 
+1 64 a plain zero beside atomics, also of its own thread
+setp.eq.u32 %p1, %r1, 0;
+@%p1 st.global.b32 [%rd1], 0;
+atom.global.add.u32 %r6, [%rd1], 1; // !
+
 1 2 the same byte
 st.global.b8 [%rd1+5], 1; // !
 
