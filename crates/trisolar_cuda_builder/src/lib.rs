@@ -495,6 +495,9 @@ impl CudaBuilder {
             text = fs::read_to_string(&optimised).map_err(at(&optimised))?;
         }
         text = ir::moves::between_spaces(text);
+        if self.has_lines() {
+            text = ir::lines::of_callers(&text);
+        }
         if self.emit == Some(EmitOption::Bitcode) {
             fs::write(&optimised, &text).map_err(at(&optimised))?;
             let flags = ["-passes=verify", "-o"].map(String::from);
@@ -750,16 +753,21 @@ impl CudaBuilder {
             known.join(", ")
         ));
 
-        if self.generate_line_info || self.debug == DebugInfo::LineTables {
+        if self.has_lines() {
             // Full line tables would mark the whole program as compiled for the debugger.
             flags.push("-Cdebuginfo=line-directives-only".into());
         }
         flags
     }
 
+    /// Whether the PTX has the lines of the source.
+    fn has_lines(&self) -> bool {
+        self.generate_line_info || self.debug == DebugInfo::LineTables
+    }
+
     /// A text of everything that changes the PTX and is not a file; equal texts mean equal PTX.
     fn settings(&self) -> String {
-        let line_info = self.generate_line_info || self.debug == DebugInfo::LineTables;
+        let line_info = self.has_lines();
         let mut settings = vec![
             self.arch.to_string(),
             format!("release={}", self.release),

@@ -61,8 +61,11 @@ impl Atomics {
             .map(|(ty, value)| format!(", {ty} {value}"))
             .collect();
         let result = result.map_or(String::new(), |result| format!("{result} = "));
+        // The source line, if lines are asked for.
+        let line = (code.split(", ").find(|part| part.starts_with("!dbg !")))
+            .map_or(String::new(), |line| format!(", {line}"));
         Ok(Some(format!(
-            "  {result}call {} @cuda_builder_atomic_{number}({}{})",
+            "  {result}call {} @cuda_builder_atomic_{number}({}{}){line}",
             found.returned(),
             found.pointer,
             values.concat()

@@ -8,6 +8,7 @@ mod addresses;
 mod atomics;
 pub mod divide;
 pub mod edit;
+pub mod lines;
 mod listing;
 pub mod moves;
 mod text;
