@@ -92,11 +92,10 @@ pub(super) fn run(args: &Args, all: Vec<Overrides>, options: &Options) -> Result
         }
     }
     print(args, &files, &found, common)?;
-    let most = args.overrides.values.max_error;
-    match found
-        .iter()
-        .find(|of| most.is_some_and(|most| !(of.energy[1].abs() <= most)))
-    {
+    let most = args.overrides.values.max_error.unwrap_or(f64::INFINITY);
+    let is_worse = |of: &&Ended| of.energy.iter().any(|e| e.is_nan() || e.abs() > most);
+    let limited = args.overrides.values.max_error.is_some();
+    match found.iter().filter(|_| limited).find(is_worse) {
         None => Ok(()),
         Some(of) => Err(Failure::Failed(format!(
             "the energy error of {} is {:+.3e}, above --max-error",
