@@ -296,3 +296,23 @@ fn the_lyapunov_exponent_of_lorenz() {
     let exponent = (growth(1000.0) - growth(200.0)) / 800.0;
     assert!((exponent - 0.9056).abs() < 0.003, "{exponent}");
 }
+
+#[test]
+fn lanes_take_items_from_anywhere() {
+    use lorenz::Lorenz;
+    use trisolar_equations::System as _;
+    let names: Vec<&str> = Lorenz::PARAMETERS.iter().map(|(name, _)| *name).collect();
+    let values: Vec<f64> = Lorenz::PARAMETERS.iter().map(|(_, x)| *x).collect();
+    let job = job(3, &values, Method::TSIT5, 1);
+    let traced = traced(LORENZ, &names, &job);
+    let width = job.columns.count_ones() as usize;
+    let expected = of_text(&traced, &job, Simd::Scalar, 72);
+    let items = [70, 2, 41, 3];
+    let mut found = vec![vec![0; width]; items.len()];
+    Program::new(&traced).follow(Simd::Scalar, &job, &items, &mut |lane, place, x: f64| {
+        found[lane][place] = x.to_bits();
+    });
+    for (item, found) in items.iter().zip(&found) {
+        assert_eq!(*found, expected[*item as usize], "item {item}");
+    }
+}
