@@ -47,9 +47,10 @@ fn kicks(count: usize, drift_first: bool) -> [f64; MOST] {
     // Gauss elimination.
     for pivot in 0..count {
         for below in pivot + 1..count {
-            let factor = rows[below][pivot] / rows[pivot][pivot];
-            for k in pivot..=MOST {
-                rows[below][k] -= factor * rows[pivot][k];
+            let above = rows[pivot];
+            let factor = rows[below][pivot] / above[pivot];
+            for (cell, above) in rows[below].iter_mut().zip(above).skip(pivot) {
+                *cell -= factor * above;
             }
         }
     }
