@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use super::scaled::Scaled;
 use super::{
-    CpuEngine, DeviceEngine, Engine, Method, Partials, Precision, Ranks, Schedule, Validated,
+    CpuEngine, DeviceEngine, Engine, Method, Partials, Precision, Ranks, Schedule, Solver,
+    Validated,
 };
 use trisolar_device::{DeviceInfo, GpuError, start_seconds};
 use trisolar_run::{Backend, EngineError, agree, gpus_of_rank, machine, missing_gpu};
@@ -151,12 +152,25 @@ pub fn engine(
     let mut notes = Vec::new();
     if options.want_gpus(problem) {
         match gpu(options, problem.bodies().len()) {
-            Ok(engine) => return Ok((in_units(problem, engine), notes)),
+            Ok(engine) => {
+                notes.extend(faster_solver(problem));
+                return Ok((in_units(problem, engine), notes));
+            }
             Err(error) => notes.extend(error.passed_over(options.backend)?),
         }
     }
     let engine = Box::new(on_cpu(problem, options)?);
     Ok((in_units(problem, engine), notes))
+}
+
+/// What to say if a GPU is better used by the other solver. The default does not depend on the engine, and on a CPU `reduced` takes half the
+/// time of `basic`.
+fn faster_solver(problem: &Validated) -> Option<String> {
+    let spec = problem.specification();
+    let few = (1024..=4096).contains(&problem.bodies().len());
+    (few && spec.solver == Solver::Reduced && spec.precision != Precision::FloatFloat).then(|| {
+        "on a GPU, --solver basic is up to twice as fast for 1024 to 4096 bodies; its last bits differ".into()
+    })
 }
 
 /// The engine for the precision of the problem: `f32` numbers have a small range.
