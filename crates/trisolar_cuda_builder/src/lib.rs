@@ -34,6 +34,7 @@ pub mod modules;
 pub mod ptx;
 mod ptxas;
 mod record;
+mod signs;
 mod stores;
 mod sysroot;
 mod toolchain;
@@ -554,7 +555,8 @@ impl CudaBuilder {
         compiled.tools.call("llc", &arguments)?;
         let text = fs::read_to_string(&output).map_err(at(&output))?;
         // The file is renamed into place, so that a concurrent reader always sees a complete file.
-        fs::write(&output, stores::of_bits(&text)).map_err(at(&output))?;
+        let text = signs::kept(&stores::of_bits(&text));
+        fs::write(&output, text).map_err(at(&output))?;
         fs::rename(&output, &ptx).map_err(at(&ptx))?;
         fs::remove_file(&input).map_err(at(&input))?;
         if !self.ptxas_options.is_empty() {

@@ -41,7 +41,7 @@ pub fn of_bits(ptx: &str) -> String {
 }
 
 /// The name of the instruction in a line, and its operands.
-fn instruction(line: &str) -> Option<(&str, &str)> {
+pub fn instruction(line: &str) -> Option<(&str, &str)> {
     let code = line.split("//").next()?.trim().strip_suffix(';')?;
     let code = match code.starts_with('@') {
         true => code.split_once(char::is_whitespace)?.1.trim_start(),

@@ -92,6 +92,7 @@ fn all() -> impl IntoIterator<Item = (&'static str, Kernel, OnGpu)> {
         wide_integers WideIntegers,
         remainders Remainders,
         edges_of_numbers EdgesOfNumbers,
+        negated_numbers NegatedNumbers,
         alignments Alignments,
         bits_of_floats BitsOfFloats,
         instances Instances,

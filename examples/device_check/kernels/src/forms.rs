@@ -230,6 +230,38 @@ pub unsafe fn edges_of_numbers(seed: u64, out: *mut u64, _scratch: *mut u64) {
     }
 }
 
+/// Negated and absolute values, also of the least numbers, and least and greatest numbers of three.
+#[kernel]
+pub unsafe fn negated_numbers(seed: u64, out: *mut u64, _scratch: *mut u64) {
+    let (mut out, mut random) = (Out::new(out), Random::new(seed));
+    for _ in 0..6 {
+        let (a, b, c) = match random.below(2) {
+            0 => (i16::MIN, i32::MIN, i64::MIN),
+            _ => {
+                let x = random.bits() as i64;
+                (x as i16, x as i32, x)
+            }
+        };
+        let (y, z) = (random.bits() as i32, random.bits() as i32);
+        for word in [
+            i64::from(a.wrapping_neg()),
+            i64::from(a.saturating_neg()),
+            i64::from(a.wrapping_abs()),
+            i64::from(a.wrapping_abs().signum()),
+            i64::from(b.wrapping_abs().signum()),
+            c.wrapping_abs().signum(),
+            i64::from(b.wrapping_abs().wrapping_rem(y | 1)),
+            c.wrapping_abs().wrapping_rem(i64::from(y) | 1),
+            c.wrapping_abs().min(0),
+            i64::from(y.min(-(b >> 1)).min(z)),
+            i64::from(y.max(b.wrapping_neg()).max(z)),
+            i64::from((y as i16).min(-(a >> 1)).min(z as i16)),
+        ] {
+            out.put(word as u64);
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Wide {

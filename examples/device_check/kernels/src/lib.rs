@@ -30,7 +30,7 @@ pub use atomics::{atomics_of_floats, atomics_of_integers, atomics_of_own_memory,
 pub use collectives::collectives;
 pub use forms::{
     alignments, bits_of_floats, changed_memory, constant_arrays, divergent_flow, edges_of_numbers,
-    enums, instances, remainders, wide_integers,
+    enums, instances, negated_numbers, remainders, wide_integers,
 };
 pub use functions::{exact_functions, functions, functions_f32, further_functions};
 pub use integers::{conversions, integers};
@@ -56,7 +56,7 @@ mod descriptors {
     pub use crate::collectives::Collectives;
     pub use crate::forms::{
         Alignments, BitsOfFloats, ChangedMemory, ConstantArrays, DivergentFlow, EdgesOfNumbers,
-        Enums, Instances, Remainders, WideIntegers,
+        Enums, Instances, NegatedNumbers, Remainders, WideIntegers,
     };
     pub use crate::functions::{ExactFunctions, Functions, FunctionsF32, FurtherFunctions};
     pub use crate::integers::{Conversions, Integers};
