@@ -7,6 +7,7 @@
 //! that have no compiler.
 
 use std::error::Error;
+use std::process::Command;
 use std::sync::Arc;
 
 use kernel_trials_kernels::random::{self, Random};
@@ -14,9 +15,14 @@ use kernel_trials_kernels::{BLOCK, DYNAMIC, SCRATCH, WORDS};
 use trisolar_device::{
     Buffer, Device, Emulator, GpuError, Grid, driver_present, include_kernels, open,
 };
+use trisolar_driver::context::{CurrentContext, ResourceLimit};
 
 include_kernels!();
 
+/// The name of this machine's GPU in reports.
+const GPU: &str = "GPU";
+/// Bytes of stack of a thread of the GPU; recursive kernels need more than the usual kilobyte.
+const STACK_BYTES: usize = 1 << 15;
 /// Number of blocks of a launch.
 const BLOCKS: u32 = 2;
 /// Seeds of the launches of each kernel.
@@ -25,34 +31,53 @@ const SEEDS: std::ops::Range<u64> = 1..3;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut engines = engines();
     match driver_present() {
-        true => engines.push(("GPU", open(0)?)),
+        true => {
+            engines.push((GPU, open(0)?));
+            CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES)?;
+        }
         false => println!("no GPU here: only the emulator and the interpreter run"),
     }
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    let (mut launches, mut words, mut wrong) = (0, 0, 0);
-    for kernel in random::all() {
+    let number = |kernel: &Random| kernel.name().unwrap_or_default().replace("random_", "");
+    let mut kernels = random::all();
+    kernels.retain(|kernel| asked.is_empty() || asked.contains(&number(kernel)));
+    let (mut launches, mut words, mut wrong, mut failed) = (0, 0, 0, 0);
+    let mut left = kernels.iter();
+    'kernels: for kernel in left.by_ref() {
         let name = kernel.name().unwrap_or_default();
-        if !asked.is_empty() && !asked.iter().any(|n| name == format!("random_{n}")) {
-            continue;
-        }
         for seed in SEEDS {
-            let said = difference(&engines, kernel, seed);
             launches += 1;
-            words += words_of_launch();
-            if let Some(said) = said {
-                println!("{name}, seed {seed}: {said}");
-                wrong += 1;
+            match difference(&engines, *kernel, seed) {
+                Ok(None) => words += words_of_launch(),
+                Ok(Some(said)) => {
+                    println!("{name}, seed {seed}: {said}");
+                    wrong += 1;
+                }
+                Err((engine, error)) => {
+                    println!("{name}, seed {seed}, failed on the {engine}: {error}");
+                    failed += 1;
+                    // A GPU runs nothing more in a process in which a kernel has failed.
+                    if engine == GPU {
+                        break 'kernels;
+                    }
+                }
             }
         }
     }
     let names: Vec<&str> = engines.iter().map(|(name, _)| *name).collect();
     println!(
-        "{launches} launches, {words} words on each of {}: {wrong} launches differ",
+        "{launches} launches on each of {}: {words} words are equal, {wrong} launches differ, {failed} failed",
         names.join(", ")
     );
-    match wrong {
-        0 => Ok(()),
-        _ => Err("the engines disagree".into()),
+    let left: Vec<String> = left.map(number).collect();
+    let is_rest_right = left.is_empty() || {
+        println!("the other {} kernels run in a new process", left.len());
+        let mut program = Command::new(std::env::current_exe()?);
+        program.args(left).status()?.success()
+    };
+    match wrong + failed {
+        0 if is_rest_right => Ok(()),
+        _ => Err("the engines disagree, or a launch failed".into()),
     }
 }
 
@@ -83,30 +108,31 @@ fn words(device: &Arc<dyn Device>, kernel: Random, seed: u64) -> Result<Vec<u64>
     Ok(words)
 }
 
-/// How the engines differ in a launch.
-fn difference(engines: &[(&str, Arc<dyn Device>)], kernel: Random, seed: u64) -> Option<String> {
+/// How the engines differ in a launch, or the engine that has not run it, and why.
+fn difference<'a>(
+    engines: &[(&'a str, Arc<dyn Device>)],
+    kernel: Random,
+    seed: u64,
+) -> Result<Option<String>, (&'a str, GpuError)> {
     let mut expected: Option<Vec<u64>> = None;
     for (name, device) in engines {
-        let found = match words(device, kernel, seed) {
-            Ok(found) => found,
-            Err(error) => return Some(format!("{name}: {error}")),
-        };
+        let found = words(device, kernel, seed).map_err(|error| (*name, error))?;
         let Some(expected) = &expected else {
             expected = Some(found);
             continue;
         };
         let mut both = expected.iter().zip(&found);
         if let Some(word) = both.position(|(a, b)| a != b) {
-            return Some(format!(
+            return Ok(Some(format!(
                 "{name} has {:#x} in word {} of thread {}, and the emulator {:#x}",
                 found[word],
                 word % WORDS,
                 word / WORDS,
                 expected[word]
-            ));
+            )));
         }
     }
-    None
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -134,12 +160,13 @@ mod tests {
         let launches =
             (random::all().into_iter()).flat_map(|kernel| SEEDS.map(move |seed| (kernel, seed)));
         for (kernel, seed) in launches {
-            if let Some(said) = difference(&engines, kernel, seed) {
-                if !is_compiled(&said) {
-                    return;
-                }
-                panic!("{}, seed {seed}: {said}", kernel.name().unwrap_or_default());
-            }
+            let said = match difference(&engines, kernel, seed) {
+                Ok(None) => continue,
+                Ok(Some(said)) => said,
+                Err((_, error)) if !is_compiled(&error.to_string()) => return,
+                Err((engine, error)) => format!("{engine}: {error}"),
+            };
+            panic!("{}, seed {seed}: {said}", kernel.name().unwrap_or_default());
         }
     }
 
