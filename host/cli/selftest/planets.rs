@@ -31,14 +31,20 @@ fn systems(
         let stop: Result<_, String> = stop.parse();
         stop.map_err(|e| SpecError::new("stop", "a stop", e))
     };
-    let stops = ["r>20", "hill<0.5", "megno>8"];
-    let stops = &stops[..if observable.has_tangent() { 3 } else { 2 }];
+    // Refused where they can never be true.
+    let stops = ["r>20", "hill<0.5", "megno>8"]
+        .iter()
+        .filter(|stop| match **stop {
+            "hill<0.5" => count > 1,
+            "megno>8" => observable.has_tangent(),
+            _ => true,
+        });
     let mut overrides = Overrides {
         planet: (0..count).map(planet).collect::<Result<_, _>>()?,
         n: Some(n),
         years: Some(15.0),
         observable: Some(observable),
-        stop: stops.iter().map(read).collect::<Result<_, _>>()?,
+        stop: stops.map(read).collect::<Result<_, _>>()?,
         ..Overrides::default()
     };
     change(&mut overrides);
