@@ -305,6 +305,8 @@ mod tests {
             "full",
             "hybrid",
             "dkd",
+            "heliocentric",
+            "au,yr,msun",
         ];
         let mut unknown = Vec::new();
         for option in inner.get_arguments() {

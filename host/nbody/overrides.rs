@@ -241,9 +241,11 @@ impl Overrides {
     /// These values for each of the integrators, if there are several.
     pub fn compared(&self) -> Option<Vec<Self>> {
         let methods = self.integrator.as_ref().map_or(&[][..], Methods::all);
+        // A tolerance that none of them has is refused.
+        let none = !methods.contains(&Method::Adaptive);
         let with = |method: &Method| Self {
             integrator: Some((*method).into()),
-            tolerance: self.tolerance.filter(|_| *method == Method::Adaptive),
+            tolerance: (self.tolerance).filter(|_| none || *method == Method::Adaptive),
             ..self.clone()
         };
         (methods.len() > 1).then(|| methods.iter().map(with).collect())

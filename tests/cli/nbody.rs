@@ -233,6 +233,15 @@ fn bad_input_is_rejected_with_exit_code_2() {
             "must be given with --integrator adaptive",
         ),
         (
+            vec![
+                "--integrator",
+                "leapfrog,forest-ruth",
+                "--tolerance",
+                "1e-9",
+            ],
+            "must be given with --integrator adaptive",
+        ),
+        (
             vec!["--integrator", "adaptive", "--precision", "f32"],
             "must be f64",
         ),

@@ -20,7 +20,15 @@ fn example(parameter: &Declaration) -> AnyValue {
         .split([' ', ';'])
         .next()
         .unwrap_or_default();
-    let texts = [default, "4", "0.5", "1,2", "1,2,3", "1,2,3:4,5,6:7,8,9"];
+    let texts = [
+        default,
+        "4",
+        "0.5",
+        "1,2",
+        "1,2,3",
+        "1,2,3:4,5,6:7,8,9",
+        "au,yr,msun",
+    ];
     let value = texts.into_iter().find_map(|text| read(text).ok());
     value.unwrap_or_else(|| panic!("no example of {}", parameter.name))
 }

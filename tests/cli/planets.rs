@@ -34,7 +34,8 @@ fn invalid_options_are_rejected_by_name() {
     for (options, words) in [
         ("", &["--planet", "1 to 15 times"][..]),
         ("--planet m=1", &["'m=1'", "--planet", "needs a"]),
-        ("--planet a=1,x=2", &["--planet", "there is no x", "Omega"]),
+        ("--planet a=1,q=2", &["--planet", "there is no q", "Omega"]),
+        ("--planet a=1,x=2", &["--planet", "only one of a and x"]),
         ("--planet a=1:2", &["--planet", "LOW:HIGH:N"]),
         ("--planet a=1,e=1.5", &["--planet", "planet 1", "0.999999"]),
         ("--planet a=1,m=-1", &["--planet", "planet 1", "mass"]),

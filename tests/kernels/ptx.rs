@@ -275,7 +275,7 @@ fn may_spill(kernel: &str) -> usize {
         match rest {
             "alone" | "alone_2" | "alone_3" | "alone_4" | "tangent" => 0,
             _ if rest.contains("adaptive_") => 9000,
-            _ => 1000,
+            _ => 1100,
         }
     } else {
         0
