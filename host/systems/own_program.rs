@@ -91,7 +91,8 @@ fn exported(equations: &str) -> Option<&str> {
         true => None,
         false => Some(line.split_once("export!")?.1),
     })?;
-    let name = rest.split_whitespace().nth(1)?;
+    let inside = rest.trim_start_matches(['(', '{', '[', ' ']);
+    let name = inside.split_whitespace().nth(1)?;
     let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
     Some(&name[..end.unwrap_or(name.len())]).filter(|name| !name.is_empty())
 }

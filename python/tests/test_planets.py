@@ -101,7 +101,7 @@ def test_progress_ends_with_the_systems() -> None:
     ("options", "error", "says"),
     [
         ({}, ValueError, "planet"),
-        ({"planets": {"a": 1, "x": 2}}, ValueError, "there is no x"),
+        ({"planets": {"a": 1, "q": 2}}, ValueError, "there is no q"),
         ({"planets": {"a": (1, 2)}}, ValueError, "an axis is"),
         ({"planets": {"a": None}}, TypeError, "NoneType"),
         ({"planets": 3}, TypeError, "int"),
